@@ -1,0 +1,68 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The mechanism table: everything that lowers a guest on this node.  One row each:
+ * name, probe, apply, verify, undo (DESIGN 4, 10.1).
+ *
+ * Rules that hold for every row:
+ *  - guests are lowered, primaries are never touched;
+ *  - apply notes in the undo log what was there before it writes;
+ *  - a mechanism is in force only when verify has read it back at the level where
+ *    guest and primary compete;
+ *  - cpu.idle=1 makes later writes to cpu.weight/cpu.shares fail with EINVAL.
+ */
+#ifndef HPCB_CGROUP_MECHANISM_H
+#define HPCB_CGROUP_MECHANISM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "cgroup/node.h"
+#include "cgroup/undo.h"
+
+typedef struct {
+    const hpcb_node_t *node;
+    pid_t pid;                 /* the guest's task */
+    uint32_t job_id;
+    const char *guest_cgroup;  /* name of the group of guests (GuestCgroup) */
+    int oom_score_adj;         /* 0 = leave alone */
+    unsigned memory_high;      /* percent of the job's memory limit, 0 = leave alone */
+    hpcb_undo_t *undo;         /* may be NULL: nothing is noted */
+} hpcb_target_t;
+
+typedef struct {
+    const char *name;          /* "idle-group" */
+    const char *what;          /* one line for hpcbctl status */
+    bool isolates;             /* enough on its own to keep a guest off a primary's CPU */
+    /* 0 where the node has it; -1 and why not */
+    int (*probe)(const hpcb_node_t *node, hpcb_error_t *err);
+    int (*apply)(const hpcb_target_t *target, hpcb_error_t *err);
+    /* 0 when in force for target->pid now, read back from the kernel */
+    int (*verify)(const hpcb_target_t *target, hpcb_error_t *err);
+} hpcb_mechanism_t;
+
+/* In order of preference; those that isolate come first. */
+const hpcb_mechanism_t *hpcb_mechanisms(size_t *count);
+const hpcb_mechanism_t *hpcb_mechanism_find(const char *name);
+
+/*
+ * Make target a guest: the first isolating mechanism that verifies, then every other
+ * one that the node has (their failures are logged at debug level and forgotten).
+ * Returns the isolating mechanism, or NULL with err that says why each one failed.
+ * Bounded: no call inside waits.  Called as root before the task runs user code.
+ */
+const hpcb_mechanism_t *hpcb_isolate(const hpcb_target_t *target, hpcb_error_t *err);
+
+/* The isolating mechanism that is in force for target now, or NULL with err. Works
+ * without privilege: the task itself asks before it runs user code. */
+const hpcb_mechanism_t *hpcb_isolated(const hpcb_target_t *target, hpcb_error_t *err);
+
+/* Remove the guest groups that job_id leaves behind (no tasks inside); the common
+ * group goes with its last job.  0, or -1 with errno EBUSY and err. */
+int hpcb_isolate_cleanup(const hpcb_node_t *node, const char *guest_cgroup,
+                         uint32_t job_id, hpcb_error_t *err);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * What this node's kernel offers and where a running task is: read from
+ * /proc/PID/mountinfo and /proc/PID/cgroup, never composed, because Slurm's layouts
+ * differ (slurm_<node>/uid_U/job_N, slurmstepd.scope/job_N,
+ * <node>_slurmstepd.scope/job_N, and since 26.05 a SLUID in place of job_N).
+ */
+#ifndef HPCB_CGROUP_NODE_H
+#define HPCB_CGROUP_NODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include "common/error.h"
+
+typedef struct hpcb_node hpcb_node_t;
+
+typedef enum {
+    HPCB_CTL_CPU,
+    HPCB_CTL_CPUACCT,   /* v1 only */
+    HPCB_CTL_CPUSET,
+    HPCB_CTL_MEMORY,
+    HPCB_CTL_FREEZER,   /* v2: part of the core */
+    HPCB_CTL_IO,        /* v1: blkio */
+    HPCB_CTL_UNIFIED,   /* the cgroup2 mount, whatever controllers it has */
+    HPCB_CTL_COUNT
+} hpcb_controller_t;
+
+/* Look at the system below root ("/" or a snapshot directory that holds proc/ and
+ * the mount points).  The caller closes it.  Nothing is written. */
+int hpcb_node_open(const char *root, hpcb_node_t **node, hpcb_error_t *err);
+void hpcb_node_close(hpcb_node_t *node);
+
+/* 1, 2, or 0 where the controller is not mounted. */
+int hpcb_node_version(const hpcb_node_t *node, hpcb_controller_t controller);
+
+/* The directory at which the controller is mounted, as the caller sees it (root
+ * included); NULL where it is not. */
+const char *hpcb_node_mount(const hpcb_node_t *node, hpcb_controller_t controller);
+
+/* The directory of task pid in the controller's hierarchy. */
+int hpcb_node_task_dir(const hpcb_node_t *node, pid_t pid, hpcb_controller_t controller,
+                       char *dir, size_t size, hpcb_error_t *err);
+
+/*
+ * The directory of the *job* that task pid belongs to in the controller's hierarchy:
+ * what holds its step_* directories.  -1 with errno ENOENT where the task is in no
+ * job of Slurm's there.
+ */
+int hpcb_node_job_dir(const hpcb_node_t *node, pid_t pid, hpcb_controller_t controller,
+                      char *dir, size_t size, hpcb_error_t *err);
+
+/* True where the kernel groups tasks of the root cpu group by session
+ * (CONFIG_SCHED_AUTOGROUP and its sysctl): nice and SCHED_IDLE then act only inside
+ * a session. */
+bool hpcb_node_autogroup(const hpcb_node_t *node);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * hpc-balance.conf: Slurm's Key=Value style, one pair a line, '#' starts a
+ * comment, keys without regard to case.  doc/hpc-balance.conf.5 describes each key.
+ */
+#ifndef HPCB_COMMON_CONF_H
+#define HPCB_COMMON_CONF_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "common/error.h"
+
+#define HPCB_NAME_MAX 64
+#define HPCB_LIST_MAX 512
+
+typedef struct {
+    char path[PATH_MAX];                  /* the file that was read, "" for defaults */
+    char guest_partition[HPCB_NAME_MAX];  /* GuestPartition=guest */
+    char guest_qos[HPCB_NAME_MAX];        /* GuestQOS= (none) */
+    uint32_t guest_priority;              /* GuestPriority=100 */
+    bool guest_gres;                      /* GuestGres=no */
+    char guest_cgroup[HPCB_NAME_MAX];     /* GuestCgroup=hpcb_guest; %n expanded */
+    int guest_oom_score_adj;              /* GuestOomScoreAdj=500 (0..1000) */
+    unsigned guest_memory_high;           /* GuestMemoryHigh=90: percent of the guest's
+                                             own memory limit, 0 = leave alone */
+    char state_dir[PATH_MAX];             /* StateDir=/run/hpc-balance; %n expanded */
+    char spool_dir[PATH_MAX];             /* SpoolDir=/var/spool/hpc-balance; %n */
+    char yield_waits[HPCB_LIST_MAX];      /* YieldWaits=none | all | partition,... */
+    uint32_t yield_spin_us;               /* YieldSpin: microseconds, 0..10000 */
+    uint32_t yield_nap_max_us;            /* YieldNapMax: microseconds, 1..100000 */
+    char mpi_library[PATH_MAX];           /* MpiLibrary=<pkglibdir>/libhpcb_mpi.so */
+} hpcb_conf_t;
+
+/* Every key's default. %n is expanded by hpcb_conf_load and hpcb_conf_defaults to
+ * $SLURMD_NODENAME where the caller is root and it is a valid name, else to the
+ * host's short name. */
+void hpcb_conf_defaults(hpcb_conf_t *conf);
+
+/*
+ * Read path.  On failure conf is untouched and err holds one line:
+ * "PATH:LINE: Key=value: what is allowed", or "PATH: why it cannot be read".
+ * Unknown keys, duplicates, values out of range, lines over 4 KiB, NUL and other
+ * control bytes are errors.  Returns 0, or -1 (errno ENOENT when there is no file).
+ */
+int hpcb_conf_load(const char *path, hpcb_conf_t *conf, hpcb_error_t *err);
+
+/*
+ * The file to read: explicit when not NULL; else $HPC_BALANCE_CONF; else
+ * hpc-balance.conf beside $SLURM_CONF; else the compiled-in one.  Environment is
+ * read with secure_getenv.  Writes to buf and returns it.
+ */
+const char *hpcb_conf_find(const char *explicit_path, char *buf, size_t size);
+
+/* True where YieldWaits names partition (or all). */
+bool hpcb_conf_yields(const hpcb_conf_t *conf, const char *partition);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Where lower rooms say what happened.  The front door decides where lines go:
+ * slurm_info/slurm_error in plugins, stderr in hpcbctl.
+ */
+#ifndef HPCB_COMMON_LOG_H
+#define HPCB_COMMON_LOG_H
+
+#include <stdbool.h>
+
+typedef enum { HPCB_LOG_ERROR, HPCB_LOG_INFO, HPCB_LOG_DEBUG } hpcb_log_level_t;
+
+typedef void (*hpcb_log_sink_t)(hpcb_log_level_t level, const char *line);
+
+/* Route all later lines to sink; NULL restores the default (errors and info to
+ * stderr, debug dropped).  Not thread-safe: call it once, from the entry point. */
+void hpcb_log_set_sink(hpcb_log_sink_t sink);
+
+/* Log one line (no newline, no prefix: the sink adds its own). */
+void hpcb_log(hpcb_log_level_t level, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Log only the first time that *once is false; sets it.  For "the log says so
+ * once": the flag is the caller's, one per thing that can go wrong. */
+void hpcb_log_once(bool *once, hpcb_log_level_t level, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,67 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The users' options --guest, --hpc-balance, --hpc-window, --bw-profile: parsed and
+ * checked in one place for sbatch/srun/salloc (spank/) and slurmctld (jobsubmit/).
+ * Pure: text in, values out.
+ */
+#ifndef HPCB_COMMON_OPTIONS_H
+#define HPCB_COMMON_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "common/error.h"
+
+typedef enum {
+    HPCB_POLICY_NONE,
+    HPCB_POLICY_AUTO,
+    HPCB_POLICY_STATIC,
+    HPCB_POLICY_UNIFORM,
+    HPCB_POLICY_ADAPTIVE,
+    HPCB_POLICY_DLRB,
+    HPCB_POLICY_DEADLINE
+} hpcb_policy_t;
+
+#define HPCB_STATIC_MAX 256
+
+typedef struct {
+    bool guest;
+    hpcb_policy_t policy;                 /* NONE without --hpc-balance */
+    unsigned char priorities[HPCB_STATIC_MAX]; /* static: one per local rank, 1..6 */
+    unsigned n_priorities;
+    uint64_t window_period_us;            /* 0 without --hpc-window */
+    double window_duty;                   /* favoured part, 0 < duty < 1 */
+    uint64_t bw_mem;                      /* bytes/s per node, 0 = not given */
+    uint64_t bw_net;
+    double bw_cpu;                        /* 0..1, 0 = not given */
+} hpcb_options_t;
+
+/* One row per option, in the order of --help. */
+typedef struct {
+    const char *name;     /* "guest" */
+    const char *arginfo;  /* NULL: takes no argument */
+    bool arg_optional;
+    const char *usage;    /* one line for --help */
+} hpcb_option_spec_t;
+
+const hpcb_option_spec_t *hpcb_option_specs(size_t *count);
+
+/*
+ * Parse one option (value NULL where none was given; Slurm's "(null)" counts as
+ * none) into options.  A value that is malformed, or whose engine this release
+ * does not have, gives -1 and one line that names the option, the value and what
+ * is allowed; options is then untouched.
+ */
+int hpcb_option_parse(const char *name, const char *value, hpcb_options_t *options,
+                      hpcb_error_t *err);
+
+/* Refuse options that exclude each other (--guest with --hpc-balance ...). */
+int hpcb_options_check(const hpcb_options_t *options, hpcb_error_t *err);
+
+/* "auto", "static", ... ; "none" for NONE. */
+const char *hpcb_policy_name(hpcb_policy_t policy);
+
+#endif

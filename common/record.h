@@ -1,0 +1,45 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The JSON record of one job on one node (doc/record.md), through json-c.  Not for
+ * slurmstepd: link libhpcb_record only where json-c is.
+ */
+#ifndef HPCB_COMMON_RECORD_H
+#define HPCB_COMMON_RECORD_H
+
+#include "common/state.h"
+
+#define HPCB_RECORD_VERSION 1
+
+typedef struct {
+    hpcb_job_state_t job;
+    char node[HPCB_NAME_MAX];
+    char cluster[HPCB_NAME_MAX];
+    uint64_t end_us;          /* CLOCK_REALTIME */
+    unsigned cpus;            /* CPUs of the job on this node, 0 = unknown */
+    hpcb_usage_t usage;
+} hpcb_record_t;
+
+/* Render as one line of JSON (newline at the end); the caller frees it. NULL with err
+ * when memory runs out. */
+char *hpcb_record_render(const hpcb_record_t *record, hpcb_error_t *err);
+
+/* Parse one record; record is untouched on failure. */
+int hpcb_record_parse(const char *text, hpcb_record_t *record, hpcb_error_t *err);
+
+/* Write SPOOL/records/<jobid>.<node>.json durably (replace). */
+int hpcb_record_write(const char *spool_dir, const hpcb_record_t *record,
+                      hpcb_error_t *err);
+
+/* The short form for AdminComment, {"hpcb":{...}}, at most 1024 bytes with its NUL;
+ * the caller frees it.  options as given at submission, klass as decided. */
+char *hpcb_record_tag(hpcb_class_t klass, const hpcb_options_t *options,
+                      hpcb_error_t *err);
+
+/* Read the class out of a tag made by hpcb_record_tag, or of other JSON in an
+ * AdminComment: HPCB_CLASS_UNKNOWN where there is none. */
+hpcb_class_t hpcb_record_tag_class(const char *admin_comment);
+
+#endif

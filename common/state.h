@@ -1,0 +1,74 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * What root has recorded of a job on this node: StateDir/jobs/<jobid> (Key=Value),
+ * written by the prolog or the SPANK job prolog from what slurmd took from the
+ * credential, believed by every later step (DESIGN: trust).  Usage of finished steps
+ * is appended to StateDir/jobs/<jobid>.usage.  No json-c here: slurmstepd reads it.
+ */
+#ifndef HPCB_COMMON_STATE_H
+#define HPCB_COMMON_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "common/conf.h"
+#include "common/error.h"
+#include "common/options.h"
+
+typedef enum { HPCB_CLASS_UNKNOWN, HPCB_CLASS_PRIMARY, HPCB_CLASS_GUEST } hpcb_class_t;
+
+const char *hpcb_class_name(hpcb_class_t klass);
+
+typedef struct {
+    uint32_t job_id;
+    uid_t uid;
+    hpcb_class_t klass;
+    hpcb_policy_t policy;
+    bool yield_waits;               /* preload libhpcb_mpi.so into its tasks */
+    char partition[HPCB_NAME_MAX];
+    uint64_t begin_us;              /* CLOCK_REALTIME, microseconds since the epoch */
+} hpcb_job_state_t;
+
+/* Save atomically (0644, parents 0755).  The first record of a job wins: when one
+ * exists with the same uid, 0 is returned and nothing is written. */
+int hpcb_state_save(const char *state_dir, const hpcb_job_state_t *state,
+                    hpcb_error_t *err);
+
+/* Load and check ownership (hpcb_file_trusted).  -1 with errno ENOENT where there is
+ * none; state is untouched on failure. */
+int hpcb_state_load(const char *state_dir, uint32_t job_id, hpcb_job_state_t *state,
+                    hpcb_error_t *err);
+
+/* Remove every file of the job under state_dir; missing ones are no error. */
+int hpcb_state_remove(const char *state_dir, uint32_t job_id, hpcb_error_t *err);
+
+/* Call visit for each recorded job (hpcbctl status, release). Returns the number of
+ * jobs, or -1. visit returning non-zero ends the walk. */
+int hpcb_state_each(const char *state_dir,
+                    int (*visit)(const hpcb_job_state_t *state, void *arg), void *arg,
+                    hpcb_error_t *err);
+
+typedef struct {
+    uint64_t cpu_us;           /* CPU time, all tasks */
+    uint64_t run_delay_us;     /* runnable but waiting for a CPU */
+    uint64_t memory_peak;      /* bytes */
+} hpcb_usage_t;
+
+/* STEP: what one finished step used (steps are summed).  JOB: the job's running
+ * total at some moment (the largest counts).  The two are added: a node uses one of
+ * them for CPU time, depending on where the kernel keeps the figures. */
+typedef enum { HPCB_USAGE_STEP, HPCB_USAGE_JOB } hpcb_usage_scope_t;
+
+int hpcb_state_add_usage(const char *state_dir, uint32_t job_id,
+                         hpcb_usage_scope_t scope, const hpcb_usage_t *usage,
+                         hpcb_error_t *err);
+
+/* Sum up; all zero and 0 where nothing was recorded.  A line cut off by a crash is
+ * skipped. memory_peak is the maximum over all lines. */
+int hpcb_state_usage(const char *state_dir, uint32_t job_id, hpcb_usage_t *usage,
+                     hpcb_error_t *err);
+
+#endif

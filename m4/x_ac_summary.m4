@@ -1,0 +1,40 @@
+# SYNOPSIS
+#   X_AC_SUMMARY
+#
+# DESCRIPTION
+#   Prints what was found and what is left out, last thing in configure.
+
+AC_DEFUN([X_AC_SUMMARY], [
+  x_ac_out=
+  AS_IF([test "x$have_papi" = xno], [x_ac_out="$x_ac_out
+    PAPI          hardware counters: memory bandwidth is not measured"])
+  AS_IF([test "x$have_openmpi" = xno], [x_ac_out="$x_ac_out
+    Open MPI      libhpcb_mpi.so passes Open MPI programs through untouched"])
+  AS_IF([test "x$have_mpich" = xno], [x_ac_out="$x_ac_out
+    MPICH         libhpcb_mpi.so passes MPICH programs through untouched"])
+  AS_IF([test "x$have_openmpi$have_mpich" = xnono], [x_ac_out="$x_ac_out
+    MPI           libhpcb_mpi.so is not built: waits in MPI stay busy"])
+  AS_IF([test "x$BATS" = xno], [x_ac_out="$x_ac_out
+    bats          end-to-end tests (./check installs it)"])
+  AS_IF([test "x$x_ac_out" = x], [x_ac_out=" nothing"])
+  cat <<EOF
+
+$PACKAGE_NAME $PACKAGE_VERSION
+
+    prefix        $prefix
+    Slurm         $SLURM_VERSION
+    libcgroup     `$PKG_CONFIG --modversion libcgroup`
+    hwloc         `$PKG_CONFIG --modversion hwloc`
+    json-c        `$PKG_CONFIG --modversion json-c`
+    MUNGE         `$PKG_CONFIG --modversion munge`
+    Check         `$PKG_CONFIG --modversion check`
+    PAPI          $have_papi
+    Open MPI      $have_openmpi
+    MPICH         $have_mpich
+    -Werror       $enable_werror
+    sanitizers    $enable_sanitize
+
+Left out:$x_ac_out
+
+EOF
+])

@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * CPU time and run delay of a whole job, exactly and without looking at single threads:
+ * on a node with a cgroup2 mount beside v1 controllers, every task of a job is put into
+ * a bare group of ours there (<mount>/hpcb/job_<id>/<step>.<task>); cpu.stat and
+ * cpu.pressure count for it, threads that have ended included.  On a pure v2 node
+ * Slurm's own job directory counts, and nothing is made.
+ */
+#ifndef HPCB_SENSOR_METER_H
+#define HPCB_SENSOR_METER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+#include "cgroup/node.h"
+#include "common/state.h"
+
+/* Put the waiting task pid under the job's meter.  0; 0 also on a pure v2 node; -1 with
+ * err where there is no cgroup2 mount or it cannot be written. */
+int hpcb_meter_attach(const hpcb_node_t *node, uint32_t job_id, const char *step,
+                      uint32_t task, pid_t pid, hpcb_error_t *err);
+
+/* What the job has used so far: the sum over its live task groups, and what Slurm's own
+ * job directory (found through pid, 0 = none) says of memory. scope tells how to record
+ * it (hpcb_state_add_usage). */
+int hpcb_meter_read(const hpcb_node_t *node, uint32_t job_id, pid_t pid,
+                    hpcb_usage_t *usage, hpcb_usage_scope_t *scope, hpcb_error_t *err);
+
+/* At the end of a step: add up its task groups into usage and remove them.  Groups that
+ * still hold processes are left for hpcb_meter_remove. */
+int hpcb_meter_fold_step(const hpcb_node_t *node, uint32_t job_id, const char *step,
+                         hpcb_usage_t *usage, hpcb_error_t *err);
+
+/* At the end of the job: add what is left to usage, remove all its groups (survivors are
+ * moved to the mount's root), and the common parent when it is empty. */
+int hpcb_meter_remove(const hpcb_node_t *node, uint32_t job_id, hpcb_usage_t *usage,
+                      hpcb_error_t *err);
+
+#endif
