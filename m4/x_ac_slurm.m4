@@ -36,7 +36,7 @@ AC_DEFUN([X_AC_SLURM], [
     [],
     [AC_MSG_RESULT([no])
      AC_MSG_ERROR([Slurm's headers (slurm/slurm.h, slurm/spank.h, version 22.05 or newer) are required: install them (Debian: libslurm-dev) or give --with-slurm=PREFIX])])
-  x_ac_slurm_hex=`printf '#include <slurm/slurm_version.h>\nHPCB SLURM_VERSION_NUMBER\n' | $CPP $CPPFLAGS - 2>/dev/null | $SED -n 's/^HPCB 0x//p'`
+  x_ac_slurm_hex=`printf '#include <slurm/slurm_version.h>\nHPCB SLURM_VERSION_NUMBER\n' | $CPP -P $CPPFLAGS - 2>/dev/null | tr -d '\n' | $SED -n 's/^.*HPCB *0x//p'`
   SLURM_VERSION=`printf '%d.%02d.%d' 0x\`echo $x_ac_slurm_hex | cut -c1-2\` 0x\`echo $x_ac_slurm_hex | cut -c3-4\` 0x\`echo $x_ac_slurm_hex | cut -c5-6\``
   AC_MSG_RESULT([$SLURM_VERSION])
   CPPFLAGS="$x_ac_save_CPPFLAGS"
