@@ -1,0 +1,126 @@
+#!/usr/bin/env bats
+# Broken surroundings: primaries run as without us, guests never run beside one at full
+# priority, no daemon dies, no node drains, and the log says so once.
+
+load helpers
+load guest
+
+setup_file() { cluster_up; }
+teardown_file() { cluster_down; }
+setup() { cancel_all; }
+teardown() { mend; assert_alive; }
+
+CONF() { echo "$HPCB_SANDBOX_DIR/etc/hpc-balance.conf"; }
+
+mend() {
+    local n
+    [ ! -e "$(CONF).saved" ] || { rm -rf "$(CONF)"; mv "$(CONF).saved" "$(CONF)"; }
+    for n in 1 2; do
+        run_in_node "$(node_name $n)" bash -c '
+            mount -o remount,rw,bind /sys/fs/cgroup/cpu 2>/dev/null
+            umount /run/hpc-balance-broken 2>/dev/null
+            mount -o remount,rw /run/hpc-balance 2>/dev/null' || true
+    done
+}
+
+assert_alive() {
+    local states
+    states=$(as_root sinfo -h -o %T)
+    echo "nodes: $states"
+    ! grep -qE 'down|drain|fail' <<< "$states"
+}
+
+# A primary and a guest on node 1; their outputs are left in $primary_out, $guest_out.
+run_both() {
+    local p g
+    p=$(OUT=$WORK/p-%j submit -n1 -w "$(node_name 1)" -t2 --wrap "echo started; $PROBE")
+    g=$(OUT=$WORK/g-%j submit -p guest --guest -n1 -w "$(node_name 1)" -t2 --wrap "echo started; $PROBE")
+    wait_for_end "$p" 40
+    wait_for_end "$g" 40
+    primary_out=$(cat "$WORK/p-$p")
+    guest_out=$(cat "$WORK/g-$g")
+    printf 'primary: %s\nguest: %s\n' "$primary_out" "$guest_out"
+}
+
+@test "configuration missing: the primary runs, the guest is a guest" {
+    mv "$(CONF)" "$(CONF).saved"
+    run_both
+    grep -q started <<< "$primary_out"
+    ! grep -q hpc_balance <<< "$primary_out"
+    assert_probe_guest "$guest_out"
+}
+
+@test "configuration unreadable (junk): the primary runs, the guest is a guest" {
+    cp "$(CONF)" "$(CONF).saved"
+    head -c 2000 /dev/urandom > "$(CONF)"
+    run_both
+    grep -q started <<< "$primary_out"
+    ! grep -q hpc_balance <<< "$primary_out"
+    assert_probe_guest "$guest_out"
+}
+
+@test "a directory in the place of the configuration: likewise" {
+    mv "$(CONF)" "$(CONF).saved"
+    mkdir "$(CONF)"
+    run_both
+    grep -q started <<< "$primary_out"
+    assert_probe_guest "$guest_out"
+}
+
+@test "read-only cgroup mount: no mechanism verifies, the guest ends before user code" {
+    autogroup=$(cat /proc/sys/kernel/sched_autogroup_enabled 2> /dev/null || echo 0)
+    [ "$autogroup" = 1 ] || skip "without autogroup SCHED_IDLE verifies"
+    run_in_node "$(node_name 1)" mount -o remount,ro,bind /sys/fs/cgroup/cpu
+    run_both
+    grep -q started <<< "$primary_out"
+    ! grep -q started <<< "$guest_out"
+    [ "$(grep -c 'hpc_balance: ' <<< "$guest_out")" -eq 1 ]
+}
+
+@test "no record of the job: the primary runs, a step of the guest is a guest" {
+    run_in_node "$(node_name 1)" mount -o remount,ro /run/hpc-balance ||
+        run_in_node "$(node_name 1)" mount --bind -o ro /run/hpc-balance /run/hpc-balance
+    run_both
+    grep -q started <<< "$primary_out"
+    assert_probe_guest "$guest_out"
+}
+
+@test "the record vanishes while the job runs: its later steps are guests" {
+    g=$(OUT=$WORK/g-%j submit --guest -n1 -w "$(node_name 1)" -t2 \
+        --wrap "while [ ! -e $WORK/go ]; do sleep 0.2; done; srun --overlap $PROBE")
+    wait_for_state "$g" RUNNING 20
+    run_in_node "$(node_name 1)" rm -f "/run/hpc-balance/jobs/$g"
+    touch "$WORK/go"
+    wait_for_end "$g" 40
+    assert_probe_guest "$(cat "$WORK/g-$g")"
+}
+
+@test "release and lost groups while jobs run: they end well and are recorded" {
+    g=$(OUT=$WORK/g-%j submit --guest -n1 -w "$(node_name 1)" -t2 --wrap 'sleep 8; echo ended')
+    wait_for_state "$g" RUNNING 20
+    wait_until 5 guest_isolated "$g"
+    run_in_node "$(node_name 1)" hpcbctl --config "$(CONF)" release
+    wait_for_end "$g" 40
+    grep -q ended "$WORK/g-$g"
+    [ "$(job_state "$g")" = COMPLETED ]
+}
+
+@test "slurmd killed and restarted while a guest runs: it stays a guest, its end is recorded" {
+    g=$(OUT=$WORK/g-%j submit --guest -n1 -w "$(node_name 1)" -t5 --wrap "sleep 15; $PROBE")
+    wait_for_state "$g" RUNNING 20
+    restart_slurmd 1
+    wait_until 5 guest_isolated "$g"
+    wait_for_end "$g" 60
+    assert_probe_guest "$(cat "$WORK/g-$g")"
+}
+
+@test "the log says what is broken once per daemon, not once per task" {
+    mv "$(CONF)" "$(CONF).saved"
+    mkdir "$(CONF)"
+    p=$(submit -n1 -w "$(node_name 1)" -t2 --wrap 'for i in 1 2 3; do srun --overlap true; done')
+    wait_for_end "$p" 40
+    n=$(grep -c "\[$p\..*hpc_balance: .*hpc-balance.conf" "$(slurmd_log 1)" || true)
+    echo "lines: $n"
+    # batch and three steps: a slurmstepd each
+    [ "$n" -le 4 ]
+}
