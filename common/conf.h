@@ -11,6 +11,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "common/error.h"
 
@@ -35,23 +36,31 @@ typedef struct {
     char mpi_library[PATH_MAX];           /* MpiLibrary=<pkglibdir>/libhpcb_mpi.so */
 } hpcb_conf_t;
 
-/* Every key's default. %n is expanded by hpcb_conf_load and hpcb_conf_defaults to
- * $SLURMD_NODENAME where the caller is root and it is a valid name, else to the
- * host's short name. */
+/* This node's name for %n: $SLURMD_NODENAME where the caller is root and it is a
+ * valid name, else the host's short name, else "localhost".  Returns buf. */
+const char *hpcb_node_name(char *buf, size_t size);
+
+/* Every key's default. %n is expanded to hpcb_node_name() here and in hpcb_conf_load. */
 void hpcb_conf_defaults(hpcb_conf_t *conf);
 
 /*
  * Read path.  On failure conf is untouched and err holds one line:
  * "PATH:LINE: Key=value: what is allowed", or "PATH: why it cannot be read".
  * Unknown keys, duplicates, values out of range, lines over 4 KiB, NUL and other
- * control bytes are errors.  Returns 0, or -1 (errno ENOENT when there is no file).
+ * control bytes are errors.  path may be a symbolic link (sites manage /etc that
+ * way).  Returns 0, or -1 (errno ENOENT when there is no file, EINVAL for its content).
  */
 int hpcb_conf_load(const char *path, hpcb_conf_t *conf, hpcb_error_t *err);
+
+/* The same from memory: length bytes of text that were read from path. */
+int hpcb_conf_parse(const char *path, const char *text, size_t length,
+                    hpcb_conf_t *conf, hpcb_error_t *err);
 
 /*
  * The file to read: explicit when not NULL; else $HPC_BALANCE_CONF; else
  * hpc-balance.conf beside $SLURM_CONF; else the compiled-in one.  Environment is
- * read with secure_getenv.  Writes to buf and returns it.
+ * read with secure_getenv, and no file is looked at.  Writes to buf and returns it;
+ * a path that does not fit gives "", which cannot be loaded.
  */
 const char *hpcb_conf_find(const char *explicit_path, char *buf, size_t size);
 

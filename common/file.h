@@ -26,7 +26,13 @@ int hpcb_file_write(const char *path, const char *text, hpcb_error_t *err);
 int hpcb_file_replace(const char *path, const char *text, size_t length, mode_t mode,
                       hpcb_error_t *err);
 
-/* Append text in one O_APPEND write, creating the file with mode. */
+/* As hpcb_file_replace, but -1 with EEXIST where path is there already: of several
+ * writers exactly one succeeds. */
+int hpcb_file_create(const char *path, const char *text, size_t length, mode_t mode,
+                     hpcb_error_t *err);
+
+/* Append text in one O_APPEND write, creating the file with mode less
+ * the umask. */
 int hpcb_file_append(const char *path, const char *text, mode_t mode,
                      hpcb_error_t *err);
 
@@ -38,5 +44,14 @@ int hpcb_file_mkdirs(const char *path, mode_t mode, hpcb_error_t *err);
  * writable by nobody else; -1 with err otherwise.  Trusted files pass this before
  * they are believed. */
 int hpcb_file_trusted(const char *path, hpcb_error_t *err);
+
+/* Open for reading a regular file that passes the same check; the check is made on
+ * what was opened, so nobody can swap the file in between.  Returns the descriptor
+ * (the caller closes it), or -1 with errno (EPERM when not trusted) and err. */
+int hpcb_file_open_trusted(const char *path, hpcb_error_t *err);
+
+/* hpcb_file_read of such a file. */
+ssize_t hpcb_file_read_trusted(const char *path, char *buf, size_t size,
+                               hpcb_error_t *err);
 
 #endif

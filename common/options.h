@@ -58,10 +58,18 @@ const hpcb_option_spec_t *hpcb_option_specs(size_t *count);
 int hpcb_option_parse(const char *name, const char *value, hpcb_options_t *options,
                       hpcb_error_t *err);
 
+/* The syntax alone: what hpcb_option_parse does before it asks whether this release
+ * has the engine. */
+int hpcb_option_scan(const char *name, const char *value, hpcb_options_t *options,
+                     hpcb_error_t *err);
+
 /* Refuse options that exclude each other (--guest with --hpc-balance ...). */
 int hpcb_options_check(const hpcb_options_t *options, hpcb_error_t *err);
 
 /* "auto", "static", ... ; "none" for NONE. */
 const char *hpcb_policy_name(hpcb_policy_t policy);
+
+/* The reverse, "none" included.  0, or -1 with policy untouched. */
+int hpcb_policy_from_name(const char *name, hpcb_policy_t *policy);
 
 #endif

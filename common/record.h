@@ -22,11 +22,13 @@ typedef struct {
     hpcb_usage_t usage;
 } hpcb_record_t;
 
-/* Render as one line of JSON (newline at the end); the caller frees it. NULL with err
- * when memory runs out. */
+/* Render as one line of JSON (newline at the end); the caller frees it.  NULL with err
+ * when a name in it cannot be written (node is a name; cluster and partition are
+ * printable ASCII or empty) or memory runs out. */
 char *hpcb_record_render(const hpcb_record_t *record, hpcb_error_t *err);
 
-/* Parse one record; record is untouched on failure. */
+/* Parse one record; record is untouched on failure.  job.yield_waits is not part of a
+ * record and comes out false. */
 int hpcb_record_parse(const char *text, hpcb_record_t *record, hpcb_error_t *err);
 
 /* Write SPOOL/records/<jobid>.<node>.json durably (replace). */

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 #include "common/conf.h"
 #include "common/error.h"
@@ -21,6 +22,9 @@
 typedef enum { HPCB_CLASS_UNKNOWN, HPCB_CLASS_PRIMARY, HPCB_CLASS_GUEST } hpcb_class_t;
 
 const char *hpcb_class_name(hpcb_class_t klass);
+
+/* The reverse, "unknown" included.  0, or -1 with klass untouched. */
+int hpcb_class_from_name(const char *name, hpcb_class_t *klass);
 
 typedef struct {
     uint32_t job_id;
@@ -32,21 +36,32 @@ typedef struct {
     uint64_t begin_us;              /* CLOCK_REALTIME, microseconds since the epoch */
 } hpcb_job_state_t;
 
-/* Save atomically (0644, parents 0755).  The first record of a job wins: when one
- * exists with the same uid, 0 is returned and nothing is written. */
+/* Save atomically (0644, parents 0755).  klass is primary or guest, partition is one
+ * word of printable ASCII or empty.  The first record of a job wins: when one exists
+ * with the same uid, 0 is returned and nothing is written.  One of another uid, or
+ * that cannot be read, is a leftover of a job long gone (only root writes here): it
+ * is replaced and the log says so. */
 int hpcb_state_save(const char *state_dir, const hpcb_job_state_t *state,
                     hpcb_error_t *err);
 
-/* Load and check ownership (hpcb_file_trusted).  -1 with errno ENOENT where there is
- * none; state is untouched on failure. */
+/* Load and check ownership (hpcb_file_trusted), of state_dir and its jobs/ too.  -1
+ * with errno ENOENT where there is none, EPERM when not trusted, EINVAL when it is
+ * damaged; state is untouched on failure. */
 int hpcb_state_load(const char *state_dir, uint32_t job_id, hpcb_job_state_t *state,
                     hpcb_error_t *err);
 
-/* Remove every file of the job under state_dir; missing ones are no error. */
+/* The content of such a file; state is untouched on failure.  Keys that are not known
+ * are passed over: a later release may have written them. */
+int hpcb_state_parse(const char *text, size_t length, hpcb_job_state_t *state,
+                     hpcb_error_t *err);
+
+/* Remove every file of the job under state_dir (<id>, <id>.usage, <id>.undo and any
+ * other <id>.*); missing ones are no error. */
 int hpcb_state_remove(const char *state_dir, uint32_t job_id, hpcb_error_t *err);
 
 /* Call visit for each recorded job (hpcbctl status, release). Returns the number of
- * jobs, or -1. visit returning non-zero ends the walk. */
+ * jobs visited, or -1.  visit returning non-zero ends the walk; it may remove the job
+ * it was given.  A record that cannot be believed is logged and passed over. */
 int hpcb_state_each(const char *state_dir,
                     int (*visit)(const hpcb_job_state_t *state, void *arg), void *arg,
                     hpcb_error_t *err);
@@ -70,5 +85,9 @@ int hpcb_state_add_usage(const char *state_dir, uint32_t job_id,
  * skipped. memory_peak is the maximum over all lines. */
 int hpcb_state_usage(const char *state_dir, uint32_t job_id, hpcb_usage_t *usage,
                      hpcb_error_t *err);
+
+/* The content of a .usage file, from an open stream.  0, or -1 where reading failed
+ * (errno, usage untouched). */
+int hpcb_usage_read(FILE *stream, hpcb_usage_t *usage);
 
 #endif

@@ -1,0 +1,397 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * hpc-balance.conf.
+ *
+ * The table `keys` says all there is about a key: where it goes in hpcb_conf_t, its
+ * default as one would write it in the file, how a value is checked, and what the
+ * error line offers instead.  Defaults pass through the same setters as the file.
+ * A setter returns -1 for a value that is not allowed.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/conf.h"
+#include "common/file.h"
+#include "common/text.h"
+
+#define FILE_BYTES (256 * 1024)
+#define LINE_BYTES 4096
+
+/* How much of a path, key and value goes into a sentence, so that the rest fits. */
+#define PATH_SHOWN 200
+#define KEY_SHOWN  40
+#define VAL_SHOWN  80
+
+/* What is appended to a directory of ours ("/records/<id>.<node>.json.tmpXXXXXX"). */
+#define PATH_ROOM 128
+
+typedef struct conf_key conf_key_t;
+
+struct conf_key {
+    const char *name;
+    const char *preset;
+    int (*set)(const conf_key_t *key, const char *value, void *field);
+    size_t offset, size;
+    uint32_t min, max;
+    const char *allowed;
+};
+
+const char *hpcb_node_name(char *buf, size_t size)
+{
+    const char *slurm = geteuid() == 0 ? secure_getenv("SLURMD_NODENAME") : NULL;
+    char host[HPCB_NAME_MAX + 1] = "";
+
+    if (slurm && hpcb_text_is_name(slurm, HPCB_NAME_MAX) &&
+        hpcb_text_copy(buf, size, slurm) == 0)
+        return buf;
+    if (gethostname(host, sizeof(host) - 1) == 0)
+        host[strcspn(host, ".")] = '\0';
+    if (!hpcb_text_is_name(host, HPCB_NAME_MAX) || hpcb_text_copy(buf, size, host))
+        snprintf(buf, size, "localhost");
+    return buf;
+}
+
+/* Copy value with every %n replaced; -1 for any other % and for too long a result. */
+static int expand(const char *value, char *buf, size_t size)
+{
+    char node[HPCB_NAME_MAX];
+    size_t used = 0;
+
+    hpcb_node_name(node, sizeof(node));
+    while (*value) {
+        size_t plain = strcspn(value, "%");
+        int n = snprintf(buf + used, size - used, "%.*s%s", (int)plain, value,
+                         value[plain] ? node : "");
+
+        used += (size_t)n;
+        if (used >= size || (value[plain] && value[plain + 1] != 'n'))
+            return -1;
+        value += plain + (value[plain] ? 2 : 0);
+    }
+    buf[used] = '\0';
+    return 0;
+}
+
+static int set_name(const conf_key_t *key, const char *value, void *field)
+{
+    return hpcb_text_is_name(value, key->size) ? hpcb_text_copy(field, key->size, value)
+                                               : -1;
+}
+
+static int set_name_or_none(const conf_key_t *key, const char *value, void *field)
+{
+    if (*value)
+        return set_name(key, value, field);
+    *(char *)field = '\0';
+    return 0;
+}
+
+static int set_expanded_name(const conf_key_t *key, const char *value, void *field)
+{
+    char name[HPCB_NAME_MAX];
+
+    return expand(value, name, sizeof(name)) ? -1 : set_name(key, name, field);
+}
+
+static int set_number(const conf_key_t *key, const char *value, void *field)
+{
+    uint64_t number;
+    uint32_t narrow;
+
+    if (hpcb_text_u64(value, key->max, &number) || number < key->min)
+        return -1;
+    narrow = (uint32_t)number;
+    memcpy(field, &narrow, sizeof(narrow));
+    return 0;
+}
+
+static_assert(sizeof(int) == sizeof(uint32_t) && sizeof(unsigned) == sizeof(uint32_t),
+              "set_number writes int, unsigned and uint32_t alike");
+
+static int set_yes_no(const conf_key_t *key, const char *value, void *field)
+{
+    (void)key;
+    if (strcasecmp(value, "yes") != 0 && strcasecmp(value, "no") != 0)
+        return -1;
+    *(bool *)field = strcasecmp(value, "yes") == 0;
+    return 0;
+}
+
+/* True where a component of path is "..". */
+static bool climbs(const char *path)
+{
+    for (const char *p = strstr(path, "/.."); p; p = strstr(p + 1, "/.."))
+        if (p[3] == '/' || p[3] == '\0')
+            return true;
+    return false;
+}
+
+static int copy_path(const conf_key_t *key, const char *path, void *field)
+{
+    if (path[0] != '/' || path[strspn(path, "/")] == '\0' || climbs(path) ||
+        strlen(path) + PATH_ROOM > key->size)
+        return -1;
+    return hpcb_text_copy(field, key->size, path);
+}
+
+static int set_dir(const conf_key_t *key, const char *value, void *field)
+{
+    char path[PATH_MAX];
+
+    return expand(value, path, sizeof(path)) ? -1 : copy_path(key, path, field);
+}
+
+/* The path becomes an entry of LD_PRELOAD, where ':' separates and '%' means nothing
+ * to us. */
+static int set_library(const conf_key_t *key, const char *value, void *field)
+{
+    return strpbrk(value, ":%") ? -1 : copy_path(key, value, field);
+}
+
+static bool is_waits_keyword(const char *text)
+{
+    return strcasecmp(text, "none") == 0 || strcasecmp(text, "all") == 0;
+}
+
+static int set_waits(const conf_key_t *key, const char *value, void *field)
+{
+    char list[HPCB_LIST_MAX];
+    char *rest = list, *item;
+
+    if (hpcb_text_copy(list, sizeof(list), value))
+        return -1;
+    if (is_waits_keyword(value)) {
+        strcpy(field, strcasecmp(value, "all") == 0 ? "all" : "none");
+        return 0;
+    }
+    while ((item = strsep(&rest, ",")))
+        if (!hpcb_text_is_name(item, HPCB_NAME_MAX) || is_waits_keyword(item))
+            return -1;
+    return hpcb_text_copy(field, key->size, value);
+}
+
+#define FIELD(member) offsetof(hpcb_conf_t, member), sizeof(((hpcb_conf_t *)0)->member)
+#define NAME_RULE     "letters, digits, '_', '.', '-', at most 63"
+#define PATH_RULE     "an absolute path other than /, without '..'"
+
+static const conf_key_t keys[] = {
+    {"GuestPartition", "guest", set_name, FIELD(guest_partition), 0, 0,
+     "allowed: the name of a partition (" NAME_RULE ")"},
+    {"GuestQOS", "", set_name_or_none, FIELD(guest_qos), 0, 0,
+     "allowed: the name of a QOS (" NAME_RULE ") or nothing"},
+    {"GuestPriority", "100", set_number, FIELD(guest_priority), 1, 4294967293u,
+     "allowed: 1 to 4294967293"},
+    {"GuestGres", "no", set_yes_no, FIELD(guest_gres), 0, 0, "allowed: yes, no"},
+    {"GuestCgroup", "hpcb_guest", set_expanded_name, FIELD(guest_cgroup), 0, 0,
+     "allowed: the name of a group (" NAME_RULE "; %n is the node's name)"},
+    {"GuestOomScoreAdj", "500", set_number, FIELD(guest_oom_score_adj), 0, 1000,
+     "allowed: 0 to 1000"},
+    {"GuestMemoryHigh", "90", set_number, FIELD(guest_memory_high), 0, 100,
+     "allowed: 0 to 100 (percent, without a sign)"},
+    {"StateDir", "/run/hpc-balance", set_dir, FIELD(state_dir), 0, 0,
+     "allowed: " PATH_RULE "; %n is the node's name"},
+    {"SpoolDir", "/var/spool/hpc-balance", set_dir, FIELD(spool_dir), 0, 0,
+     "allowed: " PATH_RULE "; %n is the node's name"},
+    {"YieldWaits", "none", set_waits, FIELD(yield_waits), 0, 0,
+     "allowed: none, all, or partitions separated by commas, at most 511 bytes"},
+    {"YieldSpin", "50", set_number, FIELD(yield_spin_us), 0, 10000,
+     "allowed: 0 to 10000 (microseconds, without a unit)"},
+    {"YieldNapMax", "1000", set_number, FIELD(yield_nap_max_us), 1, 100000,
+     "allowed: 1 to 100000 (microseconds, without a unit)"},
+    {"MpiLibrary", HPCB_PKGLIBDIR "/libhpcb_mpi.so", set_library, FIELD(mpi_library), 0,
+     0, "allowed: " PATH_RULE " and without ':'"},
+};
+
+#define N_KEYS (sizeof(keys) / sizeof(keys[0]))
+
+static_assert(N_KEYS <= 32, "keys already seen are a 32-bit set");
+
+void hpcb_conf_defaults(hpcb_conf_t *conf)
+{
+    memset(conf, 0, sizeof(*conf));
+    for (size_t i = 0; i < N_KEYS; i++)
+        keys[i].set(&keys[i], keys[i].preset, (char *)conf + keys[i].offset);
+}
+
+typedef struct {
+    const char *path;
+    unsigned line;
+    uint32_t seen; /* bit i: keys[i] was set in this file */
+    hpcb_conf_t *conf;
+    hpcb_error_t *err;
+} reader_t;
+
+static int refuse(const reader_t *reader, const char *key, const char *value,
+                  const char *why)
+{
+    errno = EINVAL;
+    return hpcb_error(reader->err, "%.*s:%u: %.*s%s%.*s: %s", PATH_SHOWN, reader->path,
+                      reader->line, KEY_SHOWN, key, value ? "=" : "", VAL_SHOWN,
+                      value ? value : "", why);
+}
+
+static int set_key(reader_t *reader, const char *name, const char *value)
+{
+    size_t i = 0;
+
+    while (i < N_KEYS && strcasecmp(keys[i].name, name) != 0)
+        i++;
+    if (i == N_KEYS)
+        return refuse(reader, name, value,
+                      "unknown key; hpc-balance.conf(5) lists them");
+    if (reader->seen & (1u << i))
+        return refuse(reader, keys[i].name, value,
+                      "given before; allowed: each key once");
+    if (strpbrk(value, " \t"))
+        return refuse(reader, keys[i].name, value,
+                      "blank inside a value; allowed: one Key=Value a line");
+    if (keys[i].set(&keys[i], value, (char *)reader->conf + keys[i].offset))
+        return refuse(reader, keys[i].name, value, keys[i].allowed);
+    reader->seen |= 1u << i;
+    return 0;
+}
+
+static char *trim(char *text)
+{
+    size_t length;
+
+    text += strspn(text, " \t");
+    length = strlen(text);
+    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t'))
+        length--;
+    text[length] = '\0';
+    return text;
+}
+
+/* Returns the first byte that a line must not hold (a control byte other than tab),
+ * or -1. */
+static int bad_byte(const char *line, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)line[i];
+
+        if ((c < 0x20 && c != '\t') || c == 0x7f)
+            return c;
+    }
+    return -1;
+}
+
+/* Beyond comments everything is ASCII. */
+static bool is_ascii(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text >= 0x80)
+            return false;
+    return true;
+}
+
+static int read_line(reader_t *reader, const char *text, size_t length)
+{
+    char line[LINE_BYTES + 1];
+    char *key, *value;
+    int bad;
+
+    if (length > LINE_BYTES)
+        return refuse(reader, "line too long", NULL, "allowed: 4096 bytes");
+    bad = bad_byte(text, length);
+    if (bad >= 0) {
+        snprintf(line, sizeof(line), "control byte 0x%02x", (unsigned)bad);
+        return refuse(reader, line, NULL, "allowed: plain text");
+    }
+    memcpy(line, text, length);
+    line[length] = '\0';
+    line[strcspn(line, "#")] = '\0';
+    key = trim(line);
+    if (!*key)
+        return 0;
+    value = strchr(key, '=');
+    if (!value || value == key || !is_ascii(key))
+        return refuse(reader, key, NULL, "allowed: Key=Value in ASCII");
+    *value++ = '\0';
+    return set_key(reader, trim(key), trim(value));
+}
+
+int hpcb_conf_parse(const char *path, const char *text, size_t length,
+                    hpcb_conf_t *conf, hpcb_error_t *err)
+{
+    hpcb_conf_t read;
+    reader_t reader = {.path = path, .conf = &read, .err = err};
+    const char *end = text + length;
+
+    hpcb_conf_defaults(&read);
+    if (hpcb_text_copy(read.path, sizeof(read.path), path)) {
+        errno = ENAMETOOLONG;
+        return hpcb_error(err, "%.*s: %s", PATH_SHOWN, path, strerror(errno));
+    }
+    while (text < end) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        const char *stop = newline ? newline : end;
+
+        reader.line++;
+        if (read_line(&reader, text, (size_t)(stop - text)))
+            return -1;
+        text = stop + (newline != NULL);
+    }
+    *conf = read;
+    return 0;
+}
+
+int hpcb_conf_load(const char *path, hpcb_conf_t *conf, hpcb_error_t *err)
+{
+    hpcb_autofree char *real = realpath(path, NULL);
+    hpcb_autofree char *text = real ? malloc(FILE_BYTES) : NULL;
+    ssize_t length = text ? hpcb_file_read(real, text, FILE_BYTES, NULL) : -1;
+
+    if (length < 0)
+        return hpcb_error(err, "%.*s: %s", PATH_SHOWN, path,
+                          errno == EINVAL ? "not a regular file" : strerror(errno));
+    return hpcb_conf_parse(path, text, (size_t)length, conf, err);
+}
+
+const char *hpcb_conf_find(const char *explicit_path, char *buf, size_t size)
+{
+    const char *ours = secure_getenv("HPC_BALANCE_CONF");
+    const char *slurm = secure_getenv("SLURM_CONF");
+    const char *slash = slurm ? strrchr(slurm, '/') : NULL;
+    int n;
+
+    if (explicit_path)
+        n = snprintf(buf, size, "%s", explicit_path);
+    else if (ours && *ours)
+        n = snprintf(buf, size, "%s", ours);
+    else if (slurm && *slurm)
+        n = snprintf(buf, size, "%.*shpc-balance.conf",
+                     slash ? (int)(slash + 1 - slurm) : 0, slurm);
+    else
+        n = snprintf(buf, size, "%s", HPCB_SYSCONFDIR "/hpc-balance.conf");
+    if (n < 0 || (size_t)n >= size)
+        buf[0] = '\0';
+    return buf;
+}
+
+bool hpcb_conf_yields(const hpcb_conf_t *conf, const char *partition)
+{
+    char list[HPCB_LIST_MAX];
+    char *rest = list, *item;
+
+    if (strcmp(conf->yield_waits, "all") == 0)
+        return true;
+    if (strcmp(conf->yield_waits, "none") == 0 ||
+        hpcb_text_copy(list, sizeof(list), conf->yield_waits))
+        return false;
+    while ((item = strsep(&rest, ",")))
+        if (strcmp(item, partition) == 0)
+            return true;
+    return false;
+}

@@ -1,0 +1,466 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * StateDir/jobs: <id> is written whole by hpcb_file_create (so that the first writer
+ * wins) and read whole; <id>.usage grows by a line per finished step.
+ *
+ * A usage line begins with a newline and ends with the word "end": one that a crash or
+ * a full disk cut short is closed by the next one and lacks its end.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "common/log.h"
+#include "common/state.h"
+#include "common/text.h"
+
+#define RECORD_BYTES 1024
+#define LINE_BYTES   256
+#define FILE_MODE    0644
+#define DIR_MODE     0755
+
+static const char *const class_names[] = {
+    [HPCB_CLASS_UNKNOWN] = "unknown",
+    [HPCB_CLASS_PRIMARY] = "primary",
+    [HPCB_CLASS_GUEST] = "guest",
+};
+
+#define N_CLASSES (sizeof(class_names) / sizeof(class_names[0]))
+
+const char *hpcb_class_name(hpcb_class_t klass)
+{
+    return class_names[(size_t)klass < N_CLASSES ? klass : HPCB_CLASS_UNKNOWN];
+}
+
+int hpcb_class_from_name(const char *name, hpcb_class_t *klass)
+{
+    for (size_t i = 0; i < N_CLASSES; i++) {
+        if (strcmp(class_names[i], name) == 0) {
+            *klass = (hpcb_class_t)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+/* "" is a word as well: a job's partition may be unknown. */
+static bool is_word(const char *text)
+{
+    for (; *text; text++)
+        if (*text <= ' ' || *text > '~')
+            return false;
+    return true;
+}
+
+/* STATE_DIR/jobs, or a file in it where id is not 0. */
+static int job_path(char *path, const char *state_dir, uint32_t id, const char *suffix,
+                    hpcb_error_t *err)
+{
+    int n;
+
+    if (id == 0)
+        n = snprintf(path, PATH_MAX, "%s/jobs", state_dir);
+    else
+        n = snprintf(path, PATH_MAX, "%s/jobs/%" PRIu32 "%s", state_dir, id, suffix);
+    if (n < PATH_MAX)
+        return 0;
+    errno = ENAMETOOLONG;
+    return hpcb_error(err, "the state directory's name is too long");
+}
+
+/* Whoever may write to one of the two directories could swap what is in it. */
+static int check_dirs(const char *state_dir, hpcb_error_t *err)
+{
+    char jobs[PATH_MAX];
+
+    if (job_path(jobs, state_dir, 0, "", err))
+        return -1;
+    return hpcb_file_trusted(state_dir, err) || hpcb_file_trusted(jobs, err) ? -1 : 0;
+}
+
+static int read_u32(const char *text, uint32_t *value)
+{
+    uint64_t wide;
+
+    if (hpcb_text_u64(text, UINT32_MAX, &wide))
+        return -1;
+    *value = (uint32_t)wide;
+    return 0;
+}
+
+static int read_yes_no(const char *text, bool *value)
+{
+    *value = strcmp(text, "yes") == 0;
+    return *value || strcmp(text, "no") == 0 ? 0 : -1;
+}
+
+static int read_partition(const char *text, char *partition)
+{
+    return is_word(text) ? hpcb_text_copy(partition, HPCB_NAME_MAX, text) : -1;
+}
+
+enum { JOB_ID, UID, CLASS, POLICY, YIELD_WAITS, PARTITION, BEGIN, N_KEYS };
+
+static const char *const key_names[N_KEYS] = {
+    [JOB_ID] = "JobId",   [UID] = "Uid",
+    [CLASS] = "Class",    [POLICY] = "Policy",
+    [BEGIN] = "Begin",    [YIELD_WAITS] = "YieldWaits",
+    [PARTITION] = "Partition",
+};
+
+static int read_value(unsigned key, const char *value, hpcb_job_state_t *state)
+{
+    switch (key) {
+    case JOB_ID:
+        return read_u32(value, &state->job_id) || state->job_id == 0 ? -1 : 0;
+    case UID:
+        return read_u32(value, &state->uid);
+    case CLASS:
+        return hpcb_class_from_name(value, &state->klass) ||
+                       state->klass == HPCB_CLASS_UNKNOWN
+                   ? -1
+                   : 0;
+    case POLICY:
+        return hpcb_policy_from_name(value, &state->policy);
+    case YIELD_WAITS:
+        return read_yes_no(value, &state->yield_waits);
+    case PARTITION:
+        return read_partition(value, state->partition);
+    case BEGIN:
+        return hpcb_text_u64(value, UINT64_MAX, &state->begin_us);
+    }
+    return 0;
+}
+
+static_assert(sizeof(uid_t) == sizeof(uint32_t), "uids are read as 32 bits");
+
+/* Returns 0, or -1 for a line that cannot be. */
+static int read_pair(char *line, hpcb_job_state_t *state, unsigned *seen)
+{
+    char *value = strchr(line, '=');
+    unsigned key = 0;
+
+    if (!value)
+        return -1;
+    *value++ = '\0';
+    while (key < N_KEYS && strcmp(key_names[key], line) != 0)
+        key++;
+    if (key == N_KEYS)
+        return 0;
+    if (*seen & (1u << key))
+        return -1;
+    *seen |= 1u << key;
+    return read_value(key, value, state);
+}
+
+int hpcb_state_parse(const char *text, size_t length, hpcb_job_state_t *state,
+                     hpcb_error_t *err)
+{
+    char copy[RECORD_BYTES];
+    hpcb_job_state_t read = {0};
+    char *rest = copy, *line;
+    unsigned seen = 0;
+
+    errno = EINVAL;
+    if (length == 0 || length >= sizeof(copy) || memchr(text, '\0', length) ||
+        text[length - 1] != '\n')
+        return hpcb_error(err, "not a record of a job");
+    memcpy(copy, text, length - 1);
+    copy[length - 1] = '\0';
+    for (unsigned number = 1; (line = strsep(&rest, "\n")); number++)
+        if (read_pair(line, &read, &seen))
+            return hpcb_error(err, "line %u of a job's record is damaged", number);
+    if (seen != (1u << N_KEYS) - 1)
+        return hpcb_error(err, "a job's record is incomplete");
+    *state = read;
+    return 0;
+}
+
+int hpcb_state_load(const char *state_dir, uint32_t job_id, hpcb_job_state_t *state,
+                    hpcb_error_t *err)
+{
+    char path[PATH_MAX], text[RECORD_BYTES];
+    hpcb_job_state_t read;
+    hpcb_error_t why;
+    ssize_t length;
+
+    if (check_dirs(state_dir, err) || job_path(path, state_dir, job_id, "", err))
+        return -1;
+    length = hpcb_file_read_trusted(path, text, sizeof(text), err);
+    if (length < 0)
+        return -1;
+    if (hpcb_state_parse(text, (size_t)length, &read, &why))
+        return hpcb_error(err, "%.300s: %.150s", path, why.text);
+    if (read.job_id != job_id) {
+        errno = EINVAL;
+        return hpcb_error(err, "%.300s: the record of another job", path);
+    }
+    *state = read;
+    return 0;
+}
+
+static int render(const hpcb_job_state_t *state, char *text, hpcb_error_t *err)
+{
+    bool bad_class =
+        state->klass != HPCB_CLASS_PRIMARY && state->klass != HPCB_CLASS_GUEST;
+    int n = snprintf(text, RECORD_BYTES,
+                     "JobId=%" PRIu32 "\nUid=%" PRIu32 "\nClass=%s\nPolicy=%s\n"
+                     "YieldWaits=%s\nPartition=%s\nBegin=%" PRIu64 "\n",
+                     state->job_id, (uint32_t)state->uid, hpcb_class_name(state->klass),
+                     hpcb_policy_name(state->policy), state->yield_waits ? "yes" : "no",
+                     state->partition, state->begin_us);
+
+    if (state->job_id && !bad_class && is_word(state->partition) && n < RECORD_BYTES)
+        return n;
+    errno = EINVAL;
+    return hpcb_error(err, "job %" PRIu32 " cannot be recorded: %s", state->job_id,
+                      state->job_id == 0 ? "0 is no job"
+                      : bad_class        ? "it is neither primary nor guest"
+                                         : "its partition's name is not one word");
+}
+
+/* What to do about the record at path that is there already. */
+typedef enum { LEFTOVER_KEEP, LEFTOVER_REPLACE, LEFTOVER_UNKNOWN } leftover_t;
+
+static leftover_t judge_leftover(const char *state_dir, const hpcb_job_state_t *state,
+                                 hpcb_error_t *err)
+{
+    hpcb_job_state_t old;
+    hpcb_error_t why = {""};
+    char usage[PATH_MAX];
+
+    if (hpcb_state_load(state_dir, state->job_id, &old, &why) == 0) {
+        if (old.uid == state->uid)
+            return LEFTOVER_KEEP;
+        hpcb_error(&why, "it is of uid %" PRIu32, (uint32_t)old.uid);
+        if (job_path(usage, state_dir, state->job_id, ".usage", err) == 0)
+            unlink(usage);
+    } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EIO) {
+        /* It may be a good one, which must win. */
+        hpcb_error(err, "%s", why.text);
+        return LEFTOVER_UNKNOWN;
+    }
+    hpcb_log(HPCB_LOG_ERROR, "replacing an old record of job %" PRIu32 ": %s",
+             state->job_id, why.text);
+    return LEFTOVER_REPLACE;
+}
+
+int hpcb_state_save(const char *state_dir, const hpcb_job_state_t *state,
+                    hpcb_error_t *err)
+{
+    char path[PATH_MAX], text[RECORD_BYTES];
+    int length = render(state, text, err);
+
+    if (length < 0 || job_path(path, state_dir, 0, "", err) ||
+        hpcb_file_mkdirs(path, DIR_MODE, err) || check_dirs(state_dir, err) ||
+        job_path(path, state_dir, state->job_id, "", err))
+        return -1;
+    if (hpcb_file_create(path, text, (size_t)length, FILE_MODE, err) == 0)
+        return 0;
+    if (errno != EEXIST)
+        return -1;
+    switch (judge_leftover(state_dir, state, err)) {
+    case LEFTOVER_KEEP:
+        return 0;
+    case LEFTOVER_REPLACE:
+        return hpcb_file_replace(path, text, (size_t)length, FILE_MODE, err);
+    case LEFTOVER_UNKNOWN:
+        break;
+    }
+    return -1;
+}
+
+/* The job that a file in jobs/ belongs to, with what follows the number, or 0. */
+static uint32_t job_of_file(const char *name, const char **rest)
+{
+    size_t digits = strspn(name, "0123456789");
+    char number[16];
+    uint32_t id;
+
+    *rest = name + digits;
+    if (digits == 0 || digits >= sizeof(number) || name[0] == '0')
+        return 0;
+    memcpy(number, name, digits);
+    number[digits] = '\0';
+    return read_u32(number, &id) ? 0 : id;
+}
+
+/* jobs/ opened, or NULL with errno (ENOENT where there is none) and err. */
+static DIR *open_jobs(const char *state_dir, hpcb_error_t *err)
+{
+    char path[PATH_MAX];
+    DIR *dir;
+
+    if (job_path(path, state_dir, 0, "", err) || check_dirs(state_dir, err))
+        return NULL;
+    dir = opendir(path);
+    if (!dir)
+        hpcb_error(err, "cannot read %.300s: %s", path, strerror(errno));
+    return dir;
+}
+
+int hpcb_state_remove(const char *state_dir, uint32_t job_id, hpcb_error_t *err)
+{
+    hpcb_autoclosedir DIR *dir = open_jobs(state_dir, err);
+    struct dirent *entry;
+    int status = 0;
+
+    if (!dir)
+        return errno == ENOENT ? 0 : -1;
+    while ((entry = readdir(dir))) {
+        const char *rest;
+        uint32_t id = job_of_file(entry->d_name, &rest);
+
+        if (id == 0 || id != job_id || (*rest && *rest != '.'))
+            continue;
+        if (unlinkat(dirfd(dir), entry->d_name, 0) && errno != ENOENT)
+            status = hpcb_error(err, "cannot remove %.200s/jobs/%.100s: %s", state_dir,
+                                entry->d_name, strerror(errno));
+    }
+    return status;
+}
+
+int hpcb_state_each(const char *state_dir,
+                    int (*visit)(const hpcb_job_state_t *state, void *arg), void *arg,
+                    hpcb_error_t *err)
+{
+    hpcb_autoclosedir DIR *dir = open_jobs(state_dir, err);
+    struct dirent *entry;
+    int visited = 0;
+
+    if (!dir)
+        return errno == ENOENT ? 0 : -1;
+    while ((entry = readdir(dir))) {
+        const char *rest;
+        uint32_t id = job_of_file(entry->d_name, &rest);
+        hpcb_job_state_t state;
+        hpcb_error_t why;
+
+        if (id == 0 || *rest)
+            continue;
+        if (hpcb_state_load(state_dir, id, &state, &why)) {
+            if (errno != ENOENT)
+                hpcb_log(HPCB_LOG_ERROR, "%s", why.text);
+            continue;
+        }
+        visited++;
+        if (visit(&state, arg))
+            break;
+    }
+    return visited;
+}
+
+int hpcb_state_add_usage(const char *state_dir, uint32_t job_id,
+                         hpcb_usage_scope_t scope, const hpcb_usage_t *usage,
+                         hpcb_error_t *err)
+{
+    char path[PATH_MAX], line[LINE_BYTES];
+
+    snprintf(line, sizeof(line),
+             "\n%s cpu_us=%" PRIu64 " run_delay_us=%" PRIu64 " memory_peak=%" PRIu64
+             " end\n",
+             scope == HPCB_USAGE_JOB ? "job" : "step", usage->cpu_us,
+             usage->run_delay_us, usage->memory_peak);
+    if (check_dirs(state_dir, err) ||
+        job_path(path, state_dir, job_id, ".usage", err))
+        return -1;
+    return hpcb_file_append(path, line, FILE_MODE, err);
+}
+
+/* Take "NAME=DIGITS" off the front of *rest. */
+static int take_figure(char **rest, const char *name, uint64_t *value)
+{
+    char *word = strsep(rest, " ");
+    size_t length = strlen(name);
+
+    if (!word || strncmp(word, name, length) != 0 || word[length] != '=')
+        return -1;
+    return hpcb_text_u64(word + length + 1, UINT64_MAX, value);
+}
+
+/* 0, or -1 for a line that is cut short or none of ours. */
+static int read_usage_line(char *line, hpcb_usage_scope_t *scope, hpcb_usage_t *usage)
+{
+    char *rest = line;
+    const char *word = strsep(&rest, " ");
+
+    *scope = strcmp(word, "job") == 0 ? HPCB_USAGE_JOB : HPCB_USAGE_STEP;
+    if (*scope == HPCB_USAGE_STEP && strcmp(word, "step") != 0)
+        return -1;
+    if (take_figure(&rest, "cpu_us", &usage->cpu_us) ||
+        take_figure(&rest, "run_delay_us", &usage->run_delay_us) ||
+        take_figure(&rest, "memory_peak", &usage->memory_peak))
+        return -1;
+    return rest && strcmp(rest, "end\n") == 0 ? 0 : -1;
+}
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+int hpcb_usage_read(FILE *stream, hpcb_usage_t *usage)
+{
+    hpcb_usage_t steps = {0}, job = {0}, read;
+    hpcb_usage_scope_t scope;
+    char line[LINE_BYTES];
+
+    while (fgets(line, sizeof(line), stream)) {
+        if (read_usage_line(line, &scope, &read))
+            continue;
+        if (scope == HPCB_USAGE_STEP) {
+            steps.cpu_us = add(steps.cpu_us, read.cpu_us);
+            steps.run_delay_us = add(steps.run_delay_us, read.run_delay_us);
+        } else {
+            job.cpu_us = larger(job.cpu_us, read.cpu_us);
+            job.run_delay_us = larger(job.run_delay_us, read.run_delay_us);
+        }
+        job.memory_peak = larger(job.memory_peak, read.memory_peak);
+    }
+    if (ferror(stream))
+        return -1;
+    usage->cpu_us = add(steps.cpu_us, job.cpu_us);
+    usage->run_delay_us = add(steps.run_delay_us, job.run_delay_us);
+    usage->memory_peak = job.memory_peak;
+    return 0;
+}
+
+int hpcb_state_usage(const char *state_dir, uint32_t job_id, hpcb_usage_t *usage,
+                     hpcb_error_t *err)
+{
+    hpcb_autofclose FILE *stream = NULL;
+    char path[PATH_MAX];
+    int fd;
+
+    if (job_path(path, state_dir, job_id, ".usage", err))
+        return -1;
+    fd = hpcb_file_open_trusted(path, err);
+    if (fd < 0 && errno == ENOENT) {
+        memset(usage, 0, sizeof(*usage));
+        return 0;
+    }
+    if (fd < 0)
+        return -1;
+    stream = fdopen(fd, "r");
+    if (!stream)
+        hpcb_cleanup_close(&fd);
+    if (!stream || hpcb_usage_read(stream, usage))
+        return hpcb_error(err, "cannot read %.300s: %s", path, strerror(errno));
+    return 0;
+}
