@@ -30,18 +30,25 @@ typedef struct {
     const char *guest_cgroup;  /* name of the group of guests (GuestCgroup) */
     int oom_score_adj;         /* 0 = leave alone */
     unsigned memory_high;      /* percent of the job's memory limit, 0 = leave alone */
+    const char *affinity;      /* row cpu-affinity: hexadecimal mask (cgroup/task.h) */
     hpcb_undo_t *undo;         /* may be NULL: nothing is noted */
 } hpcb_target_t;
 
-typedef struct {
+typedef struct hpcb_mechanism {
     const char *name;          /* "idle-group" */
     const char *what;          /* one line for hpcbctl status */
     bool isolates;             /* enough on its own to keep a guest off a primary's CPU */
+    bool every_guest;          /* hpcb_isolate applies it; false: only on request */
     /* 0 where the node has it; -1 and why not */
     int (*probe)(const hpcb_node_t *node, hpcb_error_t *err);
     int (*apply)(const hpcb_target_t *target, hpcb_error_t *err);
     /* 0 when in force for target->pid now, read back from the kernel */
     int (*verify)(const hpcb_target_t *target, hpcb_error_t *err);
+    /* Put back what apply changed for target->pid through target->undo, also after an
+     * apply that failed half-way.  Without target->undo only groups of ours are removed
+     * and a frozen job is thawed. */
+    int (*undo)(const struct hpcb_mechanism *row, const hpcb_target_t *target,
+                hpcb_error_t *err);
 } hpcb_mechanism_t;
 
 /* In order of preference; those that isolate come first. */
@@ -49,9 +56,12 @@ const hpcb_mechanism_t *hpcb_mechanisms(size_t *count);
 const hpcb_mechanism_t *hpcb_mechanism_find(const char *name);
 
 /*
- * Make target a guest: the first isolating mechanism that verifies, then every other
- * one that the node has (their failures are logged at debug level and forgotten).
+ * Make target a guest: the first isolating mechanism that verifies (one that was
+ * applied and does not is undone), then every other one for guests that the node has
+ * (their failures are logged at debug level and forgotten).
  * Returns the isolating mechanism, or NULL with err that says why each one failed.
+ * Where the undo log cannot be written the guest is isolated all the same, and an
+ * error is logged.
  * Bounded: no call inside waits.  Called as root before the task runs user code.
  */
 const hpcb_mechanism_t *hpcb_isolate(const hpcb_target_t *target, hpcb_error_t *err);

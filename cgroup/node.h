@@ -4,7 +4,7 @@
  */
 /*
  * What this node's kernel offers and where a running task is: read from
- * /proc/PID/mountinfo and /proc/PID/cgroup, never composed, because Slurm's layouts
+ * /proc/self/mountinfo and /proc/PID/cgroup, never composed, because Slurm's layouts
  * differ (slurm_<node>/uid_U/job_N, slurmstepd.scope/job_N,
  * <node>_slurmstepd.scope/job_N, and since 26.05 a SLUID in place of job_N).
  */
@@ -15,6 +15,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 #include "common/error.h"
+
+/* Our bare groups in a cgroup2 mount beside v1 controllers lie below this one
+ * (sensor/meter.h makes them). */
+#define HPCB_UNIFIED_GROUP "hpcb"
 
 typedef struct hpcb_node hpcb_node_t;
 
@@ -34,6 +38,9 @@ typedef enum {
 int hpcb_node_open(const char *root, hpcb_node_t **node, hpcb_error_t *err);
 void hpcb_node_close(hpcb_node_t *node);
 
+/* True where root was "/": the running system, not a snapshot. */
+bool hpcb_node_live(const hpcb_node_t *node);
+
 /* 1, 2, or 0 where the controller is not mounted. */
 int hpcb_node_version(const hpcb_node_t *node, hpcb_controller_t controller);
 
@@ -41,7 +48,15 @@ int hpcb_node_version(const hpcb_node_t *node, hpcb_controller_t controller);
  * included); NULL where it is not. */
 const char *hpcb_node_mount(const hpcb_node_t *node, hpcb_controller_t controller);
 
-/* The directory of task pid in the controller's hierarchy. */
+/* "cpu", "blkio", ... as the kernel calls it in that version of cgroups; "cgroup2" for
+ * UNIFIED. */
+const char *hpcb_node_controller_name(hpcb_controller_t controller, int version);
+
+/*
+ * The directory of task pid in the controller's hierarchy.  -1 with errno ENOENT where
+ * the task or the controller is not there, EXDEV where the task is in a group outside
+ * of what is mounted here (a cgroup namespace): such a path is never followed.
+ */
 int hpcb_node_task_dir(const hpcb_node_t *node, pid_t pid, hpcb_controller_t controller,
                        char *dir, size_t size, hpcb_error_t *err);
 
@@ -57,5 +72,16 @@ int hpcb_node_job_dir(const hpcb_node_t *node, pid_t pid, hpcb_controller_t cont
  * (CONFIG_SCHED_AUTOGROUP and its sysctl): nice and SCHED_IDLE then act only inside
  * a session. */
 bool hpcb_node_autogroup(const hpcb_node_t *node);
+
+/* True where the controller's mount shows the kernel's root group or may do so; false
+ * where it is known to show a child (cgroup namespace, bind mount of a group). */
+bool hpcb_node_root_group(const hpcb_node_t *node, hpcb_controller_t controller);
+
+/* True where a sched_ext scheduler is loaded: those ignore cpu.idle and weights
+ * (seen in the scx schedulers of 2024-2026). */
+bool hpcb_node_sched_ext(const hpcb_node_t *node);
+
+/* True where the kernel says that it is Linux major.minor or later. */
+bool hpcb_node_linux(const hpcb_node_t *node, int major, int minor);
 
 #endif

@@ -5,32 +5,53 @@
 /*
  * The undo log: what was there before a mechanism wrote.  Written before the write
  * (StateDir/jobs/<jobid>.undo, one line an entry, O_APPEND), so that after a kill -9 at
- * any point a replay brings everything back.
+ * any point a replay brings everything back.  Several slurmstepds of one job append to
+ * one log.
  */
 #ifndef HPCB_CGROUP_UNDO_H
 #define HPCB_CGROUP_UNDO_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include "common/error.h"
 
 typedef struct hpcb_undo hpcb_undo_t;
 
+/* Open the job's log; state_dir NULL keeps the notes in memory only, which is enough
+ * for hpcb_undo_revert but not for a crash. */
 int hpcb_undo_open(const char *state_dir, uint32_t job_id, hpcb_undo_t **undo,
                    hpcb_error_t *err);
 void hpcb_undo_close(hpcb_undo_t *undo);
 
-/* A file's old content; a cgroup.procs move (the task's old directory); a task's
- * scheduling policy, nice, I/O priority, affinity, oom_score_adj. Tasks are named with
- * their start time, so that a reused pid is left alone. */
+/* The following notes belong to mechanism (a string that outlives the handle) applied
+ * to task pid: hpcb_undo_revert finds them by that. */
+void hpcb_undo_scope(hpcb_undo_t *undo, const char *mechanism, pid_t pid);
+
+/* A file's old content.  A failure to note is a reason not to write. */
 int hpcb_undo_note_file(hpcb_undo_t *undo, const char *path, const char *old,
                         hpcb_error_t *err);
+/* A task's old attribute (cgroup/task.h); "cgroup" is the directory of the group that
+ * it leaves.  Tasks are named with their start time, so that a reused pid is left
+ * alone. */
 int hpcb_undo_note_task(hpcb_undo_t *undo, pid_t pid, const char *attribute,
                         const char *old, hpcb_error_t *err);
 
+/* True after a note could not be written to the log (no space, read-only). */
+bool hpcb_undo_broken(const hpcb_undo_t *undo);
+
+/*
+ * Put back, newest first, what was noted through this handle for mechanism and pid,
+ * and forget it.  The lines stay in the log: to replay them again does no harm.  0, or
+ * -1 with err when something could not be put back.
+ */
+int hpcb_undo_revert(hpcb_undo_t *undo, const char *mechanism, pid_t pid,
+                     hpcb_error_t *err);
+
 /* Replay the job's log from its last line to its first, then remove it.  What has gone
  * meanwhile (task ended, group removed) is no error; a malformed line is skipped and
- * logged. Returns the number of entries undone, or -1. */
+ * logged.  Returns the number of entries undone, or -1 when there was something that
+ * could not be put back: the rest is done all the same, and the log stays. */
 int hpcb_undo_replay(const char *state_dir, uint32_t job_id, hpcb_error_t *err);
 
 #endif

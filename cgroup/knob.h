@@ -1,0 +1,53 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The four things that one can do to a cgroup file system.  Every touch of this room
+ * goes through here, so that a test can stand a directory tree in for the kernel and
+ * let it answer as the kernel does (EINVAL, files that come with a directory).
+ */
+#ifndef HPCB_CGROUP_KNOB_H
+#define HPCB_CGROUP_KNOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "common/error.h"
+
+typedef struct {
+    ssize_t (*read)(const char *path, char *buf, size_t size, hpcb_error_t *err);
+    int (*write)(const char *path, const char *text, hpcb_error_t *err);
+    int (*mkdir)(const char *path, mode_t mode);
+    int (*rmdir)(const char *path);
+} hpcb_knob_ops_t;
+
+/* For tests: use ops from now on, NULL for the kernel again.  Not thread-safe. */
+void hpcb_knob_set_ops(const hpcb_knob_ops_t *ops);
+
+/* Each takes a directory and a name below it ("" for the directory itself) and
+ * returns 0, or -1 with errno and err. */
+
+/* Content of dir/name without the newline at its end. */
+int hpcb_knob_read(const char *dir, const char *name, char *buf, size_t size,
+                   hpcb_error_t *err);
+/* A single number; "max" gives UINT64_MAX. */
+int hpcb_knob_number(const char *dir, const char *name, uint64_t *value,
+                     hpcb_error_t *err);
+int hpcb_knob_write(const char *dir, const char *name, const char *text,
+                    hpcb_error_t *err);
+/* An existing directory is left as it is. */
+int hpcb_knob_mkdir(const char *dir, const char *name, hpcb_error_t *err);
+int hpcb_knob_rmdir(const char *dir, const char *name, hpcb_error_t *err);
+
+bool hpcb_knob_exists(const char *dir, const char *name);
+
+/* Compose dir/name; -1 with errno ENAMETOOLONG. */
+int hpcb_knob_path(const char *dir, const char *name, char *path, size_t size,
+                   hpcb_error_t *err);
+
+/* True where errno of a failed touch means that the group or task has gone. */
+bool hpcb_knob_gone(int error);
+
+#endif

@@ -1,0 +1,371 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Overview.  hpcb_node_open reads mountinfo once and remembers for each controller
+ * which mount shows it: the version, the mount point, and the directory of the
+ * hierarchy at which that mount begins.  Paths of tasks are read each time, because
+ * tasks move; cgroup/parse.c takes the texts apart.
+ *
+ * Which mount, when a hierarchy is mounted more than once: one that nothing is mounted
+ * over, that can be reached (it shows cgroup.procs), and preferably one that begins at
+ * the hierarchy's root as the caller sees it.
+ *
+ * In a cgroup namespace both mountinfo and /proc/PID/cgroup are relative to the
+ * namespace's own group: a mount made outside begins at "/.." (or deeper), and the
+ * path of a task outside begins with "/..".  The one is stripped from the other as
+ * text; what then still goes upwards is refused.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cgroup/knob.h"
+#include "cgroup/node.h"
+#include "cgroup/parse.h"
+
+/* A container host has thousands of mounts; beyond this something is wrong. */
+#define MOUNTINFO_MAX (8u << 20)
+/* One line per hierarchy, each path at most PATH_MAX. */
+#define CGROUP_FILE_MAX (16u * PATH_MAX)
+
+typedef struct {
+    int version;
+    char point[PATH_MAX];   /* root of the node included */
+    char root[PATH_MAX];    /* where in the hierarchy the mount begins */
+} mount_t;
+
+struct hpcb_node {
+    char root[PATH_MAX];    /* "" for the running system */
+    mount_t mounts[HPCB_CTL_COUNT];
+};
+
+static const char *const names[HPCB_CTL_COUNT][2] = {
+    [HPCB_CTL_CPU] = {"cpu", "cpu"},
+    [HPCB_CTL_CPUACCT] = {"cpuacct", NULL},
+    [HPCB_CTL_CPUSET] = {"cpuset", "cpuset"},
+    [HPCB_CTL_MEMORY] = {"memory", "memory"},
+    [HPCB_CTL_FREEZER] = {"freezer", NULL},
+    [HPCB_CTL_IO] = {"blkio", "io"},
+    [HPCB_CTL_UNIFIED] = {NULL, "cgroup2"},
+};
+
+/* Read a file of unknown size; the caller frees it. */
+static char *read_whole(const char *path, size_t limit, hpcb_error_t *err)
+{
+    size_t used = 0, size = 16384;
+    char *text = NULL;
+    ssize_t n = 1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+
+    while (fd >= 0 && n > 0) {
+        char *larger = size <= limit ? realloc(text, size) : NULL;
+
+        if (!larger) {
+            errno = EFBIG;
+            n = -1;
+            break;
+        }
+        text = larger;
+        n = read(fd, text + used, size - used - 1);
+        used += n > 0 ? (size_t)n : 0;
+        size += used + 1 == size ? size : 0;
+    }
+    if (fd < 0 || n < 0) {
+        hpcb_error(err, "%s: %s", path, strerror(errno));
+        free(text);
+        text = NULL;
+    } else {
+        text[used] = '\0';
+    }
+    if (fd >= 0)
+        close(fd);
+    return text;
+}
+
+/* Split text into mounts, at most one a line; the caller frees the array. */
+static hpcb_mount_line_t *split_mounts(char *text, size_t *count)
+{
+    hpcb_mount_line_t *all;
+    size_t lines = 1;
+    char *save = NULL;
+
+    for (const char *p = text; *p; p++)
+        lines += *p == '\n';
+    all = calloc(lines, sizeof(*all));
+    *count = 0;
+    if (!all)
+        return NULL;
+    for (char *line = strtok_r(text, "\n", &save); line;
+         line = strtok_r(NULL, "\n", &save)) {
+        if (hpcb_parse_mount(line, &all[*count]) == 0)
+            (*count)++;
+    }
+    return all;
+}
+
+/* Something is mounted on the very same directory, on top of it. */
+static bool covered(const hpcb_mount_line_t *all, size_t count,
+                    const hpcb_mount_line_t *mount)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (all[i].parent == mount->id && strcmp(all[i].point, mount->point) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void take_mount(mount_t *slot, const mount_t *found)
+{
+    bool better = strcmp(slot->root, "/") != 0 && strcmp(found->root, "/") == 0;
+
+    if (!slot->version || better)
+        *slot = *found;
+}
+
+static void take_v1(hpcb_node_t *node, const mount_t *found, const char *super)
+{
+    for (int c = 0; c < HPCB_CTL_COUNT; c++) {
+        if (names[c][0] && hpcb_parse_word(super, strlen(super), names[c][0]))
+            take_mount(&node->mounts[c], found);
+    }
+}
+
+static void take_line(hpcb_node_t *node, const hpcb_mount_line_t *line)
+{
+    mount_t found = {.version = strcmp(line->fstype, "cgroup2") == 0 ? 2 : 1};
+    int n = snprintf(found.point, sizeof(found.point), "%s%s", node->root, line->point);
+
+    if (n < 0 || (size_t)n >= sizeof(found.point) ||
+        strlen(line->root) >= sizeof(found.root) ||
+        !hpcb_knob_exists(found.point, "cgroup.procs"))
+        return;
+    strcpy(found.root, line->root);
+    if (found.version == 2)
+        take_mount(&node->mounts[HPCB_CTL_UNIFIED], &found);
+    else
+        take_v1(node, &found, line->super);
+}
+
+/* A controller that no v1 hierarchy holds is where cgroup2 lists it. */
+static void take_v2_controllers(hpcb_node_t *node)
+{
+    const mount_t *unified = &node->mounts[HPCB_CTL_UNIFIED];
+    char list[512];
+
+    if (unified->version != 2)
+        return;
+    if (node->mounts[HPCB_CTL_FREEZER].version == 0)
+        node->mounts[HPCB_CTL_FREEZER] = *unified;
+    if (hpcb_knob_read(unified->point, "cgroup.controllers", list, sizeof(list), NULL))
+        return;
+    for (char *p = list; *p; p++) {
+        if (*p == ' ')
+            *p = ',';
+    }
+    for (int c = 0; c < HPCB_CTL_UNIFIED; c++) {
+        if (names[c][1] && node->mounts[c].version == 0 &&
+            hpcb_parse_word(list, strlen(list), names[c][1]))
+            node->mounts[c] = *unified;
+    }
+}
+
+static int read_mounts(hpcb_node_t *node, hpcb_error_t *err)
+{
+    char path[PATH_MAX], *text;
+    hpcb_mount_line_t *all;
+    size_t count;
+
+    if (hpcb_knob_path(node->root, "proc/self/mountinfo", path, sizeof(path), err) < 0)
+        return -1;
+    text = read_whole(path, MOUNTINFO_MAX, err);
+    if (!text)
+        return -1;
+    all = split_mounts(text, &count);
+    for (size_t i = 0; all && i < count; i++) {
+        bool cgroup = strcmp(all[i].fstype, "cgroup") == 0 ||
+                      strcmp(all[i].fstype, "cgroup2") == 0;
+
+        if (cgroup && !covered(all, count, &all[i]))
+            take_line(node, &all[i]);
+    }
+    take_v2_controllers(node);
+    free(text);
+    if (!all)
+        return hpcb_error(err, "%s: out of memory", path);
+    free(all);
+    return 0;
+}
+
+int hpcb_node_open(const char *root, hpcb_node_t **node, hpcb_error_t *err)
+{
+    hpcb_node_t *made = calloc(1, sizeof(*made));
+    size_t length = strlen(root);
+
+    if (!made)
+        return hpcb_error(err, "out of memory");
+    while (length > 0 && root[length - 1] == '/')
+        length--;
+    if (length >= sizeof(made->root)) {
+        free(made);
+        errno = ENAMETOOLONG;
+        return hpcb_error(err, "%s: path too long", root);
+    }
+    memcpy(made->root, root, length);
+    if (read_mounts(made, err) < 0) {
+        free(made);
+        return -1;
+    }
+    *node = made;
+    return 0;
+}
+
+void hpcb_node_close(hpcb_node_t *node)
+{
+    free(node);
+}
+
+bool hpcb_node_live(const hpcb_node_t *node)
+{
+    return node->root[0] == '\0';
+}
+
+int hpcb_node_version(const hpcb_node_t *node, hpcb_controller_t controller)
+{
+    return node->mounts[controller].version;
+}
+
+const char *hpcb_node_mount(const hpcb_node_t *node, hpcb_controller_t controller)
+{
+    const mount_t *mount = &node->mounts[controller];
+
+    return mount->version ? mount->point : NULL;
+}
+
+const char *hpcb_node_controller_name(hpcb_controller_t controller, int version)
+{
+    const char *name = names[controller][version == 1 ? 0 : 1];
+
+    return name ? name : names[controller][version == 1 ? 1 : 0];
+}
+
+/* The task's path below the controller's mount. */
+static int task_path(const hpcb_node_t *node, pid_t pid, hpcb_controller_t controller,
+                     char *rest, size_t size, hpcb_error_t *err)
+{
+    const mount_t *mount = &node->mounts[controller];
+    const char *name = hpcb_node_controller_name(controller, mount->version);
+    char file[PATH_MAX], tail[64], path[PATH_MAX], *text;
+    int rc;
+
+    if (!mount->version) {
+        errno = ENOENT;
+        return hpcb_error(err, "no cgroup hierarchy with %s is mounted", name);
+    }
+    snprintf(tail, sizeof(tail), "proc/%d/cgroup", (int)pid);
+    if (hpcb_knob_path(node->root, tail, file, sizeof(file), err) < 0)
+        return -1;
+    text = read_whole(file, CGROUP_FILE_MAX, err);
+    if (!text)
+        return -1;
+    rc = hpcb_parse_cgroup(text, mount->version == 1 ? name : NULL, path, sizeof(path));
+    free(text);
+    if (rc < 0)
+        return hpcb_error(err, "%s: no usable line for %s", file, name);
+    if (hpcb_parse_below(mount->root, path, rest, size) < 0)
+        return hpcb_error(err, "task %d is in %s group %s, which %s does not show",
+                          (int)pid, name, path, mount->point);
+    return 0;
+}
+
+static int join(const hpcb_node_t *node, hpcb_controller_t controller, const char *rest,
+                size_t length, char *dir, size_t size, hpcb_error_t *err)
+{
+    const char *point = node->mounts[controller].point;
+
+    if (strlen(point) + length >= size) {
+        errno = ENAMETOOLONG;
+        return hpcb_error(err, "%s%s: path too long", point, rest);
+    }
+    snprintf(dir, size, "%s%.*s", point, (int)length, rest);
+    return 0;
+}
+
+int hpcb_node_task_dir(const hpcb_node_t *node, pid_t pid, hpcb_controller_t controller,
+                       char *dir, size_t size, hpcb_error_t *err)
+{
+    char rest[PATH_MAX];
+
+    if (task_path(node, pid, controller, rest, sizeof(rest), err) < 0)
+        return -1;
+    return join(node, controller, rest, strlen(rest), dir, size, err);
+}
+
+int hpcb_node_job_dir(const hpcb_node_t *node, pid_t pid, hpcb_controller_t controller,
+                      char *dir, size_t size, hpcb_error_t *err)
+{
+    char rest[PATH_MAX];
+    size_t length;
+
+    if (task_path(node, pid, controller, rest, sizeof(rest), err) < 0)
+        return -1;
+    length = hpcb_parse_job(rest, node->mounts[controller].version);
+    if (length == 0) {
+        int version = node->mounts[controller].version;
+
+        errno = ENOENT;
+        return hpcb_error(err, "task %d is in %s group \"%s\", which is no job of Slurm's",
+                          (int)pid, hpcb_node_controller_name(controller, version), rest);
+    }
+    return join(node, controller, rest, length, dir, size, err);
+}
+
+static bool reads(const hpcb_node_t *node, const char *name, const char *value)
+{
+    char text[128];
+
+    return hpcb_knob_read(node->root, name, text, sizeof(text), NULL) == 0 &&
+           strcmp(text, value) == 0;
+}
+
+bool hpcb_node_autogroup(const hpcb_node_t *node)
+{
+    return reads(node, "proc/sys/kernel/sched_autogroup_enabled", "1");
+}
+
+bool hpcb_node_sched_ext(const hpcb_node_t *node)
+{
+    return reads(node, "sys/kernel/sched_ext/state", "enabled");
+}
+
+/*
+ * Inside a cgroup namespace a child shows as "/".  The files tell: release_agent is
+ * made only in a v1 root (CFTYPE_ONLY_ON_ROOT), cgroup.type only below a v2 root
+ * (CFTYPE_NOT_ON_ROOT).
+ */
+bool hpcb_node_root_group(const hpcb_node_t *node, hpcb_controller_t controller)
+{
+    const mount_t *mount = &node->mounts[controller];
+
+    if (mount->version == 1)
+        return hpcb_knob_exists(mount->point, "release_agent");
+    return mount->version == 2 && !hpcb_knob_exists(mount->point, "cgroup.type");
+}
+
+bool hpcb_node_linux(const hpcb_node_t *node, int major, int minor)
+{
+    char text[128];
+    int found_major, found_minor;
+
+    if (hpcb_knob_read(node->root, "proc/sys/kernel/osrelease", text, sizeof(text), NULL))
+        return false;
+    if (sscanf(text, "%d.%d", &found_major, &found_minor) != 2)
+        return false;
+    return found_major > major || (found_major == major && found_minor >= minor);
+}

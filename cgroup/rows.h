@@ -1,0 +1,68 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * What the files of the mechanism table share; nobody else includes it.
+ */
+#ifndef HPCB_CGROUP_ROWS_H
+#define HPCB_CGROUP_ROWS_H
+
+#include "cgroup/mechanism.h"
+
+/* Probe, apply, verify and undo of each row: cgroup/mechanism.h. */
+#define HPCB_ROW(name)                                                                 \
+    int hpcb_##name##_probe(const hpcb_node_t *node, hpcb_error_t *err);               \
+    int hpcb_##name##_apply(const hpcb_target_t *target, hpcb_error_t *err);           \
+    int hpcb_##name##_verify(const hpcb_target_t *target, hpcb_error_t *err)
+
+HPCB_ROW(idle_group);
+HPCB_ROW(weight);
+HPCB_ROW(sched_idle);
+HPCB_ROW(nice);
+HPCB_ROW(ionice);
+HPCB_ROW(oom_score);
+HPCB_ROW(cpu_affinity);
+HPCB_ROW(memory_high);
+HPCB_ROW(io_weight);
+HPCB_ROW(freeze);
+
+int hpcb_guest_group_undo(const hpcb_mechanism_t *row, const hpcb_target_t *target,
+                          hpcb_error_t *err);
+int hpcb_freeze_undo(const hpcb_mechanism_t *row, const hpcb_target_t *target,
+                     hpcb_error_t *err);
+/* By the undo log alone. */
+int hpcb_row_undo(const hpcb_mechanism_t *row, const hpcb_target_t *target,
+                  hpcb_error_t *err);
+
+/* First thing in apply: the notes that follow belong to this row and target. */
+void hpcb_row_begin(const hpcb_target_t *target, const char *row);
+
+/* Note what dir/name holds, then write text; nothing where it holds text already. */
+int hpcb_row_write(const hpcb_target_t *target, const char *dir, const char *name,
+                   const char *text, hpcb_error_t *err);
+
+/* The same for an attribute of task tid. */
+int hpcb_row_set(const hpcb_target_t *target, pid_t tid, const char *attribute,
+                 const char *text, hpcb_error_t *err);
+
+/* Set attribute on every thread of the target / 0 where each one has it. */
+int hpcb_row_set_threads(const hpcb_target_t *target, const char *attribute,
+                         const char *text, hpcb_error_t *err);
+int hpcb_row_check_threads(const hpcb_target_t *target, const char *attribute,
+                           const char *text, hpcb_error_t *err);
+
+/*
+ * The group of guests in the v1 cpu hierarchy: <mount>/<GuestCgroup>/job_<id>, at the
+ * top so that it competes with whatever group primaries are in.
+ * join makes it, calls lower on <mount>/<GuestCgroup>, and moves the target in.
+ */
+int hpcb_guest_group_probe(const hpcb_node_t *node, hpcb_error_t *err);
+int hpcb_guest_group_join(const hpcb_target_t *target,
+                          int (*lower)(const char *group, hpcb_error_t *err),
+                          hpcb_error_t *err);
+/* 0 when target is in it now; the path of <mount>/<GuestCgroup> goes to group. */
+int hpcb_guest_group_check(const hpcb_target_t *target, char *group, size_t size,
+                           hpcb_error_t *err);
+
+#endif

@@ -1,0 +1,333 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "cgroup/knob.h"
+#include "cgroup/task.h"
+#include "common/file.h"
+
+#define THREADS_MAX    65536
+#define IOPRIO_PROCESS 1   /* IOPRIO_WHO_PROCESS of linux/ioprio.h */
+
+/* Linux on x86 ends at 8192 CPUs (CONFIG_MAXSMP). */
+typedef cpu_set_t cpu_mask_t[8];
+#define MASK_NIBBLES (sizeof(cpu_mask_t) * 2)
+
+typedef struct {
+    const char *name;
+    int (*get)(pid_t pid, char *text, size_t size);
+    int (*set)(pid_t pid, const char *text);
+} attribute_t;
+
+static int number(const char *text, long low, long high, long *value)
+{
+    char *end;
+
+    errno = 0;
+    *value = strtol(text, &end, 10);
+    if (errno || end == text || *end || *value < low || *value > high) {
+        errno = EINVAL;
+        return -1;
+    }
+    return 0;
+}
+
+static int get_policy(pid_t pid, char *text, size_t size)
+{
+    struct sched_param param;
+    int policy = sched_getscheduler(pid);
+
+    if (policy < 0 || sched_getparam(pid, &param) < 0)
+        return -1;
+    snprintf(text, size, "%d %d", policy, param.sched_priority);
+    return 0;
+}
+
+static int set_policy(pid_t pid, const char *text)
+{
+    struct sched_param param = {0};
+    int policy, end = 0;
+
+    if (sscanf(text, "%d %d%n", &policy, &param.sched_priority, &end) != 2 || text[end]) {
+        errno = EINVAL;
+        return -1;
+    }
+    return sched_setscheduler(pid, policy, &param);
+}
+
+static int get_nice(pid_t pid, char *text, size_t size)
+{
+    int value;
+
+    errno = 0;
+    value = getpriority(PRIO_PROCESS, (id_t)pid);
+    if (errno)
+        return -1;
+    snprintf(text, size, "%d", value);
+    return 0;
+}
+
+static int set_nice(pid_t pid, const char *text)
+{
+    long value;
+
+    if (number(text, -20, 19, &value) < 0)
+        return -1;
+    return setpriority(PRIO_PROCESS, (id_t)pid, (int)value);
+}
+
+static int get_ioprio(pid_t pid, char *text, size_t size)
+{
+    long value = syscall(SYS_ioprio_get, IOPRIO_PROCESS, pid);
+
+    if (value < 0)
+        return -1;
+    snprintf(text, size, "%ld", value);
+    return 0;
+}
+
+static int set_ioprio(pid_t pid, const char *text)
+{
+    long value;
+
+    if (number(text, 0, 0xffff, &value) < 0)
+        return -1;
+    return (int)syscall(SYS_ioprio_set, IOPRIO_PROCESS, pid, value);
+}
+
+static const char digits[] = "0123456789abcdef";
+
+static unsigned nibble(const cpu_set_t *mask, size_t index)
+{
+    unsigned value = 0;
+
+    for (size_t bit = 0; bit < 4; bit++) {
+        if (CPU_ISSET_S(index * 4 + bit, sizeof(cpu_mask_t), mask))
+            value |= 1u << bit;
+    }
+    return value;
+}
+
+static int get_affinity(pid_t pid, char *text, size_t size)
+{
+    cpu_mask_t mask;
+    size_t top = MASK_NIBBLES, used = 0;
+
+    if (sched_getaffinity(pid, sizeof(mask), mask) < 0)
+        return -1;
+    while (top > 1 && nibble(mask, top - 1) == 0)
+        top--;
+    if (top >= size) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    while (top > 0)
+        text[used++] = digits[nibble(mask, --top)];
+    text[used] = '\0';
+    return 0;
+}
+
+static int set_affinity(pid_t pid, const char *text)
+{
+    size_t length = strlen(text);
+    cpu_mask_t mask;
+
+    memset(mask, 0, sizeof(mask));
+    errno = EINVAL;
+    if (length == 0 || length > MASK_NIBBLES)
+        return -1;
+    for (size_t i = 0; i < length; i++) {
+        const char *digit = strchr(digits, text[length - 1 - i]);
+        unsigned value = digit ? (unsigned)(digit - digits) : 16;
+
+        if (value > 15)
+            return -1;
+        for (size_t bit = 0; bit < 4; bit++) {
+            if (value & 1u << bit)
+                CPU_SET_S(i * 4 + bit, sizeof(mask), mask);
+        }
+    }
+    return sched_setaffinity(pid, sizeof(mask), mask);
+}
+
+static int get_rlimit_nice(pid_t pid, char *text, size_t size)
+{
+    struct rlimit limit;
+
+    if (prlimit(pid, RLIMIT_NICE, NULL, &limit) < 0)
+        return -1;
+    snprintf(text, size, "%ju %ju", (uintmax_t)limit.rlim_cur, (uintmax_t)limit.rlim_max);
+    return 0;
+}
+
+static int set_rlimit_nice(pid_t pid, const char *text)
+{
+    struct rlimit limit;
+    uintmax_t soft, hard;
+    int end = 0;
+
+    if (sscanf(text, "%ju %ju%n", &soft, &hard, &end) != 2 || text[end]) {
+        errno = EINVAL;
+        return -1;
+    }
+    limit.rlim_cur = (rlim_t)soft;
+    limit.rlim_max = (rlim_t)hard;
+    return prlimit(pid, RLIMIT_NICE, &limit, NULL);
+}
+
+static int get_oom_score_adj(pid_t pid, char *text, size_t size)
+{
+    char path[64];
+    ssize_t n;
+
+    snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)pid);
+    n = hpcb_file_read(path, text, size, NULL);
+    if (n < 0)
+        return -1;
+    text[strcspn(text, "\n")] = '\0';
+    return 0;
+}
+
+static int set_oom_score_adj(pid_t pid, const char *text)
+{
+    char path[64];
+    long value;
+
+    if (number(text, -1000, 1000, &value) < 0)
+        return -1;
+    snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)pid);
+    return hpcb_file_write(path, text, NULL);
+}
+
+/* A pid in cgroup.procs takes every thread of the process along. */
+static int set_cgroup(pid_t pid, const char *text)
+{
+    char id[16];
+
+    snprintf(id, sizeof(id), "%d", (int)pid);
+    return hpcb_knob_write(text, "cgroup.procs", id, NULL);
+}
+
+static const attribute_t attributes[] = {
+    {"policy", get_policy, set_policy},
+    {"nice", get_nice, set_nice},
+    {"ioprio", get_ioprio, set_ioprio},
+    {"affinity", get_affinity, set_affinity},
+    {"rlimit-nice", get_rlimit_nice, set_rlimit_nice},
+    {"oom_score_adj", get_oom_score_adj, set_oom_score_adj},
+    {"cgroup", NULL, set_cgroup},
+};
+
+static const attribute_t *find(const char *name)
+{
+    for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
+        if (strcmp(attributes[i].name, name) == 0)
+            return &attributes[i];
+    }
+    return NULL;
+}
+
+int hpcb_task_get(pid_t pid, const char *attribute, char *text, size_t size,
+                  hpcb_error_t *err)
+{
+    const attribute_t *row = find(attribute);
+
+    if (!row || !row->get || pid <= 0) {
+        errno = EINVAL;
+        return hpcb_error(err, "task %d: %s cannot be read", (int)pid, attribute);
+    }
+    if (row->get(pid, text, size) < 0)
+        return hpcb_error(err, "task %d: %s: %s", (int)pid, attribute, strerror(errno));
+    return 0;
+}
+
+int hpcb_task_set(pid_t pid, const char *attribute, const char *text, hpcb_error_t *err)
+{
+    const attribute_t *row = find(attribute);
+
+    if (!row || pid <= 0) {
+        errno = EINVAL;
+        return hpcb_error(err, "task %d: %s cannot be set", (int)pid, attribute);
+    }
+    if (row->set(pid, text) < 0)
+        return hpcb_error(err, "task %d: %s to \"%s\": %s", (int)pid, attribute, text,
+                          strerror(errno));
+    return 0;
+}
+
+/* Field 22 of stat; the second, the command's name, may hold blanks and brackets. */
+int hpcb_task_start(pid_t pid, uint64_t *start)
+{
+    char path[64], text[1024], *field;
+    unsigned long long value;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    if (pid <= 0 || hpcb_file_read(path, text, sizeof(text), NULL) < 0) {
+        errno = ESRCH;
+        return -1;
+    }
+    field = strrchr(text, ')');
+    for (int i = 2; field && i < 22; i++)
+        field = strchr(field + 1, ' ');
+    if (!field || sscanf(field, " %llu", &value) != 1) {
+        errno = ESRCH;
+        return -1;
+    }
+    *start = value;
+    return 0;
+}
+
+static int read_threads(DIR *dir, pid_t **tids, size_t *count)
+{
+    size_t used = 0, room = 0;
+    pid_t *list = NULL;
+    struct dirent *entry;
+    long tid;
+
+    while (used < THREADS_MAX && (entry = readdir(dir))) {
+        if (number(entry->d_name, 1, INT_MAX, &tid) < 0)
+            continue;
+        if (used == room) {
+            pid_t *larger = reallocarray(list, room ? room * 2 : 16, sizeof(*list));
+
+            if (!larger) {
+                free(list);
+                return -1;
+            }
+            list = larger;
+            room = room ? room * 2 : 16;
+        }
+        list[used++] = (pid_t)tid;
+    }
+    *tids = list;
+    *count = used;
+    return 0;
+}
+
+int hpcb_task_threads(pid_t pid, pid_t **tids, size_t *count, hpcb_error_t *err)
+{
+    char path[64];
+    DIR *dir;
+    int rc;
+
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    dir = opendir(path);
+    if (!dir)
+        return hpcb_error(err, "%s: %s", path, strerror(errno));
+    rc = read_threads(dir, tids, count);
+    closedir(dir);
+    return rc < 0 ? hpcb_error(err, "%s: out of memory", path) : 0;
+}

@@ -1,0 +1,43 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * What a mechanism can change on a running task, each attribute read and set as text,
+ * so that the undo log can note it and put it back.  Tasks are always those of the
+ * running system, also where the node is a snapshot.
+ */
+#ifndef HPCB_CGROUP_TASK_H
+#define HPCB_CGROUP_TASK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "common/error.h"
+
+#define HPCB_TASK_TEXT_MAX 2048   /* an affinity mask of 8192 CPUs */
+
+/*
+ * Attributes (thread = that thread only, process = all of it):
+ *   policy         thread   "<policy> <static priority>", SCHED_RESET_ON_FORK included
+ *   nice           thread   -20..19
+ *   ioprio         thread   class << 13 | level, as ioprio_get(2)
+ *   affinity       thread   hexadecimal mask, highest CPU first
+ *   rlimit-nice    process  "<soft> <hard>"
+ *   oom_score_adj  process  -1000..1000
+ *   cgroup         process  set only: the directory of the group to move to
+ */
+int hpcb_task_get(pid_t pid, const char *attribute, char *text, size_t size,
+                  hpcb_error_t *err);
+int hpcb_task_set(pid_t pid, const char *attribute, const char *text,
+                  hpcb_error_t *err);
+
+/* When the task started (clock ticks since boot): with the pid it names a task for
+ * ever.  -1 with errno ESRCH where there is none. */
+int hpcb_task_start(pid_t pid, uint64_t *start);
+
+/* The thread ids of process pid; the caller frees them.  At most 65536: what starts
+ * during the call may be missing.  -1 with errno and err. */
+int hpcb_task_threads(pid_t pid, pid_t **tids, size_t *count, hpcb_error_t *err);
+
+#endif
