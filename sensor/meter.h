@@ -22,19 +22,27 @@
 int hpcb_meter_attach(const hpcb_node_t *node, uint32_t job_id, const char *step,
                       uint32_t task, pid_t pid, hpcb_error_t *err);
 
-/* What the job has used so far: the sum over its live task groups, and what Slurm's own
- * job directory (found through pid, 0 = none) says of memory. scope tells how to record
- * it (hpcb_state_add_usage). */
+/*
+ * What the job uses now, and the highest memory use that Slurm's own directory of the
+ * job (found through pid, 0 = none) has seen.  scope tells what the CPU figures are:
+ *   HPCB_USAGE_STEP: the sum over its task groups that exist, to be added to what is
+ *     recorded; do not record it, hpcb_meter_fold_step brings the same figures again;
+ *   HPCB_USAGE_JOB: the running total of the job (pure v2), record it at any moment.
+ * memory_peak is a total in both cases, 0 where it cannot be known.  -1 with err where
+ * there is no cgroup2 mount, and on pure v2 where pid is in no job.
+ */
 int hpcb_meter_read(const hpcb_node_t *node, uint32_t job_id, pid_t pid,
                     hpcb_usage_t *usage, hpcb_usage_scope_t *scope, hpcb_error_t *err);
 
-/* At the end of a step: add up its task groups into usage and remove them.  Groups that
- * still hold processes are left for hpcb_meter_remove. */
+/* At the end of a step: add what its task groups have used to usage and remove them.
+ * Groups that still hold processes are neither: they are left for hpcb_meter_remove.
+ * 0 also where nothing was metered (pure v2). */
 int hpcb_meter_fold_step(const hpcb_node_t *node, uint32_t job_id, const char *step,
                          hpcb_usage_t *usage, hpcb_error_t *err);
 
 /* At the end of the job: add what is left to usage, remove all its groups (survivors are
- * moved to the mount's root), and the common parent when it is empty. */
+ * moved to the mount's root), and the common parent when it is empty.  -1 with errno
+ * EBUSY and err when a group would not go; usage has been added all the same. */
 int hpcb_meter_remove(const hpcb_node_t *node, uint32_t job_id, hpcb_usage_t *usage,
                       hpcb_error_t *err);
 
