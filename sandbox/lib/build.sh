@@ -1,0 +1,78 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The slurm-hpc-balance developers
+#
+# Packages and plugins.  In a source tree: install what Debian has, build in
+# $HPCB_SANDBOX_BUILD (default build/sandbox in the tree; several sandboxes share it)
+# and install into DIR/inst, which every host sees as /run/hpcb/inst.  Elsewhere: the
+# plugins that were installed together with this script.
+# Sets HPCB_PLUGINS, HPCB_JOBSUBMIT, HPCB_LIBEXEC: directories as seen in a host.
+
+INST=/run/hpcb/inst
+
+prepare_software() {
+    local top=$HERE/..
+    if [ -e "$top/configure.ac" ]; then
+        top=$(realpath -- "$top")
+        "$top/scripts/install-deps" --run >&2 || die "packages are missing (see above)"
+        [ "$PLAIN" = yes ] || build_tree "$top"
+        HPCB_PLUGINS=$INST/lib/hpc-balance HPCB_LIBEXEC=$INST/libexec/hpc-balance
+    else
+        # shellcheck source=/dev/null # written by make install
+        . "$HERE/paths.sh"
+    fi
+    HPCB_JOBSUBMIT=$(echo "$HPCB_PLUGINS/slurm-$(slurm_version)")
+    check_software
+}
+
+slurm_version() { slurmctld -V 2> /dev/null | awk '{ print $2 }'; }
+
+check_software() {
+    local tool
+    for tool in slurmctld slurmdbd slurmd sinfo sacctmgr munged mariadbd mariadb-install-db ip; do
+        command -v "$tool" > /dev/null || die "$tool is not installed"
+    done
+    stock_plugins > /dev/null || die "Slurm's plugins are not where they usually are"
+}
+
+# Runs a build step with its output in DIR/log/build.log; ends with its last lines.
+build_step() { # build_step WHAT CMD...
+    local what=$1
+    shift
+    "$@" >> "$DIR/log/build.log" 2>&1 < /dev/null 9>&- && return
+    tail -n 15 "$DIR/log/build.log" >&2
+    die "$what failed (the lines above are its last)"
+}
+
+build_tree() { # build_tree TOP
+    local top=$1 build=${HPCB_SANDBOX_BUILD:-$1/build/sandbox}
+    if ! mkdir -p "$build" 2> /dev/null || [ ! -w "$build" ]; then
+        build=$DIR/build
+        mkdir "$build"
+    fi
+    build=$(realpath -- "$build")
+    say "building in $build (the first time takes a minute) ..."
+    (
+        flock 8
+        if [ -e "$top/config.status" ] && [ "$build" != "$top" ]; then
+            top=$(copy_of_tree "$top" "$build") || exit 1
+        fi
+        [ -x "$top/configure" ] || build_step bootstrap env -C "$top" ./bootstrap
+        [ -e "$build/config.status" ] || build_step configure env -C "$build" \
+            "$top/configure" -q --prefix="$INST" --libdir="$INST/lib" --sysconfdir=/etc
+        build_step make make -C "$build" -j"$(nproc)" all
+        build_step "make install" make -C "$build" install DESTDIR="$DIR/stage"
+    ) 8> "$build.lock" || exit 1
+    mv "$DIR/stage$INST" "$DIR/inst" && rm -rf "$DIR/stage"
+}
+
+# A tree that was configured in place cannot be the source of another build: take a
+# copy without what make put there.
+copy_of_tree() { # copy_of_tree TOP BUILD: prints the copy's name
+    local copy=$2.src
+    mkdir -p "$copy" && tar -C "$1" --exclude=./.git --exclude=./build --exclude=./_build \
+        --exclude='*.o' --exclude='*.lo' --exclude='*.la' --exclude=.libs --exclude=.deps \
+        --exclude=config.status --exclude=./config.h --exclude=./Makefile \
+        --exclude=stamp-h1 --exclude=.dirstamp -cf - . | tar -C "$copy" -xf - &&
+        echo "$copy"
+}

@@ -1,0 +1,229 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The slurm-hpc-balance developers
+#
+# The cluster's /etc: DIR/hosts/etc is a copy of the machine's /etc (so that packages
+# and alternatives work as outside) with our users, host names and MUNGE key; DIR/etc is
+# /etc/slurm.
+
+NET=10.177.0 # the controller is .1, node i is .(10+i); seen by this sandbox only
+
+slurm_user() { if getent passwd slurm > /dev/null; then echo slurm; else echo root; fi; }
+
+# Directories where Slurm's own plugins may lie; the first that has them.
+stock_plugins() {
+    local dir
+    for dir in /usr/lib/*/slurm-wlm /usr/lib/*/slurm /usr/lib64/slurm /usr/lib/slurm \
+        /usr/local/lib/slurm; do
+        [ ! -e "$dir/select_cons_tres.so" ] || { echo "$dir" && return; }
+    done
+    return 1
+}
+
+# Cores of this machine as slurmd counts them: SOCKETS, CORES (of a socket), THREADS
+# and MEMORY in MiB.
+read_machine() {
+    local line word
+    line=$(slurmd -C 2> /dev/null | head -n 1)
+    SOCKETS=1 CORES=1 THREADS=1 MEMORY=1024
+    for word in $line; do
+        case $word in
+        SocketsPerBoard=*) SOCKETS=${word#*=} ;;
+        CoresPerSocket=*) CORES=${word#*=} ;;
+        ThreadsPerCore=*) THREADS=${word#*=} ;;
+        RealMemory=*) MEMORY=${word#*=} ;;
+        esac
+    done
+    TOTAL_CORES=$((SOCKETS * CORES))
+}
+
+# The CPUs that node I must leave alone, as CpuSpecList.  Node I owns OPT_CPUS cores
+# from (I-1)*OPT_CPUS on, wrapping around where nodes must share.  Every slurmd sees
+# the whole machine: with fewer CPUs declared each of them would pin to CPU 0.
+spec_list() { # spec_list I
+    local first=$((($1 - 1) * OPT_CPUS)) core thread list='' offset
+    for ((core = 0; core < TOTAL_CORES; core++)); do
+        offset=$(((core - first % TOTAL_CORES + TOTAL_CORES) % TOTAL_CORES))
+        [ $offset -ge "$OPT_CPUS" ] || continue
+        for ((thread = 0; thread < THREADS; thread++)); do
+            list+=,$((core * THREADS + thread))
+        done
+    done
+    echo "${list#,}"
+}
+
+node_lines() {
+    local i spec
+    for ((i = 1; i <= NODES; i++)); do
+        spec=$(spec_list "$i")
+        echo "NodeName=n$i NodeAddr=$NET.$((10 + i)) CPUs=$((TOTAL_CORES * THREADS))" \
+            "Sockets=$SOCKETS CoresPerSocket=$CORES ThreadsPerCore=$THREADS" \
+            "RealMemory=$NODE_MEMORY${spec:+ CpuSpecList=$spec} State=UNKNOWN"
+    done
+}
+
+write_etc() {
+    local etc=$DIR/hosts/etc slurm=$DIR/etc
+    cp -a /etc "$etc" 2> /dev/null # sockets and the like are no loss
+    rm -rf "$etc/slurm" "$etc/munge" "$etc/hosts" "$etc/hostname"
+    mkdir -m 755 "$etc/slurm" "$slurm"
+    write_users "$etc" && write_hosts > "$etc/hosts" && write_munge_key "$etc" &&
+        write_slurm_conf > "$slurm/slurm.conf" &&
+        write_cgroup_conf > "$slurm/cgroup.conf" &&
+        write_slurmdbd_conf "$slurm/slurmdbd.conf" &&
+        write_hpc_balance_conf "$slurm" &&
+        cp -- "$HERE/cli_filter.lua" "$slurm/"
+}
+
+# The sandbox's ordinary user exists in its own /etc only.  The number is high enough
+# to be nobody's, and differs between sandboxes: limits are counted by uid.
+write_users() { # write_users ETC
+    local uid=$((300000000 + ID)) home=/run/hpcb/home
+    echo "$USER_NAME:x:$uid:$uid:sandbox user:$home:/bin/bash" >> "$1/passwd" &&
+        echo "$USER_NAME:x:$uid:" >> "$1/group" &&
+        echo "$USER_NAME:!:19000:0:99999:7:::" >> "$1/shadow" &&
+        mkdir -m 755 "$DIR/home" && chown "$uid:$uid" "$DIR/home"
+}
+
+write_hosts() {
+    local i
+    echo "127.0.0.1 localhost"
+    echo "$NET.1 ctl"
+    for ((i = 1; i <= NODES; i++)); do echo "$NET.$((10 + i)) n$i"; done
+}
+
+write_munge_key() { # write_munge_key ETC
+    mkdir -m 700 "$1/munge" && (umask 077 && head -c 128 /dev/urandom > "$1/munge/munge.key") &&
+        chown -R munge: "$1/munge"
+}
+
+write_cgroup_conf() {
+    local version ram=yes
+    version=$(cgroup_version)
+    # On v1 the memory controller may be missing (cgroup_disable=memory).
+    [ "$version" = 2 ] || grep -qE '^[0-9]+:([a-z_,]+,)?memory[,:]' /proc/self/cgroup || ram=no
+    cat <<END
+CgroupPlugin=cgroup/v$version
+CgroupMountpoint=/sys/fs/cgroup
+ConstrainCores=yes
+ConstrainRAMSpace=$ram
+END
+    [ "$version" = 1 ] || echo IgnoreSystemd=yes
+}
+
+write_slurmdbd_conf() { # write_slurmdbd_conf FILE
+    (umask 077 && cat > "$1") <<END
+AuthType=auth/munge
+DbdHost=ctl
+SlurmUser=$(slurm_user)
+StorageType=accounting_storage/mysql
+StorageHost=localhost
+StorageUser=root
+StorageLoc=slurm_acct_db
+LogFile=/run/hpcb/log/slurmdbd.log
+PidFile=/run/slurm/slurmdbd.pid
+END
+    chown "$(slurm_user)": "$1"
+}
+
+# jobacct_gather/cgroup moves tasks in cpuacct; where cpu shares its hierarchy that
+# would move them away from the level at which the sandbox's tasks compete.
+gather_type() {
+    if grep -qE '^[0-9]+:([a-z_]+,)*(cpu,cpuacct|cpuacct,cpu)[,:]' /proc/self/cgroup; then
+        echo jobacct_gather/linux
+    else
+        echo jobacct_gather/cgroup
+    fi
+}
+
+write_slurm_conf() {
+    local default_memory=$((NODE_MEMORY / 8))
+    [ $default_memory -le 512 ] || default_memory=512
+    cat <<END
+ClusterName=hpcb$ID
+SlurmctldHost=ctl($NET.1)
+SlurmUser=$(slurm_user)
+AuthType=auth/munge
+CredType=cred/munge
+StateSaveLocation=/run/hpcb/spool/slurmctld
+SlurmdSpoolDir=/run/slurmd
+SlurmctldPidFile=/run/slurm/slurmctld.pid
+SlurmdPidFile=/run/slurm/slurmd.pid
+SlurmctldLogFile=/run/hpcb/log/slurmctld.log
+SlurmdLogFile=/run/hpcb/log/slurmd.%n.log
+SlurmdParameters=config_overrides
+# PMIx makes its directories here: they must be a node's own, while /tmp is shared.
+TmpFS=/run/tmp
+ReturnToService=2
+SlurmdTimeout=30
+KillWait=5
+MessageTimeout=20
+
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+DefMemPerCPU=$default_memory
+ProctrackType=proctrack/cgroup
+TaskPlugin=task/affinity,task/cgroup
+JobAcctGatherType=$(gather_type)
+PrologFlags=Alloc
+MpiDefault=none
+CliFilterPlugins=lua
+
+SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=1,bf_continue,bf_max_job_test=1000,default_queue_depth=1000,sched_interval=2,batch_sched_delay=1,bf_min_prio_reserve=1000
+PreemptType=preempt/none
+PriorityType=priority/multifactor
+PriorityWeightPartition=10000
+PriorityWeightAge=1000
+
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=ctl
+AccountingStoreFlags=job_comment
+
+$(write_our_lines)
+$(node_lines)
+PartitionName=primary Nodes=ALL Default=YES PriorityTier=10 PriorityJobFactor=1 OverSubscribe=FORCE:1 MaxTime=INFINITE State=UP
+PartitionName=guest Nodes=ALL PriorityTier=20 PriorityJobFactor=0 OverSubscribe=FORCE:1 MaxTime=INFINITE State=UP
+END
+    if [ -n "$OPT_APPEND" ]; then
+        echo "# --append $OPT_APPEND"
+        cat -- "$OPT_APPEND"
+    fi
+}
+
+# What a site adds to slurm.conf for us; a part that is not installed is left out.
+write_our_lines() {
+    [ "$PLAIN" = no ] || return 0
+    local stock
+    stock=$(stock_plugins)
+    if [ -e "$HPCB_JOBSUBMIT/job_submit_hpc_balance.so" ]; then
+        echo "PluginDir=$HPCB_JOBSUBMIT:$stock"
+        echo "JobSubmitPlugins=hpc_balance"
+    else
+        say "note: no job_submit plugin is built: guests are not routed"
+    fi
+    if [ -x "$HPCB_LIBEXEC/prolog" ] && [ -x "$HPCB_LIBEXEC/epilog" ]; then
+        echo "Prolog=$HPCB_LIBEXEC/prolog"
+        echo "Epilog=$HPCB_LIBEXEC/epilog"
+    else
+        say "note: prolog and epilog are not built: no job records"
+    fi
+}
+
+write_hpc_balance_conf() { # write_hpc_balance_conf SLURM_ETC
+    : > "$1/plugstack.conf"
+    [ "$PLAIN" = no ] || return 0
+    if [ -e "$HPCB_PLUGINS/hpc_balance.so" ]; then
+        echo "optional $HPCB_PLUGINS/hpc_balance.so" > "$1/plugstack.conf"
+    else
+        say "note: no SPANK plugin is built: no --guest"
+    fi
+    cat > "$1/hpc-balance.conf" <<END
+GuestPartition=guest
+GuestPriority=100
+# Several sandboxes share the machine's cpu hierarchy.
+GuestCgroup=hpcb_${ID}_%n
+SpoolDir=/run/hpcb/spool/hpc-balance
+MpiLibrary=$HPCB_PLUGINS/libhpcb_mpi.so
+END
+}

@@ -1,0 +1,196 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The slurm-hpc-balance developers
+#
+# up: directory, software, configuration, hosts, network, daemons, in this order.
+# Whatever fails or interrupts it, everything made so far is removed again.
+
+sandbox_up() {
+    local started=$SECONDS
+    make_dir
+    trap 'up_failed' EXIT
+    trap 'exit 129' HUP
+    trap 'exit 130' INT
+    trap 'exit 143' TERM
+    prepare_software
+    plan_nodes
+    write_etc || die "cannot write the configuration"
+    start_hosts
+    connect_hosts
+    start_daemons
+    add_state "up=yes"
+    trap - EXIT
+    echo "hpcb-sandbox: up after $((SECONDS - started)) s in $DIR:" \
+        "$NODES nodes of $OPT_CPUS core(s), user $USER_NAME"
+}
+
+up_failed() {
+    local rc=$?
+    trap '' HUP INT TERM
+    say "not up; removing what was made"
+    # `down` ends with its own exit code.
+    (remove_sandbox)
+    exit $((rc ? rc : 1))
+}
+
+make_dir() {
+    if [ -e "$DIR" ] || [ -L "$DIR" ]; then
+        is_ours || [ -z "$(ls -A -- "$DIR" 2>&1 | grep -vx lock)" ] ||
+            die "$DIR exists and is not a sandbox's directory"
+        [ ! -L "$DIR" ] && [ "$(stat -c %u -- "$DIR")" = 0 ] ||
+            die "$DIR belongs to somebody else"
+    fi
+    mkdir -p -m 755 -- "$DIR" && chmod 755 -- "$DIR" || die "cannot make $DIR"
+    lock_dir
+    if load_state; then
+        ! host_pid ctl > /dev/null || die "$DIR: a sandbox is up here already (down ends it)"
+        say "cleaning up after an earlier sandbox in $DIR"
+        remove_sandbox keep || die "$DIR: what is left of an earlier sandbox cannot be removed"
+    fi
+    ID=$(new_id) NODES=$OPT_NODES PLAIN=$OPT_PLAIN USER_NAME=hpcb$ID SHARED=no
+    add_state "id=$ID" "nodes=$NODES" "plain=$PLAIN" "user=$USER_NAME" "cpus=$OPT_CPUS"
+    chmod 644 "$DIR/state"
+    mkdir -p "$DIR/log" "$DIR/hosts" "$DIR/spool" "$DIR/db"
+}
+
+# A number that no other sandbox of this machine is likely to have.
+new_id() {
+    local number
+    number=$(od -An -N4 -tu4 /dev/urandom)
+    echo $((10000 + number % 990000))
+}
+
+plan_nodes() {
+    read_machine
+    [ "$OPT_CPUS" -le "$TOTAL_CORES" ] || {
+        say "--cpus-per-node $OPT_CPUS: this machine has $TOTAL_CORES core(s)"
+        exit 2
+    }
+    [ $((NODES * OPT_CPUS)) -le "$TOTAL_CORES" ] || {
+        say "note: $NODES nodes of $OPT_CPUS core(s) share the $TOTAL_CORES core(s) of this machine"
+        add_state "shared=yes"
+    }
+    NODE_MEMORY=$((MEMORY * 8 / 10 / NODES))
+    [ "$NODE_MEMORY" -ge 64 ] || NODE_MEMORY=64
+    install_files
+}
+
+# What runs inside a host comes from the sandbox's directory: it stays the same while
+# the source tree changes.
+install_files() {
+    local user
+    user=$(slurm_user)
+    mkdir -p "$DIR/lib" "$DIR/spool/slurmctld" "$DIR/spool/hpc-balance"
+    cp -- "$HERE/enter" "$HERE/daemon" "$DIR/lib/" && chmod 755 "$DIR"/lib/*
+    chmod 700 "$DIR/db"
+    chown "$user": "$DIR/log" "$DIR/db" "$DIR/spool/slurmctld"
+}
+
+start_hosts() {
+    local host missing
+    if [ "$(cgroup_version)" = 2 ]; then
+        missing=$(with_cgroups cgroup_v2_missing)
+        add_state "v2_enabled=$missing"
+    fi
+    while read -r host; do
+        mkdir "$DIR/hosts/$host"
+        launch_host "$host"
+    done < <(host_names)
+    while read -r host; do
+        wait_for 20 "host $host" host_pid "$host" || {
+            tail -n 5 "$DIR/hosts/$host/log" >&2
+            die "host $host did not start"
+        }
+    done < <(host_names)
+}
+
+# A session of its own and nothing of the caller's but standard error in a file: no
+# pipe that somebody reads to its end may be held open.
+launch_host() { # launch_host HOST
+    local fd
+    (
+        for fd in /proc/self/fd/*; do
+            fd=${fd##*/}
+            [ "$fd" -le 2 ] || [ "$fd" = 255 ] || eval "exec $fd>&-"
+        done
+        exec setsid unshare --mount --propagation unchanged -- bash "$HERE/host" outer \
+            "$HERE" "$(host_token "$ID")" "$DIR" "$ID" "$1"
+    ) < /dev/null > "$DIR/hosts/$1/log" 2>&1 &
+    disown $!
+}
+
+# A bridge in the controller's network namespace, a cable to each node: the machine's
+# own network stays as it is.
+connect_hosts() {
+    local i pid
+    in_host ctl ip link set lo up &&
+        in_host ctl ip link add br0 type bridge &&
+        in_host ctl ip addr add "$NET.1/24" dev br0 &&
+        in_host ctl ip link set br0 up || die "cannot make the cluster's network"
+    pid=$(host_pid ctl)
+    for ((i = 1; i <= NODES; i++)); do
+        nsenter -t "$pid" -n -- ip link add "n$i" type veth peer name eth0 \
+            netns "$(host_pid "n$i")" &&
+            in_host ctl ip link set "n$i" master br0 up &&
+            in_host "n$i" ip link set lo up &&
+            in_host "n$i" ip addr add "$NET.$((10 + i))/24" dev eth0 &&
+            in_host "n$i" ip link set eth0 up || die "cannot connect node n$i"
+    done
+}
+
+start_daemon() { # start_daemon HOST NAME [LOG]
+    in_host "$1" /run/hpcb/lib/daemon start "$2" || daemon_failed "$1" "$2"
+}
+
+daemon_failed() { # daemon_failed HOST NAME
+    local log
+    for log in "$DIR/log/$2"*; do
+        [ ! -s "$log" ] || tail -n 5 "$log" >&2
+    done
+    die "$2 did not start on $1 (the lines above are the last of its log)"
+}
+
+dbd_answers() { in_host ctl timeout 5 sacctmgr -n show cluster; }
+ctl_answers() { in_host ctl timeout 5 scontrol ping | grep -q 'is UP'; }
+
+# All nodes have reported and are idle.
+nodes_idle() {
+    [ "$(in_host ctl timeout 5 sinfo -h -N -p primary -o %T | grep -cx idle)" = "$NODES" ]
+}
+
+start_daemons() {
+    local host
+    while read -r host; do start_daemon "$host" munged; done < <(host_names)
+    start_daemon ctl mariadbd
+    wait_for 30 MariaDB test -S "/proc/$(host_pid ctl)/root/run/mysqld/mysqld.sock" ||
+        daemon_failed ctl mariadbd
+    start_daemon ctl slurmdbd
+    wait_for 30 slurmdbd dbd_answers || daemon_failed ctl slurmdbd
+    in_host ctl sacctmgr -i -Q add cluster "hpcb$ID" > /dev/null ||
+        die "cannot register the cluster with slurmdbd"
+    start_daemon ctl slurmctld
+    for ((i = 1; i <= NODES; i++)); do start_daemon "n$i" slurmd; done
+    wait_for 30 slurmctld ctl_answers || daemon_failed ctl slurmctld
+    wait_for 30 "the nodes to report" nodes_idle || {
+        in_host ctl timeout 5 sinfo -N -l >&2
+        daemon_failed n1 slurmd
+    }
+}
+
+sandbox_exec() {
+    local user=$OPT_USER
+    load_state || die "$DIR: no sandbox is up here"
+    [ "$user" != user ] || user=$USER_NAME
+    [ "$user" = root ] || import_user "$user"
+    enter_host "$OPT_HOST" "$user" "$PWD" "${CMD[@]}"
+}
+
+# A user who was made on the machine after `up` is copied into the cluster's /etc.
+import_user() { # import_user USER
+    local passwd group
+    ! grep -qs "^$(printf %s "$1" | sed 's/[^A-Za-z0-9_-]/\\&/g'):" "$DIR/hosts/etc/passwd" || return 0
+    passwd=$(getent passwd -- "$1") || die "no user '$1'"
+    group=$(getent group -- "$(cut -d: -f4 <<< "$passwd")") || group=
+    echo "$passwd" >> "$DIR/hosts/etc/passwd"
+    [ -z "$group" ] || grep -qxF -- "$group" "$DIR/hosts/etc/group" || echo "$group" >> "$DIR/hosts/etc/group"
+}
