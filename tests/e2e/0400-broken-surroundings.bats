@@ -99,7 +99,7 @@ run_both() {
     g=$(OUT=$WORK/g-%j submit --guest -n1 -w "$(node_name 1)" -t2 --wrap 'sleep 8; echo ended')
     wait_for_state "$g" RUNNING 20
     wait_until 5 guest_isolated "$g"
-    run_in_node "$(node_name 1)" hpcbctl --config "$(CONF)" release
+    run_in_node "$(node_name 1)" hpcbctl release
     wait_for_end "$g" 40
     grep -q ended "$WORK/g-$g"
     [ "$(job_state "$g")" = COMPLETED ]

@@ -9,10 +9,8 @@ teardown_file() { cluster_down; }
 setup() { cancel_all; }
 
 record_of() { # record_of JOB NODE
-    run_in_node "$2" cat "$(spool_dir)/records/$1.$2.json"
+    cat "$HPCB_SANDBOX_DIR/spool/hpc-balance/records/$1.$2.json"
 }
-
-spool_dir() { as_root sed -n 's/^SpoolDir=//p' "$HPCB_SANDBOX_DIR/etc/hpc-balance.conf"; }
 
 field() { python3 -c 'import json,sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"; }
 
@@ -21,8 +19,7 @@ field() { python3 -c 'import json,sys; print(json.load(sys.stdin)[sys.argv[1]])'
     p=$(submit -n1 --wrap true)
     wait_for_end "$g" 30
     wait_for_end "$p" 30
-    wait_until 20 bash -c "as_root sacct -X -n -P -j $g -o AdminComment | grep -q guest" ||
-        wait_until 20 sacct_has "$g" '"class":"guest"'
+    wait_until 20 sacct_has "$g" '"class":"guest"'
     wait_until 20 sacct_has "$p" '"class":"primary"'
 }
 
@@ -76,7 +73,7 @@ no_trace() { # no_trace JOB NODE
     run as_root hpcbctl check
     echo "$output"
     [ "$status" -eq 0 ]
-    run run_in_node "$(node_name 1)" env SLURM_CONF="$HPCB_SANDBOX_DIR/etc/slurm.conf" hpcbctl check
+    run run_in_node "$(node_name 1)" hpcbctl check
     echo "$output"
     [ "$status" -eq 0 ]
 }
@@ -101,12 +98,12 @@ no_trace() { # no_trace JOB NODE
     g=$(submit --guest -n1 -w "$(node_name 1)" --wrap 'sleep 60')
     wait_for_state "$g" RUNNING 20
     wait_until 5 guest_isolated "$g"
-    run run_in_node "$(node_name 1)" hpcbctl --config "$HPCB_SANDBOX_DIR/etc/hpc-balance.conf" status
+    run run_in_node "$(node_name 1)" hpcbctl status
     echo "$output"
     [ "$status" -eq 0 ]
     grep -qE "$g.*guest" <<< "$output"
     grep -q idle-group <<< "$output"
-    run_in_node "$(node_name 1)" hpcbctl --config "$HPCB_SANDBOX_DIR/etc/hpc-balance.conf" status --json |
+    run_in_node "$(node_name 1)" hpcbctl status --json |
         python3 -c 'import json,sys; json.load(sys.stdin)'
 }
 
@@ -114,19 +111,19 @@ no_trace() { # no_trace JOB NODE
     run run_in_node "$(node_name 1)" bash -c '
         export SLURM_JOB_ID=4000000 SLURM_JOB_UID=0 SLURM_JOB_PARTITION=guest SLURMD_NODENAME=$(hostname)
         for verb in begin end; do
-            /usr/bin/env python3 - $verb "$1" <<EOF
+            /usr/bin/env python3 - $verb <<EOF
 import os, resource, subprocess, sys, time
 best = 1e9
 for i in range(5):
     t = time.monotonic()
-    subprocess.run(["hpcbctl", "--config", sys.argv[2], "job", sys.argv[1]], check=True)
+    subprocess.run(["hpcbctl", "job", sys.argv[1]], check=True)
     best = min(best, time.monotonic() - t)
 rss = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
 print(sys.argv[1], "ms", round(best * 1000, 1), "maxrss KiB", rss)
 assert rss < 5 * 1024, rss
 assert best < 0.05, best
 EOF
-        done' x "$HPCB_SANDBOX_DIR/etc/hpc-balance.conf"
+        done'
     echo "$output"
     [ "$status" -eq 0 ]
 }

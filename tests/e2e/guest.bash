@@ -4,7 +4,7 @@
 cluster_up() { # cluster_up [UP OPTION]...: one cluster per test file
     sandbox_up --nodes 2 --cpus-per-node 1 "$@"
     export WORK=$HPCB_SANDBOX_DIR/work
-    mkdir -p -m 1777 "$WORK"
+    mkdir -p "$WORK"
     chmod 1777 "$WORK"
     export PROBE=$WORK/probe
     write_probe
@@ -14,7 +14,7 @@ cluster_up() { # cluster_up [UP OPTION]...: one cluster per test file
 cluster_down() { sandbox_down; }
 
 as_root() { (cd "$WORK" && sandbox_exec -- "$@"); }
-as_user() { (cd "$WORK" && sandbox_exec --user "$(sandbox_user)" -- "$@"); }
+as_user() { (cd "$WORK" && sandbox_exec --user user -- "$@"); }
 
 # What the kernel says of the process: its cpu group, idle flag there and on the group
 # above, scheduling policy and nice value.
