@@ -27,7 +27,7 @@
 #define MILLION     1000000u
 #define DEPTH_MAX   16 /* deeper JSON is none of ours */
 
-/* Times are kept below 2^53 us (285 years), where a double still tells them apart. */
+/* Up to here (285 years) a double tells microseconds apart. */
 #define TIME_MAX_US ((double)(UINT64_C(1) << 53))
 
 typedef struct json_object json_t;
@@ -202,8 +202,12 @@ static int get_u64(json_t *object, const char *key, uint64_t max, uint64_t *valu
     return 0;
 }
 
+/* Our own form is read to the microsecond; what other writers made of it ("1.5e9")
+ * goes through a double. */
 static int get_seconds(json_t *object, const char *key, uint64_t *us)
 {
+    hpcb_decimal_t decimal;
+    const char *rest;
     json_t *member;
     double micro;
 
@@ -211,6 +215,9 @@ static int get_seconds(json_t *object, const char *key, uint64_t *us)
         (!json_object_is_type(member, json_type_double) &&
          !json_object_is_type(member, json_type_int)))
         return -1;
+    rest = hpcb_text_decimal(json_object_get_string(member), &decimal);
+    if (rest && *rest == '\0')
+        return hpcb_decimal_scale(&decimal, MILLION, UINT64_MAX, us);
     micro = json_object_get_double(member) * MILLION;
     if (!(micro >= 0 && micro <= TIME_MAX_US))
         return -1;

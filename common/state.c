@@ -151,7 +151,7 @@ static int read_pair(char *line, hpcb_job_state_t *state, unsigned *seen)
     char *value = strchr(line, '=');
     unsigned key = 0;
 
-    if (!value)
+    if (!value || value == line)
         return -1;
     *value++ = '\0';
     while (key < N_KEYS && strcmp(key_names[key], line) != 0)

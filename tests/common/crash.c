@@ -1,0 +1,79 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/common/crash.h"
+
+#define CRASHED    99
+#define CALLS_MAX 100
+
+static int calls_left; /* 0: never crash */
+
+static void step(void)
+{
+    if (calls_left > 0 && --calls_left == 0)
+        _exit(CRASHED);
+}
+
+#define WRAP(name, parameters, arguments)                                               \
+    int __real_##name parameters;                                                       \
+    int __wrap_##name parameters;                                                       \
+    int __wrap_##name parameters                                                        \
+    {                                                                                   \
+        step();                                                                         \
+        return __real_##name arguments;                                                 \
+    }
+
+WRAP(mkostemp, (char *path, int flags), (path, flags))
+WRAP(fchmod, (int fd, mode_t mode), (fd, mode))
+WRAP(fsync, (int fd), (fd))
+WRAP(close, (int fd), (fd))
+WRAP(rename, (const char *from, const char *to), (from, to))
+WRAP(link, (const char *from, const char *to), (from, to))
+WRAP(unlink, (const char *path), (path))
+WRAP(mkdir, (const char *path, mode_t mode), (path, mode))
+
+ssize_t __real_write(int fd, const void *buf, size_t size);
+ssize_t __wrap_write(int fd, const void *buf, size_t size);
+
+/* A write counts twice: the process may also die when half of it is there. */
+ssize_t __wrap_write(int fd, const void *buf, size_t size)
+{
+    step();
+    if (calls_left == 1 && __real_write(fd, buf, size / 2) < 0)
+        _exit(CRASHED);
+    step();
+    return __real_write(fd, buf, size);
+}
+
+int crash_everywhere(void (*act)(void), void (*check)(void))
+{
+    for (int calls = 1; calls < CALLS_MAX; calls++) {
+        pid_t pid = fork();
+        int status;
+
+        ck_assert_int_ge(pid, 0);
+        if (pid == 0) {
+            calls_left = calls;
+            act();
+            _exit(0);
+        }
+        ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+        ck_assert(WIFEXITED(status));
+        check();
+        if (WEXITSTATUS(status) == 0)
+            return calls - 1;
+        ck_assert_int_eq(WEXITSTATUS(status), CRASHED);
+    }
+    ck_abort_msg("more system calls than expected");
+    return -1;
+}

@@ -1,0 +1,17 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Crash at every point: the linker routes the system calls that change files (see
+ * crash_ldflags in the makefile) through a counter, and the process dies right before
+ * the chosen one, as after a kill -9 there.
+ */
+#ifndef HPCB_TESTS_COMMON_CRASH_H
+#define HPCB_TESTS_COMMON_CRASH_H
+
+/* Run act in a child once for each of its system calls, dying before it, and once to
+ * the end; check is called after every run.  Returns the number of crashes. */
+int crash_everywhere(void (*act)(void), void (*check)(void));
+
+#endif

@@ -1,0 +1,453 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/conf.h"
+#include "tests/common/scratch.h"
+
+#define LONG_LINE 4096
+
+static const char *const key_names[] = {
+    "GuestPartition",   "GuestQOS",        "GuestPriority", "GuestGres", "GuestCgroup",
+    "GuestOomScoreAdj", "GuestMemoryHigh", "StateDir",      "SpoolDir",  "YieldWaits",
+    "YieldSpin",        "YieldNapMax",     "MpiLibrary",
+};
+
+#define N_KEYS (sizeof(key_names) / sizeof(key_names[0]))
+
+static int parse(const char *text, hpcb_conf_t *conf, hpcb_error_t *err)
+{
+    return hpcb_conf_parse("test.conf", text, strlen(text), conf, err);
+}
+
+START_TEST(defaults_are_those_of_the_manual)
+{
+    hpcb_conf_t conf;
+
+    hpcb_conf_defaults(&conf);
+    ck_assert_str_eq(conf.path, "");
+    ck_assert_str_eq(conf.guest_partition, "guest");
+    ck_assert_str_eq(conf.guest_qos, "");
+    ck_assert_uint_eq(conf.guest_priority, 100);
+    ck_assert(!conf.guest_gres);
+    ck_assert_str_eq(conf.guest_cgroup, "hpcb_guest");
+    ck_assert_int_eq(conf.guest_oom_score_adj, 500);
+    ck_assert_uint_eq(conf.guest_memory_high, 90);
+    ck_assert_str_eq(conf.state_dir, "/run/hpc-balance");
+    ck_assert_str_eq(conf.spool_dir, "/var/spool/hpc-balance");
+    ck_assert_str_eq(conf.yield_waits, "none");
+    ck_assert_uint_eq(conf.yield_spin_us, 50);
+    ck_assert_uint_eq(conf.yield_nap_max_us, 1000);
+    ck_assert_str_eq(conf.mpi_library, HPCB_PKGLIBDIR "/libhpcb_mpi.so");
+}
+END_TEST
+
+START_TEST(every_key_is_read)
+{
+    hpcb_conf_t conf;
+    hpcb_error_t err = {""};
+    const char *text = "GuestPartition=scav.1\n"
+                       "guestqos=scavenger\n"
+                       "  GUESTPRIORITY = 4294967293\t# as high as it goes\n"
+                       "GuestGres=YES\n"
+                       "GuestCgroup=idle-ones\n"
+                       "GuestOomScoreAdj=0\n"
+                       "GuestMemoryHigh=100\n"
+                       "StateDir=/run/a..b/./c\n"
+                       "SpoolDir=/srv//spool\n"
+                       "YieldWaits=mpi,gpu-2\n"
+                       "\n   \n# a comment with \xc3\xa4 in it\n"
+                       "YieldSpin=10000\n"
+                       "YieldNapMax=1\n"
+                       "MpiLibrary=/opt/lib/$LIB/x.so";
+
+    ck_assert_msg(parse(text, &conf, &err) == 0, "%s", err.text);
+    ck_assert_str_eq(conf.path, "test.conf");
+    ck_assert_str_eq(conf.guest_partition, "scav.1");
+    ck_assert_str_eq(conf.guest_qos, "scavenger");
+    ck_assert_uint_eq(conf.guest_priority, 4294967293u);
+    ck_assert(conf.guest_gres);
+    ck_assert_str_eq(conf.guest_cgroup, "idle-ones");
+    ck_assert_int_eq(conf.guest_oom_score_adj, 0);
+    ck_assert_uint_eq(conf.guest_memory_high, 100);
+    ck_assert_str_eq(conf.state_dir, "/run/a..b/./c");
+    ck_assert_str_eq(conf.spool_dir, "/srv//spool");
+    ck_assert_str_eq(conf.yield_waits, "mpi,gpu-2");
+    ck_assert_uint_eq(conf.yield_spin_us, 10000);
+    ck_assert_uint_eq(conf.yield_nap_max_us, 1);
+    ck_assert_str_eq(conf.mpi_library, "/opt/lib/$LIB/x.so");
+}
+END_TEST
+
+START_TEST(an_empty_file_means_defaults)
+{
+    hpcb_conf_t conf, defaults;
+
+    hpcb_conf_defaults(&defaults);
+    ck_assert_int_eq(parse("", &conf, NULL), 0);
+    memset(conf.path, 0, sizeof(conf.path));
+    ck_assert_int_eq(memcmp(&conf, &defaults, sizeof(conf)), 0);
+}
+END_TEST
+
+static const char *const bad_values[] = {
+    "GuestPartition=", "GuestPartition=a/b", "GuestPartition=..", "GuestPartition=a,b",
+    "GuestPartition=g\xc3\xa4st", "GuestPartition=%n",
+    "GuestPartition=0123456789012345678901234567890123456789012345678901234567890123",
+    "GuestQOS=a b", "GuestQOS=\"x\"", "GuestQOS=.", "GuestPriority=", "GuestPriority=0",
+    "GuestPriority=-1", "GuestPriority=+1", "GuestPriority=1e3", "GuestPriority=0x64",
+    "GuestPriority=4294967294", "GuestPriority=18446744073709551716", "GuestGres=",
+    "GuestGres=maybe", "GuestGres=1", "GuestCgroup=", "GuestCgroup=..", "GuestCgroup=a/b",
+    "GuestCgroup=%h", "GuestCgroup=a%", "GuestCgroup=%%n", "GuestOomScoreAdj=1001",
+    "GuestOomScoreAdj=-1000", "GuestOomScoreAdj=x", "GuestMemoryHigh=101",
+    "GuestMemoryHigh=90%", "GuestMemoryHigh=", "StateDir=", "StateDir=run",
+    "StateDir=/", "StateDir=//", "StateDir=/run/../etc", "StateDir=/run/..",
+    "StateDir=/..", "StateDir=/run/%h", "SpoolDir=~/x", "SpoolDir=./x", "YieldWaits=",
+    "YieldWaits=a,,b", "YieldWaits=,a", "YieldWaits=a,", "YieldWaits=none,a",
+    "YieldWaits=a,ALL", "YieldWaits=a/b", "YieldSpin=10001", "YieldSpin=50us",
+    "YieldSpin=1.5", "YieldNapMax=0", "YieldNapMax=100001", "MpiLibrary=",
+    "MpiLibrary=libx.so", "MpiLibrary=/a:/b", "MpiLibrary=/a/../b", "MpiLibrary=/%n/x.so",
+    "GuestPartition=a GuestQOS=b", "Nonsense=1", "Guest_Partition=x", "=x", "GuestQOS",
+    "GuestQOS\xc3\xa4=x", "\x01", "GuestQOS=a\rb", "GuestQOS=\x7f", "\xef\xbb\xbfGuestQOS=a",
+};
+
+START_TEST(bad_values_give_one_line)
+{
+    hpcb_conf_t conf, before;
+    hpcb_error_t err = {""};
+    char text[512];
+
+    memset(&conf, 0x5a, sizeof(conf));
+    before = conf;
+    for (size_t i = 0; i < sizeof(bad_values) / sizeof(bad_values[0]); i++) {
+        snprintf(text, sizeof(text), "# first\n%s\n", bad_values[i]);
+        ck_assert_msg(parse(text, &conf, &err) == -1, "%s", text);
+        ck_assert_int_eq(errno, EINVAL);
+        ck_assert_msg(strncmp(err.text, "test.conf:2: ", 13) == 0, "%s", err.text);
+        ck_assert_msg(strstr(err.text, "allowed: ") || strstr(err.text, "unknown key"),
+                      "%s", err.text);
+        ck_assert_ptr_null(strpbrk(err.text, "\n\r\x01\x7f"));
+    }
+    ck_assert_int_eq(memcmp(&conf, &before, sizeof(conf)), 0);
+}
+END_TEST
+
+START_TEST(the_line_names_file_key_value_and_rule)
+{
+    hpcb_conf_t conf;
+    hpcb_error_t err;
+
+    ck_assert_int_eq(parse("yieldspin=1s\n", &conf, &err), -1);
+    ck_assert_str_eq(err.text, "test.conf:1: YieldSpin=1s: allowed: 0 to 10000 "
+                               "(microseconds, without a unit)");
+    ck_assert_int_eq(parse("\nYieldSpinn=1\n", &conf, &err), -1);
+    ck_assert_str_eq(err.text, "test.conf:2: YieldSpinn=1: unknown key; "
+                               "hpc-balance.conf(5) lists them");
+    ck_assert_int_eq(parse("YieldSpin=1\nYIELDSPIN=1\n", &conf, &err), -1);
+    ck_assert_str_eq(err.text, "test.conf:2: YieldSpin=1: given before; "
+                               "allowed: each key once");
+    ck_assert_int_eq(parse("Yield\x02", &conf, &err), -1);
+    ck_assert_str_eq(err.text,
+                     "test.conf:1: control byte 0x02: allowed: plain text");
+}
+END_TEST
+
+START_TEST(duplicates_of_each_key_are_refused)
+{
+    hpcb_conf_t conf;
+    hpcb_error_t err;
+    FILE *stream;
+    char *text;
+    size_t size;
+
+    for (size_t i = 0; i < N_KEYS; i++) {
+        const char *value = "7";
+
+        if (strstr(key_names[i], "Dir") || strstr(key_names[i], "Library"))
+            value = "/x";
+        else if (strstr(key_names[i], "Gres"))
+            value = "no";
+        stream = open_memstream(&text, &size);
+        fprintf(stream, "%s=%s\n", key_names[i], value);
+        fflush(stream);
+        ck_assert_msg(parse(text, &conf, &err) == 0, "%s", err.text);
+        fprintf(stream, "%s=%s\n", key_names[i], value);
+        fclose(stream);
+        ck_assert_int_eq(parse(text, &conf, &err), -1);
+        ck_assert_ptr_nonnull(strstr(err.text, "given before"));
+        free(text);
+    }
+}
+END_TEST
+
+START_TEST(nul_bytes_are_refused)
+{
+    static const char text[] = "GuestQOS=a\0\nGuestGres=yes\n";
+    hpcb_conf_t conf;
+    hpcb_error_t err;
+
+    ck_assert_int_eq(hpcb_conf_parse("f", text, sizeof(text) - 1, &conf, &err), -1);
+    ck_assert_str_eq(err.text, "f:1: control byte 0x00: allowed: plain text");
+}
+END_TEST
+
+START_TEST(lines_have_a_limit)
+{
+    char text[LONG_LINE + 8];
+    hpcb_conf_t conf;
+    hpcb_error_t err;
+
+    memset(text, 'x', sizeof(text));
+    text[0] = '#';
+    text[LONG_LINE] = '\0';
+    ck_assert_int_eq(parse(text, &conf, &err), 0);
+    text[LONG_LINE] = 'x';
+    text[LONG_LINE + 1] = '\0';
+    ck_assert_int_eq(parse(text, &conf, &err), -1);
+    ck_assert_str_eq(err.text, "test.conf:1: line too long: allowed: 4096 bytes");
+}
+END_TEST
+
+START_TEST(long_values_keep_the_rule_in_the_line)
+{
+    char text[LONG_LINE + 1], path[PATH_MAX];
+    hpcb_conf_t conf;
+    hpcb_error_t err;
+
+    memset(text, 'x', sizeof(text));
+    memcpy(text, "StateDir=", 9);
+    text[LONG_LINE] = '\0';
+    memset(path, 'p', sizeof(path));
+    path[sizeof(path) - 1] = '\0';
+    ck_assert_int_eq(hpcb_conf_parse(path, text, LONG_LINE, &conf, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "the node's name"));
+    text[9] = '/';
+    ck_assert_int_eq(hpcb_conf_parse(path, text, LONG_LINE, &conf, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "the node's name"));
+}
+END_TEST
+
+START_TEST(a_path_must_fit_the_field)
+{
+    char path[PATH_MAX + 1];
+    hpcb_conf_t conf;
+    hpcb_error_t err;
+
+    memset(path, 'p', sizeof(path));
+    path[PATH_MAX] = '\0';
+    ck_assert_int_eq(hpcb_conf_parse(path, "", 0, &conf, &err), -1);
+    ck_assert_int_eq(errno, ENAMETOOLONG);
+}
+END_TEST
+
+START_TEST(the_nodes_name_is_expanded)
+{
+    hpcb_conf_t conf;
+    char node[HPCB_NAME_MAX], want[256], text[2100] = "GuestCgroup=";
+    hpcb_error_t err;
+
+    hpcb_node_name(node, sizeof(node));
+    ck_assert_int_eq(parse("StateDir=/run/%n/x%n\nGuestCgroup=g_%n\nSpoolDir=/s/%n\n",
+                           &conf, &err), 0);
+    snprintf(want, sizeof(want), "/run/%s/x%s", node, node);
+    ck_assert_str_eq(conf.state_dir, want);
+    snprintf(want, sizeof(want), "g_%s", node);
+    ck_assert_str_eq(conf.guest_cgroup, want);
+    for (int i = 0; i < HPCB_NAME_MAX; i++)
+        strcat(text, "%n");
+    ck_assert_int_eq(parse(text, &conf, &err), -1);
+}
+END_TEST
+
+START_TEST(root_is_told_its_name_by_slurmd)
+{
+    char node[HPCB_NAME_MAX], host[HPCB_NAME_MAX];
+
+    unsetenv("SLURMD_NODENAME");
+    hpcb_node_name(host, sizeof(host));
+    ck_assert_ptr_null(strchr(host, '.'));
+    setenv("SLURMD_NODENAME", "node-17", 1);
+    ck_assert_str_eq(hpcb_node_name(node, sizeof(node)),
+                     geteuid() == 0 ? "node-17" : host);
+    setenv("SLURMD_NODENAME", "../../etc", 1);
+    ck_assert_str_eq(hpcb_node_name(node, sizeof(node)), host);
+    setenv("SLURMD_NODENAME", "", 1);
+    ck_assert_str_eq(hpcb_node_name(node, sizeof(node)), host);
+}
+END_TEST
+
+START_TEST(loading_names_what_is_wrong_with_the_file)
+{
+    const char *file = scratch("x.conf"), *link = scratch("link");
+    hpcb_conf_t conf;
+    hpcb_error_t err;
+
+    ck_assert_int_eq(hpcb_conf_load("/nonexistent.conf", &conf, &err), -1);
+    ck_assert_int_eq(errno, ENOENT);
+    ck_assert_str_eq(err.text, "/nonexistent.conf: No such file or directory");
+    ck_assert_int_eq(hpcb_conf_load("", &conf, &err), -1);
+    ck_assert_int_eq(hpcb_conf_load(scratch_dir(), &conf, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "not a regular file"));
+    ck_assert_int_eq(mkfifo(scratch("fifo"), 0600), 0);
+    ck_assert_int_eq(hpcb_conf_load(scratch("fifo"), &conf, &err), -1);
+    put_file(file, "GuestPartition=low\n");
+    ck_assert_int_eq(symlink(file, link), 0);
+    ck_assert_int_eq(hpcb_conf_load(link, &conf, &err), 0);
+    ck_assert_str_eq(conf.guest_partition, "low");
+    ck_assert_str_eq(conf.path, link);
+    ck_assert_int_eq(truncate(file, 1 << 20), 0);
+    ck_assert_int_eq(hpcb_conf_load(file, &conf, &err), -1);
+    ck_assert_int_eq(errno, EFBIG);
+    ck_assert_str_eq(conf.guest_partition, "low");
+}
+END_TEST
+
+START_TEST(loading_survives_binary_junk)
+{
+    hpcb_conf_t conf;
+    hpcb_error_t err;
+
+    ck_assert_int_eq(hpcb_conf_load("/proc/self/exe", &conf, &err), -1);
+    ck_assert_int_eq(hpcb_conf_load("/bin/true", &conf, &err), -1);
+    ck_assert_msg(strstr(err.text, "control byte") || strstr(err.text, "ASCII") ||
+                      strstr(err.text, "too long"), "%s", err.text);
+}
+END_TEST
+
+START_TEST(the_file_is_found_in_order)
+{
+    char buf[64];
+
+    unsetenv("HPC_BALANCE_CONF");
+    unsetenv("SLURM_CONF");
+    ck_assert_str_eq(hpcb_conf_find(NULL, buf, sizeof(buf)),
+                     HPCB_SYSCONFDIR "/hpc-balance.conf");
+    setenv("SLURM_CONF", "/run/slurm/conf/slurm.conf", 1);
+    ck_assert_str_eq(hpcb_conf_find(NULL, buf, sizeof(buf)),
+                     "/run/slurm/conf/hpc-balance.conf");
+    setenv("SLURM_CONF", "slurm.conf", 1);
+    ck_assert_str_eq(hpcb_conf_find(NULL, buf, sizeof(buf)), "hpc-balance.conf");
+    setenv("HPC_BALANCE_CONF", "/etc/x.conf", 1);
+    ck_assert_str_eq(hpcb_conf_find(NULL, buf, sizeof(buf)), "/etc/x.conf");
+    ck_assert_str_eq(hpcb_conf_find("./mine", buf, sizeof(buf)), "./mine");
+    ck_assert_str_eq(hpcb_conf_find("./longer", buf, 5), "");
+    setenv("HPC_BALANCE_CONF", "", 1);
+    ck_assert_str_eq(hpcb_conf_find(NULL, buf, sizeof(buf)), "hpc-balance.conf");
+}
+END_TEST
+
+START_TEST(partitions_yield_by_their_whole_name)
+{
+    hpcb_conf_t conf;
+
+    hpcb_conf_defaults(&conf);
+    ck_assert(!hpcb_conf_yields(&conf, "mpi"));
+    ck_assert(!hpcb_conf_yields(&conf, "none"));
+    ck_assert_int_eq(parse("YieldWaits=ALL\n", &conf, NULL), 0);
+    ck_assert(hpcb_conf_yields(&conf, "mpi"));
+    ck_assert_int_eq(parse("YieldWaits=mpi,gpu\n", &conf, NULL), 0);
+    ck_assert(hpcb_conf_yields(&conf, "mpi"));
+    ck_assert(hpcb_conf_yields(&conf, "gpu"));
+    ck_assert(!hpcb_conf_yields(&conf, "gp"));
+    ck_assert(!hpcb_conf_yields(&conf, "MPI"));
+    ck_assert(!hpcb_conf_yields(&conf, "mpi,gpu"));
+    ck_assert(!hpcb_conf_yields(&conf, ""));
+}
+END_TEST
+
+static const char *tree_file(const char *variable, const char *name)
+{
+    static char path[PATH_MAX];
+    const char *top = getenv(variable);
+
+    snprintf(path, sizeof(path), "%.3000s/%s", top ? top : ".", name);
+    return get_file(path);
+}
+
+/* Remove the '#' of the lines "#Key=..."; returns how many there were. */
+static unsigned uncomment(const char *from, char *to)
+{
+    unsigned count = 0;
+
+    for (const char *line = from; *line; line += strcspn(line, "\n") + 1) {
+        size_t length = strcspn(line, "\n");
+        size_t word = line[0] == '#' ? strspn(line + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                        "abcdefghijklmnopqrstuvwxyz")
+                                     : 0;
+        bool pair = word > 0 && line[1 + word] == '=';
+
+        count += pair;
+        memcpy(to, line + pair, length - pair);
+        to += length - pair;
+        *to++ = '\n';
+    }
+    *to = '\0';
+    return count;
+}
+
+START_TEST(the_example_is_the_defaults)
+{
+    static char text[65536];
+    const char *example = tree_file("HPCB_BUILDDIR", "etc/hpc-balance.conf.example");
+    hpcb_conf_t conf, defaults;
+    hpcb_error_t err;
+
+    hpcb_conf_defaults(&defaults);
+    ck_assert_msg(parse(example, &conf, &err) == 0, "%s", err.text);
+    ck_assert_uint_eq(uncomment(example, text), N_KEYS);
+    ck_assert_msg(parse(text, &conf, &err) == 0, "%s", err.text);
+    memset(conf.path, 0, sizeof(conf.path));
+    ck_assert_int_eq(memcmp(&conf, &defaults, sizeof(conf)), 0);
+    for (size_t i = 0; i < N_KEYS; i++)
+        ck_assert_msg(strstr(text, key_names[i]) != NULL, "%s", key_names[i]);
+}
+END_TEST
+
+START_TEST(the_manual_has_every_key)
+{
+    const char *manual = tree_file("HPCB_SRCDIR", "doc/hpc-balance.conf.5");
+    char heading[128];
+
+    for (size_t i = 0; i < N_KEYS; i++) {
+        snprintf(heading, sizeof(heading), "\n.TP\n\\fB%s\\fR=", key_names[i]);
+        ck_assert_msg(strstr(manual, heading) != NULL, "%s", key_names[i]);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("conf");
+    TCase *tc = scratch_case("conf");
+
+    tcase_add_test(tc, defaults_are_those_of_the_manual);
+    tcase_add_test(tc, every_key_is_read);
+    tcase_add_test(tc, an_empty_file_means_defaults);
+    tcase_add_test(tc, bad_values_give_one_line);
+    tcase_add_test(tc, the_line_names_file_key_value_and_rule);
+    tcase_add_test(tc, duplicates_of_each_key_are_refused);
+    tcase_add_test(tc, nul_bytes_are_refused);
+    tcase_add_test(tc, lines_have_a_limit);
+    tcase_add_test(tc, long_values_keep_the_rule_in_the_line);
+    tcase_add_test(tc, a_path_must_fit_the_field);
+    tcase_add_test(tc, the_nodes_name_is_expanded);
+    tcase_add_test(tc, root_is_told_its_name_by_slurmd);
+    tcase_add_test(tc, loading_names_what_is_wrong_with_the_file);
+    tcase_add_test(tc, loading_survives_binary_junk);
+    tcase_add_test(tc, the_file_is_found_in_order);
+    tcase_add_test(tc, partitions_yield_by_their_whole_name);
+    tcase_add_test(tc, the_example_is_the_defaults);
+    tcase_add_test(tc, the_manual_has_every_key);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

@@ -1,0 +1,353 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/options.h"
+#include "tests/common/scratch.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define TERA         (UINT64_C(1) << 40)
+
+/* Parse refuses the value with one line that names the option and what is allowed, and
+ * leaves the options as they are. */
+static void expect_refused(const char *name, const char *value)
+{
+    hpcb_options_t options, before;
+    hpcb_error_t err = {""};
+    char start[64];
+
+    memset(&options, 0x5a, sizeof(options));
+    before = options;
+    ck_assert_msg(hpcb_option_parse(name, value, &options, &err) == -1, "--%s=%s", name,
+                  value);
+    ck_assert_int_eq(memcmp(&options, &before, sizeof(options)), 0);
+    snprintf(start, sizeof(start), "--%s%s", name,
+             value && strcmp(value, "(null)") != 0 ? "=" : ": ");
+    ck_assert_msg(strncmp(err.text, start, strlen(start)) == 0, "%s", err.text);
+    ck_assert_msg(strstr(err.text, "allowed: ") || strstr(err.text, "takes no value"),
+                  "%s", err.text);
+    ck_assert_ptr_null(strpbrk(err.text, "\n\x1b"));
+}
+
+/* It is not only the engine that is missing. */
+static void expect_malformed(const char *name, const char *value)
+{
+    hpcb_options_t options, before;
+    hpcb_error_t err;
+
+    memset(&options, 0x5a, sizeof(options));
+    before = options;
+    ck_assert_msg(hpcb_option_scan(name, value, &options, &err) == -1, "--%s=%s", name,
+                  value);
+    ck_assert_int_eq(memcmp(&options, &before, sizeof(options)), 0);
+    expect_refused(name, value);
+}
+
+START_TEST(the_four_options_have_usage)
+{
+    static const char *const names[] = {"guest", "hpc-balance", "hpc-window",
+                                        "bw-profile"};
+    const hpcb_option_spec_t *specs;
+    size_t count;
+
+    specs = hpcb_option_specs(&count);
+    ck_assert_uint_eq(count, COUNT(names));
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_str_eq(specs[i].name, names[i]);
+        ck_assert_uint_gt(strlen(specs[i].usage), 10);
+        ck_assert_int_eq(specs[i].arginfo == NULL, i == 0);
+        ck_assert_int_eq(specs[i].arg_optional, i == 1);
+    }
+}
+END_TEST
+
+START_TEST(guest_takes_no_value)
+{
+    hpcb_options_t options = {0};
+
+    ck_assert_int_eq(hpcb_option_parse("guest", NULL, &options, NULL), 0);
+    ck_assert(options.guest);
+    options.guest = false;
+    ck_assert_int_eq(hpcb_option_parse("guest", "(null)", &options, NULL), 0);
+    ck_assert(options.guest);
+    expect_malformed("guest", "x");
+    expect_malformed("guest", "");
+    expect_malformed("guest", "no");
+}
+END_TEST
+
+START_TEST(auto_is_built_and_the_default)
+{
+    hpcb_options_t options = {0};
+
+    ck_assert_int_eq(hpcb_option_parse("hpc-balance", NULL, &options, NULL), 0);
+    ck_assert_int_eq(options.policy, HPCB_POLICY_AUTO);
+    options.policy = HPCB_POLICY_NONE;
+    ck_assert_int_eq(hpcb_option_parse("hpc-balance", "auto", &options, NULL), 0);
+    ck_assert_int_eq(options.policy, HPCB_POLICY_AUTO);
+}
+END_TEST
+
+START_TEST(policies_without_an_engine_are_refused)
+{
+    static const struct {
+        const char *value;
+        hpcb_policy_t policy;
+    } rows[] = {
+        {"static:4,6,1", HPCB_POLICY_STATIC}, {"uniform", HPCB_POLICY_UNIFORM},
+        {"adaptive", HPCB_POLICY_ADAPTIVE},   {"dlrb", HPCB_POLICY_DLRB},
+        {"deadline", HPCB_POLICY_DEADLINE},
+    };
+    hpcb_error_t err;
+
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        hpcb_options_t options = {0};
+
+        expect_refused("hpc-balance", rows[i].value);
+        ck_assert_int_eq(
+            hpcb_option_scan("hpc-balance", rows[i].value, &options, NULL), 0);
+        ck_assert_int_eq(options.policy, rows[i].policy);
+    }
+    hpcb_option_parse("hpc-balance", "dlrb", &(hpcb_options_t){0}, &err);
+    ck_assert_str_eq(err.text, "--hpc-balance=dlrb: not built in this release; "
+                               "allowed: auto");
+}
+END_TEST
+
+START_TEST(malformed_policies_are_refused)
+{
+    static const char *const bad[] = {
+        "", "none", "AUTO", "auto ", " auto", "auto:1", "dlrb:", "static", "static:",
+        "static:0", "static:7", "static:1,", "static:,1", "static:1,,2", "static:1;2",
+        "static:-1", "static:+1", "static:0x1", "static:1.0", "static:1 ", "static:a",
+        "static:4294967297", "autoauto", "(null", "a\nb", "%s%s%n",
+    };
+
+    for (size_t i = 0; i < COUNT(bad); i++)
+        expect_malformed("hpc-balance", bad[i]);
+}
+END_TEST
+
+START_TEST(priorities_are_kept_up_to_256)
+{
+    char value[8 + 2 * (HPCB_STATIC_MAX + 1)] = "static:";
+    hpcb_options_t options = {0};
+
+    for (int i = 0; i < HPCB_STATIC_MAX; i++)
+        strcat(value, i ? ",6" : "1");
+    ck_assert_int_eq(hpcb_option_scan("hpc-balance", value, &options, NULL), 0);
+    ck_assert_uint_eq(options.n_priorities, HPCB_STATIC_MAX);
+    ck_assert_uint_eq(options.priorities[0], 1);
+    ck_assert_uint_eq(options.priorities[HPCB_STATIC_MAX - 1], 6);
+    strcat(value, ",6");
+    expect_malformed("hpc-balance", value);
+    ck_assert_int_eq(hpcb_option_scan("hpc-balance", "static:3", &options, NULL), 0);
+    ck_assert_uint_eq(options.n_priorities, 1);
+}
+END_TEST
+
+START_TEST(windows_are_checked_and_then_refused)
+{
+    static const struct {
+        const char *value;
+        uint64_t period_us;
+        double duty;
+    } rows[] = {
+        {"1s:90%", 1000000, 0.9},          {"1ms:0.5", 1000, 0.5},
+        {"1000us:0.000001", 1000, 1e-6},   {"3600s:99.9999%", 3600000000, 0.999999},
+        {"0.001s:1%", 1000, 0.01},         {"2.5ms:12.5%", 2500, 0.125},
+        {"3600000ms:0.999999", 3600000000, 0.999999},
+    };
+    hpcb_options_t options = {0};
+
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        expect_refused("hpc-window", rows[i].value);
+        ck_assert_int_eq(hpcb_option_scan("hpc-window", rows[i].value, &options, NULL),
+                         0);
+        ck_assert_uint_eq(options.window_period_us, rows[i].period_us);
+        ck_assert_double_eq_tol(options.window_duty, rows[i].duty, 1e-12);
+    }
+}
+END_TEST
+
+START_TEST(malformed_windows_are_refused)
+{
+    static const char *const bad[] = {
+        NULL, "(null)", "", ":", "1s", "1s:", ":90%", "1:90%", "1m:90%", "1h:90%",
+        "1S:90%", "999us:90%", "0s:90%", "0.0009999s:90%", "3601s:90%", "3600.000001s:90%",
+        "18446744073709551617s:90%", "-1s:90%", "+1s:90%", "1e3s:90%", "0x1s:90%",
+        "infs:90%", "nans:0.5", "1 s:90%", "1s:0%", "1s:100%", "1s:0", "1s:1", "1s:1.0",
+        "1s:0.0", "1s:90", "1s:-90%", "1s:101%", "1s:0.9%%", "1s:90%x", "1s:.9", "1s:0.",
+        "1s:0,9", "1s:inf", "1s:nan", "1s:0x1p-1", "1s:0.9999999", "1s:0.0000001%",
+        "1s:90%:5", "1..5s:90%", "1s:99999999999999999999%",
+    };
+
+    for (size_t i = 0; i < COUNT(bad); i++)
+        expect_malformed("hpc-window", bad[i]);
+}
+END_TEST
+
+START_TEST(profiles_are_kept)
+{
+    hpcb_options_t options = {0};
+
+    ck_assert_int_eq(
+        hpcb_option_parse("bw-profile", "mem=12G,net=1.5M,cpu=60%", &options, NULL), 0);
+    ck_assert(options.bw_mem == 12 * (TERA >> 10));
+    ck_assert(options.bw_net == 3 * (UINT64_C(1) << 19));
+    ck_assert_double_eq_tol(options.bw_cpu, 0.6, 1e-12);
+    ck_assert_int_eq(hpcb_option_parse("bw-profile", "net=100", &options, NULL), 0);
+    ck_assert_uint_eq(options.bw_mem, 0);
+    ck_assert_uint_eq(options.bw_net, 100);
+    ck_assert(options.bw_cpu == 0);
+    ck_assert_int_eq(hpcb_option_parse("bw-profile", "cpu=100%,mem=1048576T", &options,
+                                       NULL), 0);
+    ck_assert(options.bw_mem == UINT64_C(1) << 60);
+    ck_assert(options.bw_cpu == 1.0);
+}
+END_TEST
+
+START_TEST(sizes_are_powers_of_1024)
+{
+    static const struct {
+        const char *value;
+        uint64_t bytes;
+    } rows[] = {
+        {"mem=1", 1},          {"mem=1K", 1024},         {"mem=1k", 1024},
+        {"mem=1M", 1 << 20},   {"mem=1g", 1 << 30},      {"mem=1T", TERA},
+        {"mem=0.5K", 512},     {"mem=0.000001G", 1073},  {"mem=1024.0", 1024},
+        {"mem=1152921504606846976", UINT64_C(1) << 60},
+    };
+    hpcb_options_t options = {0};
+
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        ck_assert_msg(
+            hpcb_option_parse("bw-profile", rows[i].value, &options, NULL) == 0, "%s",
+            rows[i].value);
+        ck_assert(options.bw_mem == rows[i].bytes);
+    }
+}
+END_TEST
+
+START_TEST(malformed_profiles_are_refused)
+{
+    static const char *const bad[] = {
+        NULL, "(null)", "", ",", "mem", "mem=", "=1G", "mem=1G,", ",mem=1G",
+        "mem=1G,,net=1G", "mem=1G,mem=1G", "net=1,net=2", "cpu=1%,cpu=1%", "disk=1G",
+        "MEM=1G", "mem =1G", "mem= 1G", "mem=1G net=1G", "mem=0", "mem=0G", "mem=0.1",
+        "mem=-1G", "mem=+1G", "mem=1e9", "mem=0x10", "mem=inf", "mem=nan", "mem=1GB",
+        "mem=1GiB", "mem=1P", "mem=1,5G", "mem=1.G", "mem=.5G", "mem=1.2345678G",
+        "mem=1048577T", "mem=1048576.000001T", "mem=1152921504606846977",
+        "mem=18446744073709551617", "mem=99999999999999999999T", "cpu=60", "cpu=0.6",
+        "cpu=0%", "cpu=101%", "cpu=100.0001%", "cpu=-1%", "cpu=%", "cpu=60%%",
+        "cpu=0.00000001%", "mem=1G;net=1G", "mem=1G\nnet=1G", "mem=1{",
+    };
+
+    for (size_t i = 0; i < COUNT(bad); i++)
+        expect_malformed("bw-profile", bad[i]);
+}
+END_TEST
+
+START_TEST(endless_values_are_refused_in_one_line)
+{
+    static const char *const names[] = {"guest", "hpc-balance", "hpc-window",
+                                        "bw-profile"};
+    char *value = malloc(1 << 20);
+
+    memset(value, '1', (1 << 20) - 1);
+    value[(1 << 20) - 1] = '\0';
+    for (size_t i = 0; i < COUNT(names); i++)
+        expect_malformed(names[i], value);
+    memcpy(value, "mem=", 4);
+    expect_malformed("bw-profile", value);
+    memcpy(value, "static:", 7);
+    expect_malformed("hpc-balance", value);
+    free(value);
+}
+END_TEST
+
+START_TEST(the_locale_changes_nothing)
+{
+    hpcb_options_t options = {0};
+
+    setlocale(LC_ALL, "de_DE.UTF-8");
+    ck_assert_int_eq(hpcb_option_scan("hpc-window", "1.5s:0.5", &options, NULL), 0);
+    ck_assert_uint_eq(options.window_period_us, 1500000);
+    expect_malformed("hpc-window", "1,5s:0,5");
+}
+END_TEST
+
+START_TEST(unknown_options_are_refused)
+{
+    hpcb_options_t options = {0};
+    hpcb_error_t err;
+
+    ck_assert_int_eq(hpcb_option_parse("nice", "19", &options, &err), -1);
+    ck_assert_str_eq(err.text, "--nice: no such option");
+}
+END_TEST
+
+START_TEST(guests_are_not_balanced)
+{
+    hpcb_options_t options = {.guest = true, .bw_mem = 1};
+    hpcb_error_t err;
+
+    ck_assert_int_eq(hpcb_options_check(&options, &err), 0);
+    options.policy = HPCB_POLICY_AUTO;
+    ck_assert_int_eq(hpcb_options_check(&options, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "--guest and --hpc-balance exclude"));
+    options.policy = HPCB_POLICY_NONE;
+    options.window_period_us = 1000;
+    ck_assert_int_eq(hpcb_options_check(&options, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "--guest and --hpc-window exclude"));
+    options.guest = false;
+    options.policy = HPCB_POLICY_AUTO;
+    ck_assert_int_eq(hpcb_options_check(&options, &err), 0);
+}
+END_TEST
+
+START_TEST(policy_names_go_both_ways)
+{
+    for (hpcb_policy_t p = HPCB_POLICY_NONE; p <= HPCB_POLICY_DEADLINE; p++) {
+        hpcb_policy_t back = HPCB_POLICY_DLRB;
+
+        ck_assert_int_eq(hpcb_policy_from_name(hpcb_policy_name(p), &back), 0);
+        ck_assert_int_eq(back, p);
+    }
+    ck_assert_int_eq(hpcb_policy_from_name("fast", &(hpcb_policy_t){0}), -1);
+    ck_assert_str_eq(hpcb_policy_name((hpcb_policy_t)99), "none");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("options");
+    TCase *tc = scratch_case("options");
+
+    tcase_add_test(tc, the_four_options_have_usage);
+    tcase_add_test(tc, guest_takes_no_value);
+    tcase_add_test(tc, auto_is_built_and_the_default);
+    tcase_add_test(tc, policies_without_an_engine_are_refused);
+    tcase_add_test(tc, malformed_policies_are_refused);
+    tcase_add_test(tc, priorities_are_kept_up_to_256);
+    tcase_add_test(tc, windows_are_checked_and_then_refused);
+    tcase_add_test(tc, malformed_windows_are_refused);
+    tcase_add_test(tc, profiles_are_kept);
+    tcase_add_test(tc, sizes_are_powers_of_1024);
+    tcase_add_test(tc, malformed_profiles_are_refused);
+    tcase_add_test(tc, endless_values_are_refused_in_one_line);
+    tcase_add_test(tc, the_locale_changes_nothing);
+    tcase_add_test(tc, unknown_options_are_refused);
+    tcase_add_test(tc, guests_are_not_balanced);
+    tcase_add_test(tc, policy_names_go_both_ways);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

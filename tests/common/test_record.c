@@ -1,0 +1,331 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <json-c/json.h>
+
+#include "common/record.h"
+#include "tests/common/scratch.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const hpcb_record_t sample = {
+    .job = {.job_id = 77,
+            .uid = 1000,
+            .klass = HPCB_CLASS_GUEST,
+            .policy = HPCB_POLICY_AUTO,
+            .partition = "guest",
+            .begin_us = UINT64_C(1700000000123456)},
+    .node = "node-1",
+    .cluster = "tiny",
+    .end_us = UINT64_C(1700000010123456),
+    .cpus = 2,
+    .usage = {15000000, 20000, 4096},
+};
+
+static const char sample_json[] =
+    "{\"version\":1,\"job_id\":77,\"node\":\"node-1\",\"cluster\":\"tiny\","
+    "\"class\":\"guest\",\"policy\":\"auto\",\"user_id\":1000,\"partition\":\"guest\","
+    "\"begin\":1700000000.123456,\"end\":1700000010.123456,\"wall_seconds\":10.000000,"
+    "\"cpus\":2,\"cpu_seconds\":15.000000,\"run_delay_seconds\":0.020000,"
+    "\"memory_peak_bytes\":4096,\"efficiency\":0.750000,\"stolen_fraction\":0.002000}\n";
+
+static void expect_equal(const hpcb_record_t *a, const hpcb_record_t *b)
+{
+    ck_assert_uint_eq(a->job.job_id, b->job.job_id);
+    ck_assert_uint_eq(a->job.uid, b->job.uid);
+    ck_assert_int_eq(a->job.klass, b->job.klass);
+    ck_assert_int_eq(a->job.policy, b->job.policy);
+    ck_assert_str_eq(a->job.partition, b->job.partition);
+    ck_assert(a->job.begin_us == b->job.begin_us);
+    ck_assert_str_eq(a->node, b->node);
+    ck_assert_str_eq(a->cluster, b->cluster);
+    ck_assert(a->end_us == b->end_us);
+    ck_assert_uint_eq(a->cpus, b->cpus);
+    ck_assert(a->usage.cpu_us == b->usage.cpu_us);
+    ck_assert(a->usage.run_delay_us == b->usage.run_delay_us);
+    ck_assert(a->usage.memory_peak == b->usage.memory_peak);
+}
+
+/* In a locale whose decimal point is a comma where the machine has one. */
+START_TEST(a_record_is_one_line_of_json)
+{
+    char *text;
+
+    setlocale(LC_ALL, _i ? "de_DE.UTF-8" : "C");
+    text = hpcb_record_render(&sample, NULL);
+    ck_assert_str_eq(text, sample_json);
+    free(text);
+}
+END_TEST
+
+START_TEST(what_is_rendered_is_parsed)
+{
+    hpcb_record_t back, odd = sample;
+    char *text;
+
+    ck_assert_int_eq(hpcb_record_parse(sample_json, &back, NULL), 0);
+    expect_equal(&sample, &back);
+    odd.job = (hpcb_job_state_t){.job_id = 4294967295u, .uid = 4294967295u};
+    odd.job.begin_us = 1;
+    odd.end_us = UINT64_MAX - 1;
+    odd.usage = (hpcb_usage_t){999999, UINT64_MAX, UINT64_MAX};
+    odd.cluster[0] = '\0';
+    text = hpcb_record_render(&odd, NULL);
+    ck_assert_int_eq(hpcb_record_parse(text, &back, NULL), 0);
+    expect_equal(&odd, &back);
+    free(text);
+}
+END_TEST
+
+/* Render record and return the text of one member. */
+static const char *member(const hpcb_record_t *record, const char *key)
+{
+    static char value[64];
+    char *text = hpcb_record_render(record, NULL);
+    struct json_object *object = json_tokener_parse(text), *found;
+
+    ck_assert(json_object_object_get_ex(object, key, &found));
+    snprintf(value, sizeof(value), "%s", json_object_to_json_string(found));
+    json_object_put(object);
+    free(text);
+    return value;
+}
+
+START_TEST(unknown_ratios_are_null)
+{
+    hpcb_record_t record = sample;
+
+    record.cpus = 0;
+    ck_assert_str_eq(member(&record, "efficiency"), "null");
+    ck_assert_str_eq(member(&record, "stolen_fraction"), "0.002000");
+    record.end_us = record.job.begin_us;
+    ck_assert_str_eq(member(&record, "stolen_fraction"), "null");
+    record.end_us--;
+    ck_assert_str_eq(member(&record, "wall_seconds"), "0.000000");
+    ck_assert_str_eq(member(&record, "stolen_fraction"), "null");
+    record.end_us = record.job.begin_us + 1;
+    record.cpus = 1;
+    record.usage.cpu_us = UINT64_MAX;
+    ck_assert_str_eq(member(&record, "efficiency"), "null");
+}
+END_TEST
+
+START_TEST(names_that_cannot_be_are_not_rendered)
+{
+    hpcb_record_t record = sample;
+    hpcb_error_t err;
+
+    strcpy(record.node, "../x");
+    ck_assert_ptr_null(hpcb_record_render(&record, &err));
+    ck_assert_str_eq(err.text, "a record's node is not a name");
+    ck_assert_int_eq(hpcb_record_write(scratch_dir(), &record, &err), -1);
+    record = sample;
+    strcpy(record.cluster, "\xff");
+    ck_assert_ptr_null(hpcb_record_render(&record, &err));
+    record = sample;
+    strcpy(record.job.partition, "a\"b\\c");
+    ck_assert_str_eq(member(&record, "partition"), "\"a\\\"b\\\\c\"");
+}
+END_TEST
+
+/* The sample with the first occurrence of from replaced by to. */
+static const char *edited(const char *from, const char *to)
+{
+    static char text[2048];
+    const char *at = strstr(sample_json, from);
+
+    ck_assert_msg(at != NULL, "%s", from);
+    snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - sample_json), sample_json, to,
+             at + strlen(from));
+    return text;
+}
+
+START_TEST(values_of_a_record_are_checked)
+{
+    static const char *const edits[][2] = {
+        {"\"version\":1", "\"version\":2"},
+        {"\"version\":1", "\"version\":\"1\""},
+        {"\"version\":1,", ""},
+        {"\"job_id\":77", "\"job_id\":-1"},
+        {"\"job_id\":77", "\"job_id\":4294967296"},
+        {"\"job_id\":77", "\"job_id\":77.0"},
+        {"\"job_id\":77", "\"job_id\":null"},
+        {"\"node-1\"", "\"\""},
+        {"\"node-1\"", "\"..\""},
+        {"\"node-1\"", "\"a/b\""},
+        {"\"node-1\"", "\"node\\u0000x\""},
+        {"\"node-1\"", "[\"node\"]"},
+        {"\"tiny\"", "\"a\\nb\""},
+        {"\"tiny\"",
+         "\"0123456789012345678901234567890123456789012345678901234567890123\""},
+        {"\"guest\"", "\"Guest\""},
+        {"\"auto\"", "\"fast\""},
+        {"\"user_id\":1000", "\"user_id\":99999999999"},
+        {"\"cpus\":2", "\"cpus\":true"},
+        {"1700000000.123456", "-1"},
+        {"1700000000.123456", "1e300"},
+        {"1700000000.123456", "NaN"},
+        {"1700000000.123456", "Infinity"},
+        {"1700000000.123456", "\"1700000000\""},
+        {"15.000000", "null"},
+        {"\"memory_peak_bytes\":4096", "\"memory_peak_bytes\":-4096"},
+        {"\"memory_peak_bytes\":4096", "\"memory_peak_bytes\":1.5"},
+        {"}\n", "}{}"},
+        {"}\n", "} x"},
+        {"}\n", ",}"},
+        {"{", "[{"},
+    };
+    hpcb_record_t record = sample;
+    hpcb_error_t err;
+
+    for (size_t i = 0; i < COUNT(edits); i++) {
+        const char *text = edited(edits[i][0], edits[i][1]);
+
+        err.text[0] = '\0';
+        ck_assert_msg(hpcb_record_parse(text, &record, &err) == -1, "%s", text);
+        ck_assert_int_eq(errno, EINVAL);
+        ck_assert_ptr_nonnull(strstr(err.text, "record"));
+    }
+    expect_equal(&record, &sample);
+}
+END_TEST
+
+START_TEST(other_forms_of_the_same_are_parsed)
+{
+    hpcb_record_t record;
+
+    ck_assert_int_eq(
+        hpcb_record_parse(edited("15.000000", "15"), &record, NULL), 0);
+    expect_equal(&record, &sample);
+    ck_assert_int_eq(
+        hpcb_record_parse(edited("15.000000", "1.5e1"), &record, NULL), 0);
+    expect_equal(&record, &sample);
+    ck_assert_int_eq(
+        hpcb_record_parse(edited("{", " {\"new\":[{}],"), &record, NULL), 0);
+    expect_equal(&record, &sample);
+}
+END_TEST
+
+START_TEST(cut_records_and_junk_are_refused)
+{
+    static const char *const bad[] = {"", "{", "[]", "null", "1", "\"{}\"", "{}", "\xff",
+                                      "{\"version\":1}"};
+    char text[sizeof(sample_json)], deep[4001];
+    hpcb_record_t record;
+
+    for (size_t cut = 0; cut < strlen(sample_json) - 1; cut++) {
+        snprintf(text, sizeof(text), "%.*s", (int)cut, sample_json);
+        ck_assert_int_eq(hpcb_record_parse(text, &record, NULL), -1);
+    }
+    for (size_t i = 0; i < COUNT(bad); i++)
+        ck_assert_int_eq(hpcb_record_parse(bad[i], &record, NULL), -1);
+    memset(deep, '[', sizeof(deep) - 1);
+    deep[sizeof(deep) - 1] = '\0';
+    ck_assert_int_eq(hpcb_record_parse(deep, &record, NULL), -1);
+}
+END_TEST
+
+START_TEST(records_are_written_where_they_belong)
+{
+    char long_dir[PATH_MAX];
+    hpcb_error_t err;
+
+    ck_assert_int_eq(hpcb_record_write(scratch("spool"), &sample, NULL), 0);
+    ck_assert_str_eq(get_file(scratch("spool/records/77.node-1.json")), sample_json);
+    ck_assert_int_eq(hpcb_record_write(scratch("spool"), &sample, NULL), 0);
+    ck_assert_int_eq(count_entries(scratch("spool/records")), 1);
+    memset(long_dir, 'x', sizeof(long_dir) - 1);
+    long_dir[sizeof(long_dir) - 1] = '\0';
+    ck_assert_int_eq(hpcb_record_write(long_dir, &sample, &err), -1);
+    put_file(scratch("file"), "");
+    ck_assert_int_eq(hpcb_record_write(scratch("file"), &sample, &err), -1);
+}
+END_TEST
+
+START_TEST(tags_leave_out_what_was_not_given)
+{
+    static const struct {
+        hpcb_class_t klass;
+        hpcb_options_t options;
+        const char *tag;
+    } rows[] = {
+        {HPCB_CLASS_GUEST, {0}, "{\"hpcb\":{\"v\":1,\"class\":\"guest\"}}"},
+        {HPCB_CLASS_UNKNOWN, {0}, "{\"hpcb\":{\"v\":1}}"},
+        {HPCB_CLASS_PRIMARY, {.policy = HPCB_POLICY_AUTO},
+         "{\"hpcb\":{\"v\":1,\"class\":\"primary\",\"policy\":\"auto\"}}"},
+        {HPCB_CLASS_GUEST, {.bw_mem = 1024, .bw_cpu = 0.6},
+         "{\"hpcb\":{\"v\":1,\"class\":\"guest\",\"bw\":{\"mem\":1024,\"cpu\":0.600000}}}"},
+        {HPCB_CLASS_GUEST, {.bw_net = UINT64_C(1) << 60},
+         "{\"hpcb\":{\"v\":1,\"class\":\"guest\",\"bw\":{\"net\":1152921504606846976}}}"},
+    };
+
+    setlocale(LC_ALL, "de_DE.UTF-8");
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char *tag = hpcb_record_tag(rows[i].klass, &rows[i].options, NULL);
+
+        ck_assert_str_eq(tag, rows[i].tag);
+        ck_assert_int_eq(hpcb_record_tag_class(tag), rows[i].klass);
+        free(tag);
+    }
+}
+END_TEST
+
+START_TEST(the_largest_tag_fits_an_admin_comment)
+{
+    const hpcb_options_t options = {
+        .guest = true, .policy = HPCB_POLICY_ADAPTIVE, .bw_mem = UINT64_MAX,
+        .bw_net = UINT64_MAX, .bw_cpu = 1};
+    char *tag = hpcb_record_tag(HPCB_CLASS_PRIMARY, &options, NULL);
+
+    ck_assert_uint_lt(strlen(tag), 1024);
+    free(tag);
+}
+END_TEST
+
+START_TEST(a_class_is_read_from_our_tags_only)
+{
+    static const char *const none[] = {
+        NULL, "", "a note", "{", "{}", "guest", "{\"class\":\"guest\"}", "[]",
+        "{\"hpcb\":\"guest\"}", "{\"hpcb\":{}}", "{\"hpcb\":{\"class\":\"root\"}}",
+        "{\"hpcb\":{\"class\":1}}", "{\"hpcb\":{\"class\":\"guest\\u0000\"}}",
+        "{\"hpcb\":{\"class\":\"guest\"}} and more", "{\"hpcb\":null}",
+    };
+
+    for (size_t i = 0; i < COUNT(none); i++)
+        ck_assert_msg(hpcb_record_tag_class(none[i]) == HPCB_CLASS_UNKNOWN, "%s",
+                      none[i]);
+    ck_assert_int_eq(
+        hpcb_record_tag_class("{\"site\":{\"x\":[1]}, \"hpcb\": {\"class\": \"guest\"}}"),
+        HPCB_CLASS_GUEST);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("record");
+    TCase *tc = scratch_case("record");
+
+    tcase_add_loop_test(tc, a_record_is_one_line_of_json, 0, 2);
+    tcase_add_test(tc, what_is_rendered_is_parsed);
+    tcase_add_test(tc, unknown_ratios_are_null);
+    tcase_add_test(tc, names_that_cannot_be_are_not_rendered);
+    tcase_add_test(tc, values_of_a_record_are_checked);
+    tcase_add_test(tc, other_forms_of_the_same_are_parsed);
+    tcase_add_test(tc, cut_records_and_junk_are_refused);
+    tcase_add_test(tc, records_are_written_where_they_belong);
+    tcase_add_test(tc, tags_leave_out_what_was_not_given);
+    tcase_add_test(tc, the_largest_tag_fits_an_admin_comment);
+    tcase_add_test(tc, a_class_is_read_from_our_tags_only);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
