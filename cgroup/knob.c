@@ -17,9 +17,12 @@
 static const hpcb_knob_ops_t kernel = {hpcb_file_read, hpcb_file_write, mkdir, rmdir};
 static const hpcb_knob_ops_t *ops = &kernel;
 
-void hpcb_knob_set_ops(const hpcb_knob_ops_t *other)
+const hpcb_knob_ops_t *hpcb_knob_set_ops(const hpcb_knob_ops_t *other)
 {
+    const hpcb_knob_ops_t *before = ops;
+
     ops = other ? other : &kernel;
+    return before;
 }
 
 int hpcb_knob_path(const char *dir, const char *name, char *path, size_t size,

@@ -23,8 +23,9 @@ typedef struct {
     int (*rmdir)(const char *path);
 } hpcb_knob_ops_t;
 
-/* For tests: use ops from now on, NULL for the kernel again.  Not thread-safe. */
-void hpcb_knob_set_ops(const hpcb_knob_ops_t *ops);
+/* Use ops from now on, NULL for the kernel again; returns what was in use.  For tests
+ * and for changes to snapshots.  Not thread-safe. */
+const hpcb_knob_ops_t *hpcb_knob_set_ops(const hpcb_knob_ops_t *ops);
 
 /* Each takes a directory and a name below it ("" for the directory itself) and
  * returns 0, or -1 with errno and err. */

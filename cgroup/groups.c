@@ -1,0 +1,316 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * What libcgroup 2.0.2 (Debian 12) and 3.1 do wrong and how that is met here:
+ *  - it takes the first mount of a controller in /proc/mounts, and knows none outside
+ *    of that list: used only where that is the mount that cgroup/node.c chose;
+ *  - it knows no cgroup2 mount without controllers: never used for UNIFIED;
+ *  - a nested group on v2 fails with ENOENT in one go (upstream #351): one level at a
+ *    time;
+ *  - cgroup_attach_task_pid() writes to v1's "tasks" and so moves one thread and leaves
+ *    the others: pids are written to cgroup.procs by us;
+ *  - a recursive deletion may leave groups behind when tasks fork meanwhile: what is
+ *    left is removed by us.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <hwloc.h>
+#include <libcgroup.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cgroup/groups.h"
+#include "cgroup/knob.h"
+#include "cgroup/plain.h"
+#include "cgroup/task.h"
+#include "cgroup/tree.h"
+#include "common/cleanup.h"
+
+#define PROCS_MAX (1 << 20)
+
+typedef struct cgroup *cgroup_ptr_t;
+
+static void release_cgroup(cgroup_ptr_t *group)
+{
+    int saved = errno;
+
+    if (*group)
+        cgroup_free(group);
+    errno = saved;
+}
+
+#define auto_cgroup __attribute__((cleanup(release_cgroup)))
+
+static int library_error(hpcb_error_t *err, const char *what, const char *group, int code)
+{
+    errno = code == ECGOTHER ? cgroup_get_last_errno() : EIO;
+    return hpcb_error(err, "cannot %s group %s: %s", what, group, cgroup_strerror(code));
+}
+
+/* "", "a//b", "../b" and the like never reach a file system. */
+static int check_group(const char *group, hpcb_error_t *err)
+{
+    const char *p = group;
+
+    do {
+        size_t n = strcspn(p, "/");
+
+        if (n == 0 || p[0] == '.') {
+            errno = EINVAL;
+            return hpcb_error(err, "\"%s\" is no group", group);
+        }
+        p += n;
+    } while (*p++ == '/');
+    return 0;
+}
+
+static int group_dir(const hpcb_node_t *node, hpcb_controller_t controller,
+                     const char *group, char *dir, size_t size, hpcb_error_t *err)
+{
+    const char *mount = hpcb_node_mount(node, controller);
+
+    if (!mount) {
+        errno = ENOENT;
+        return hpcb_error(err, "no cgroup hierarchy with %s is mounted",
+                          hpcb_node_controller_name(controller, 1));
+    }
+    if (check_group(group, err) < 0)
+        return -1;
+    return hpcb_knob_path(mount, group, dir, size, err);
+}
+
+/* libcgroup's name of the controller where libcgroup can be used, else NULL. */
+static const char *library_name(const hpcb_node_t *node, hpcb_controller_t controller)
+{
+    const char *name =
+        hpcb_node_controller_name(controller, hpcb_node_version(node, controller));
+    const char *mount = hpcb_node_mount(node, controller);
+    hpcb_autofree char *theirs = NULL;
+
+    if (!hpcb_node_live(node) || controller == HPCB_CTL_UNIFIED || cgroup_init() != 0)
+        return NULL;
+    if (cgroup_get_subsys_mount_point(name, &theirs) != 0 || !mount ||
+        strcmp(theirs, mount) != 0)
+        return NULL;
+    return name;
+}
+
+/* Plain files stand in for the kernel while a snapshot is changed. */
+static const hpcb_knob_ops_t *enter(const hpcb_node_t *node)
+{
+    return hpcb_node_live(node) ? NULL : hpcb_knob_set_ops(&hpcb_plain_ops);
+}
+
+static void leave(const hpcb_node_t *node, const hpcb_knob_ops_t *before)
+{
+    if (!hpcb_node_live(node))
+        hpcb_knob_set_ops(before);
+}
+
+static int create_level(const hpcb_node_t *node, hpcb_controller_t controller,
+                        const char *library, const char *group, hpcb_error_t *err)
+{
+    auto_cgroup cgroup_ptr_t made = NULL;
+    char dir[PATH_MAX];
+    int rc;
+
+    if (group_dir(node, controller, group, dir, sizeof(dir), err) < 0)
+        return -1;
+    if (!library)
+        return hpcb_knob_mkdir(dir, "", err);
+    made = cgroup_new_cgroup(group);
+    if (!made || !cgroup_add_controller(made, library))
+        return hpcb_error(err, "%s: out of memory", group);
+    rc = cgroup_create_cgroup(made, 1);
+    return rc ? library_error(err, "create", group, rc) : 0;
+}
+
+int hpcb_group_create(const hpcb_node_t *node, hpcb_controller_t controller,
+                      const char *group, hpcb_error_t *err)
+{
+    const hpcb_knob_ops_t *before;
+    const char *library;
+    char part[PATH_MAX];
+    size_t length = 0;
+    int rc = 0;
+
+    if (group_dir(node, controller, group, part, sizeof(part), err) < 0)
+        return -1;
+    library = library_name(node, controller);
+    before = enter(node);
+    while (rc == 0 && group[length]) {
+        length += length ? 1 : 0;
+        length += strcspn(group + length, "/");
+        snprintf(part, sizeof(part), "%.*s", (int)length, group);
+        rc = create_level(node, controller, library, part, err);
+    }
+    leave(node, before);
+    return rc;
+}
+
+bool hpcb_group_exists(const hpcb_node_t *node, hpcb_controller_t controller,
+                       const char *group)
+{
+    char dir[PATH_MAX];
+
+    return group_dir(node, controller, group, dir, sizeof(dir), NULL) == 0 &&
+           hpcb_knob_exists(dir, "cgroup.procs");
+}
+
+static int by_number(const void *a, const void *b)
+{
+    pid_t left = *(const pid_t *)a, right = *(const pid_t *)b;
+
+    return (left > right) - (left < right);
+}
+
+static int read_procs(const char *dir, pid_t **pids, size_t *count, hpcb_error_t *err)
+{
+    hpcb_autofree char *text = malloc(PROCS_MAX);
+    char *save = NULL;
+    size_t used = 0, lines = 1;
+    pid_t *list;
+
+    if (!text)
+        return hpcb_error(err, "%s: out of memory", dir);
+    if (hpcb_knob_read(dir, "cgroup.procs", text, PROCS_MAX, err) < 0)
+        return -1;
+    for (const char *p = text; *p; p++)
+        lines += *p == '\n';
+    list = calloc(lines, sizeof(*list));
+    if (!list)
+        return hpcb_error(err, "%s: out of memory", dir);
+    for (char *pid = strtok_r(text, "\n", &save); pid; pid = strtok_r(NULL, "\n", &save))
+        list[used++] = (pid_t)strtol(pid, NULL, 10);
+    qsort(list, used, sizeof(*list), by_number);
+    *pids = list;
+    *count = used;
+    return 0;
+}
+
+int hpcb_group_tasks(const hpcb_node_t *node, hpcb_controller_t controller,
+                     const char *group, pid_t **pids, size_t *count, hpcb_error_t *err)
+{
+    char dir[PATH_MAX], name[PATH_MAX], subsystem[16];
+    const char *library;
+    int size = 0, rc;
+
+    if (group_dir(node, controller, group, dir, sizeof(dir), err) < 0)
+        return -1;
+    library = library_name(node, controller);
+    if (!library || !hpcb_knob_exists(dir, "cgroup.procs"))
+        return read_procs(dir, pids, count, err);
+    snprintf(name, sizeof(name), "%s", group);
+    snprintf(subsystem, sizeof(subsystem), "%s", library);
+    rc = cgroup_get_procs(name, subsystem, pids, &size);
+    if (rc)
+        return library_error(err, "list the tasks of", group, rc);
+    *count = size > 0 ? (size_t)size : 0;
+    return 0;
+}
+
+int hpcb_group_attach(const hpcb_node_t *node, hpcb_controller_t controller,
+                      const char *group, pid_t pid, hpcb_error_t *err)
+{
+    const hpcb_knob_ops_t *before;
+    char dir[PATH_MAX];
+    int rc;
+
+    if (group_dir(node, controller, group, dir, sizeof(dir), err) < 0)
+        return -1;
+    before = enter(node);
+    rc = hpcb_task_set(pid, "cgroup", dir, err);
+    leave(node, before);
+    return rc;
+}
+
+static void delete_by_library(const char *library, const char *group)
+{
+    auto_cgroup cgroup_ptr_t doomed = cgroup_new_cgroup(group);
+
+    if (doomed && cgroup_add_controller(doomed, library))
+        cgroup_delete_cgroup_ext(doomed, CGFLAG_DELETE_RECURSIVE);
+}
+
+int hpcb_group_delete(const hpcb_node_t *node, hpcb_controller_t controller,
+                      const char *group, hpcb_error_t *err)
+{
+    const hpcb_knob_ops_t *before;
+    char dir[PATH_MAX], above[PATH_MAX];
+    const char *library;
+    int rc;
+
+    if (group_dir(node, controller, group, dir, sizeof(dir), err) < 0)
+        return -1;
+    memcpy(above, dir, sizeof(above));
+    *strrchr(above, '/') = '\0';
+    library = library_name(node, controller);
+    if (library)
+        delete_by_library(library, group);
+    before = enter(node);
+    rc = hpcb_tree_remove(dir, above, err);
+    leave(node, before);
+    return rc;
+}
+
+static void release_bitmap(hwloc_bitmap_t *bitmap)
+{
+    int saved = errno;
+
+    hwloc_bitmap_free(*bitmap);
+    errno = saved;
+}
+
+#define auto_bitmap __attribute__((cleanup(release_bitmap)))
+
+static int bad_cpus(const char *text, hpcb_error_t *err)
+{
+    errno = EINVAL;
+    return hpcb_error(err, "\"%s\" is no list of CPUs", text);
+}
+
+int hpcb_cpus_from_list(const char *list, char *mask, size_t size, hpcb_error_t *err)
+{
+    auto_bitmap hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+    char text[HPCB_TASK_TEXT_MAX + 2];
+    int n;
+
+    if (!cpus)
+        return hpcb_error(err, "out of memory");
+    /* hwloc reads "" as none and "3-" as without end. */
+    if (list[strspn(list, "0123456789,-")] ||
+        hwloc_bitmap_list_sscanf(cpus, list) < 0 || hwloc_bitmap_weight(cpus) <= 0)
+        return bad_cpus(list, err);
+    n = hwloc_bitmap_taskset_snprintf(text, sizeof(text), cpus);
+    if (n < 2 || (size_t)n >= sizeof(text) || (size_t)n - 2 >= size) {
+        errno = ENAMETOOLONG;
+        return hpcb_error(err, "\"%s\": too many CPUs", list);
+    }
+    memcpy(mask, text + 2, (size_t)n - 1);   /* without 0x, with the NUL */
+    return 0;
+}
+
+int hpcb_cpus_to_list(const char *mask, char *list, size_t size, hpcb_error_t *err)
+{
+    auto_bitmap hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+    char text[HPCB_TASK_TEXT_MAX + 2];
+    int n;
+
+    if (!cpus)
+        return hpcb_error(err, "out of memory");
+    snprintf(text, sizeof(text), "0x%s", mask);
+    if (!mask[0] || mask[strspn(mask, "0123456789abcdef")] ||
+        strlen(mask) >= HPCB_TASK_TEXT_MAX || hwloc_bitmap_taskset_sscanf(cpus, text) < 0)
+        return bad_cpus(mask, err);
+    n = hwloc_bitmap_list_snprintf(text, sizeof(text), cpus);
+    if (n < 0 || (size_t)n >= sizeof(text) || (size_t)n >= size) {
+        errno = ENAMETOOLONG;
+        return hpcb_error(err, "%s: list too long", mask);
+    }
+    memcpy(list, text, (size_t)n + 1);
+    return 0;
+}

@@ -1,0 +1,50 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Groups of ours as a whole, for host tools (hpcbctl): a thin layer with libcgroup
+ * behind it on the running system and plain files on a snapshot, with the same results.
+ * Not for plugins: their hosts do not link libcgroup.  Not thread-safe.
+ *
+ * group is a path below the controller's mount: "hpcb_guest/job_7".
+ */
+#ifndef HPCB_CGROUP_GROUPS_H
+#define HPCB_CGROUP_GROUPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+#include "cgroup/node.h"
+
+/* Make group and what is missing above it.  0 also when it is there; -1 with err. */
+int hpcb_group_create(const hpcb_node_t *node, hpcb_controller_t controller,
+                      const char *group, hpcb_error_t *err);
+
+bool hpcb_group_exists(const hpcb_node_t *node, hpcb_controller_t controller,
+                       const char *group);
+
+/* The processes of group alone, sorted; the caller frees them.  -1 with errno ENOENT
+ * where there is no such group. */
+int hpcb_group_tasks(const hpcb_node_t *node, hpcb_controller_t controller,
+                     const char *group, pid_t **pids, size_t *count, hpcb_error_t *err);
+
+/* Move process pid, with all its threads, into group. */
+int hpcb_group_attach(const hpcb_node_t *node, hpcb_controller_t controller,
+                      const char *group, pid_t pid, hpcb_error_t *err);
+
+/* Remove group and all groups below it; their processes go to the group above.  0 also
+ * when there is none; -1 with errno EBUSY and err when processes fork faster than they
+ * are moved. */
+int hpcb_group_delete(const hpcb_node_t *node, hpcb_controller_t controller,
+                      const char *group, hpcb_error_t *err);
+
+/*
+ * CPU lists for people ("0-3,8", as in /sys and taskset -c) to and from the
+ * hexadecimal mask of the row cpu-affinity (cgroup/task.h).  -1 with errno EINVAL and
+ * err for an empty, endless or malformed list, ENAMETOOLONG when out is too small.
+ */
+int hpcb_cpus_from_list(const char *list, char *mask, size_t size, hpcb_error_t *err);
+int hpcb_cpus_to_list(const char *mask, char *list, size_t size, hpcb_error_t *err);
+
+#endif
