@@ -21,9 +21,12 @@ prepare_software() {
         # shellcheck source=/dev/null # written by make install
         . "$HERE/paths.sh"
     fi
-    HPCB_JOBSUBMIT=$(echo "$HPCB_PLUGINS/slurm-$(slurm_version)")
+    HPCB_JOBSUBMIT=$HPCB_PLUGINS/slurm-$(slurm_version)
     check_software
 }
+
+# The name on this machine of a file that hosts see below /run/hpcb.
+outside() { echo "${1/#\/run\/hpcb/$DIR}"; }
 
 slurm_version() { slurmctld -V 2> /dev/null | awk '{ print $2 }'; }
 
@@ -39,7 +42,7 @@ check_software() {
 build_step() { # build_step WHAT CMD...
     local what=$1
     shift
-    "$@" >> "$DIR/log/build.log" 2>&1 < /dev/null 9>&- && return
+    setpriv --pdeathsig TERM -- "$@" >> "$DIR/log/build.log" 2>&1 < /dev/null 9>&- && return
     tail -n 15 "$DIR/log/build.log" >&2
     die "$what failed (the lines above are its last)"
 }

@@ -10,8 +10,8 @@
 # host's processes, by which they are found again without trusting recorded pids.
 
 say() { printf 'hpcb-sandbox: %s\n' "$*" >&2; }
-die() { say "$@" && exit 1; }
-usage_error() { say "$* (see hpcb-sandbox --help)" && exit 2; }
+die() { say "$@"; exit 1; }
+usage_error() { say "$* (see hpcb-sandbox --help)"; exit 2; }
 
 # True when DIR is a directory of ours that nobody else could have prepared.
 is_ours() {

@@ -68,7 +68,7 @@ write_etc() {
     rm -rf "$etc/slurm" "$etc/munge" "$etc/hosts" "$etc/hostname"
     mkdir -m 755 "$etc/slurm" "$slurm"
     write_users "$etc" && write_hosts > "$etc/hosts" && write_munge_key "$etc" &&
-        write_slurm_conf > "$slurm/slurm.conf" &&
+        write_slurm_conf | append_lines "${OPT_APPEND:-/dev/null}" > "$slurm/slurm.conf" &&
         write_cgroup_conf > "$slurm/cgroup.conf" &&
         write_slurmdbd_conf "$slurm/slurmdbd.conf" &&
         write_hpc_balance_conf "$slurm" &&
@@ -185,10 +185,21 @@ $(node_lines)
 PartitionName=primary Nodes=ALL Default=YES PriorityTier=10 PriorityJobFactor=1 OverSubscribe=FORCE:1 MaxTime=INFINITE State=UP
 PartitionName=guest Nodes=ALL PriorityTier=20 PriorityJobFactor=0 OverSubscribe=FORCE:1 MaxTime=INFINITE State=UP
 END
-    if [ -n "$OPT_APPEND" ]; then
-        echo "# --append $OPT_APPEND"
-        cat -- "$OPT_APPEND"
-    fi
+}
+
+# The generated lines, without those whose key FILE sets again (Slurm takes the last,
+# but every command complains), then FILE.
+append_lines() { # append_lines FILE
+    awk -F= '
+        { key = tolower($1); gsub(/[ \t]/, "", key) }
+        FNR == NR { line[NR] = $0; name[NR] = key; lines = NR; next }
+        { theirs[FNR] = $0; count = FNR; again[key] = 1 }
+        END {
+            delete again["nodename"]; delete again["partitionname"]; delete again[""]
+            for (i = 1; i <= lines; i++) if (!(name[i] in again)) print line[i]
+            print "# --append:"
+            for (i = 1; i <= count; i++) print theirs[i]
+        }' - "$1"
 }
 
 # What a site adds to slurm.conf for us; a part that is not installed is left out.
@@ -196,13 +207,13 @@ write_our_lines() {
     [ "$PLAIN" = no ] || return 0
     local stock
     stock=$(stock_plugins)
-    if [ -e "$HPCB_JOBSUBMIT/job_submit_hpc_balance.so" ]; then
+    if [ -e "$(outside "$HPCB_JOBSUBMIT/job_submit_hpc_balance.so")" ]; then
         echo "PluginDir=$HPCB_JOBSUBMIT:$stock"
         echo "JobSubmitPlugins=hpc_balance"
     else
         say "note: no job_submit plugin is built: guests are not routed"
     fi
-    if [ -x "$HPCB_LIBEXEC/prolog" ] && [ -x "$HPCB_LIBEXEC/epilog" ]; then
+    if [ -x "$(outside "$HPCB_LIBEXEC/prolog")" ] && [ -x "$(outside "$HPCB_LIBEXEC/epilog")" ]; then
         echo "Prolog=$HPCB_LIBEXEC/prolog"
         echo "Epilog=$HPCB_LIBEXEC/epilog"
     else
@@ -213,7 +224,7 @@ write_our_lines() {
 write_hpc_balance_conf() { # write_hpc_balance_conf SLURM_ETC
     : > "$1/plugstack.conf"
     [ "$PLAIN" = no ] || return 0
-    if [ -e "$HPCB_PLUGINS/hpc_balance.so" ]; then
+    if [ -e "$(outside "$HPCB_PLUGINS/hpc_balance.so")" ]; then
         echo "optional $HPCB_PLUGINS/hpc_balance.so" > "$1/plugstack.conf"
     else
         say "note: no SPANK plugin is built: no --guest"
