@@ -402,7 +402,9 @@ static int read_usage_line(char *line, hpcb_usage_scope_t *scope, hpcb_usage_t *
         take_figure(&rest, "run_delay_us", &usage->run_delay_us) ||
         take_figure(&rest, "memory_peak", &usage->memory_peak))
         return -1;
-    return rest && strcmp(rest, "end\n") == 0 ? 0 : -1;
+    if (rest)
+        rest[strcspn(rest, "\n")] = '\0';
+    return rest && strcmp(rest, "end") == 0 ? 0 : -1;
 }
 
 static uint64_t add(uint64_t a, uint64_t b)

@@ -1,0 +1,78 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include "common/conf.h"
+#include "common/text.h"
+#include "tests/fuzz/fuzz.h"
+
+const char *const fuzz_seeds[] = {
+    "GuestPartition=guest\nGuestQOS=\nGuestPriority=100\nGuestGres=no\n"
+    "GuestCgroup=hpcb_guest\nGuestOomScoreAdj=500\nGuestMemoryHigh=90\n",
+    "StateDir=/run/hpc-balance\nSpoolDir=/var/spool/%n\nYieldWaits=none\n"
+    "YieldSpin=50\nYieldNapMax=1000\nMpiLibrary=/usr/lib/libhpcb_mpi.so\n",
+    "# comment\n\n guestgres = YES # more\n\tYieldWaits=a,b.c,d-e\nGuestCgroup=g_%n\n",
+    NULL,
+};
+
+static void check_ranges(const hpcb_conf_t *conf)
+{
+    FUZZ_ASSERT(hpcb_text_is_name(conf->guest_partition, HPCB_NAME_MAX));
+    FUZZ_ASSERT(!*conf->guest_qos || hpcb_text_is_name(conf->guest_qos, HPCB_NAME_MAX));
+    FUZZ_ASSERT(hpcb_text_is_name(conf->guest_cgroup, HPCB_NAME_MAX));
+    FUZZ_ASSERT(conf->guest_priority >= 1 && conf->guest_priority <= 4294967293u);
+    FUZZ_ASSERT(conf->guest_oom_score_adj >= 0 && conf->guest_oom_score_adj <= 1000);
+    FUZZ_ASSERT(conf->guest_memory_high <= 100);
+    FUZZ_ASSERT(conf->yield_spin_us <= 10000);
+    FUZZ_ASSERT(conf->yield_nap_max_us >= 1 && conf->yield_nap_max_us <= 100000);
+}
+
+static void check_path(const char *path)
+{
+    FUZZ_ASSERT(path[0] == '/' && strnlen(path, PATH_MAX) < PATH_MAX);
+    FUZZ_ASSERT(!strstr(path, "/../"));
+    for (; *path; path++)
+        FUZZ_ASSERT(*path > ' ' && *path < 0x7f);
+}
+
+/* What was read, written out and read again, is the same. */
+static void check_round_trip(const hpcb_conf_t *conf)
+{
+    static char text[8 * PATH_MAX];
+    hpcb_conf_t back;
+    int length = snprintf(
+        text, sizeof(text),
+        "GuestPartition=%s\nGuestQOS=%s\nGuestPriority=%u\nGuestGres=%s\n"
+        "GuestCgroup=%s\nGuestOomScoreAdj=%d\nGuestMemoryHigh=%u\nStateDir=%s\n"
+        "SpoolDir=%s\nYieldWaits=%s\nYieldSpin=%u\nYieldNapMax=%u\nMpiLibrary=%s\n",
+        conf->guest_partition, conf->guest_qos, conf->guest_priority,
+        conf->guest_gres ? "yes" : "no", conf->guest_cgroup, conf->guest_oom_score_adj,
+        conf->guest_memory_high, conf->state_dir, conf->spool_dir, conf->yield_waits,
+        conf->yield_spin_us, conf->yield_nap_max_us, conf->mpi_library);
+
+    FUZZ_ASSERT(hpcb_conf_parse("fuzz", text, (size_t)length, &back, NULL) == 0);
+    FUZZ_ASSERT(memcmp(&back, conf, sizeof(back)) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static hpcb_conf_t conf, before;
+    hpcb_error_t err = {""};
+
+    memset(&conf, 0x5a, sizeof(conf));
+    memset(&before, 0x5a, sizeof(before));
+    if (hpcb_conf_parse("fuzz", (const char *)data, size, &conf, &err)) {
+        fuzz_check_error(&err);
+        FUZZ_ASSERT(memcmp(&conf, &before, sizeof(conf)) == 0);
+        return 0;
+    }
+    check_ranges(&conf);
+    check_path(conf.state_dir);
+    check_path(conf.spool_dir);
+    check_path(conf.mpi_library);
+    check_round_trip(&conf);
+    hpcb_conf_yields(&conf, conf.guest_partition);
+    return 0;
+}
