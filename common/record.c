@@ -167,24 +167,18 @@ char *hpcb_record_render(const hpcb_record_t *record, hpcb_error_t *err)
     return print(object, "\n", err);
 }
 
-/* One JSON object and nothing after it but blanks, or NULL. */
+/* One JSON object and nothing after it but blanks (JSON_TOKENER_STRICT), or NULL. */
 static json_t *parse_object(const char *text)
 {
     struct json_tokener *tokener = json_tokener_new_ex(DEPTH_MAX);
-    json_t *object = NULL;
-    bool whole;
+    json_t *object;
 
     if (!tokener)
         return NULL;
     json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
     object = json_tokener_parse_ex(tokener, text, -1);
-    whole = json_tokener_get_error(tokener) == json_tokener_success;
-    if (whole) {
-        text += json_tokener_get_parse_end(tokener);
-        whole = text[strspn(text, " \t\r\n")] == '\0';
-    }
     json_tokener_free(tokener);
-    if (whole && json_object_is_type(object, json_type_object))
+    if (json_object_is_type(object, json_type_object))
         return object;
     json_object_put(object);
     return NULL;
