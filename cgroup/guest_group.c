@@ -12,6 +12,13 @@
  *    child exists;
  *  - the undo of another step of the same job removes job_<id> before our task is in:
  *    ENOENT or ENODEV from cgroup.procs, again.
+ *
+ * Where cpu and cpuacct share a hierarchy (systemd's v1 layout) and Slurm runs with
+ * jobacct_gather/cgroup, the move takes the task out of Slurm's cpuacct group: Slurm
+ * then misses CPU time of guests, sensor/ does not.  slurmstepd adds the task to its
+ * groups before the task_post_fork hook and not again
+ * (Slurm 22.05.8).
+ *
  * Nobody writes the common group's knobs into an undo log: they are undone by removing
  * the group with its last job, and never earlier, since other guests live in it.
  */
@@ -50,7 +57,7 @@ int hpcb_guest_group_probe(const hpcb_node_t *node, hpcb_error_t *err)
 
     if (!cpu)
         return hpcb_error(err, "no cpu controller is mounted");
-    if (cpuset && strcmp(cpu, cpuset) == 0)
+    if (hpcb_node_version(node, HPCB_CTL_CPU) == 1 && cpuset && strcmp(cpu, cpuset) == 0)
         return hpcb_error(err, "cpuset is mounted together with cpu: a group for guests "
                                "would take them out of Slurm's cpuset");
     return 0;

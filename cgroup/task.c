@@ -6,7 +6,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
@@ -163,28 +162,49 @@ static int set_affinity(pid_t pid, const char *text)
     return sched_setaffinity(pid, sizeof(mask), mask);
 }
 
+/* From /proc, because prlimit(2) asks for CAP_SYS_RESOURCE even to look at another
+ * user's task, and containers often run without it. */
 static int get_rlimit_nice(pid_t pid, char *text, size_t size)
 {
-    struct rlimit limit;
+    static const char name[] = "Max nice priority";
+    char path[64], limits[4096], soft[24], hard[24], *line;
 
-    if (prlimit(pid, RLIMIT_NICE, NULL, &limit) < 0)
+    snprintf(path, sizeof(path), "/proc/%d/limits", (int)pid);
+    if (hpcb_file_read(path, limits, sizeof(limits), NULL) < 0)
         return -1;
-    snprintf(text, size, "%ju %ju", (uintmax_t)limit.rlim_cur, (uintmax_t)limit.rlim_max);
+    line = strstr(limits, name);
+    if (!line || sscanf(line + sizeof(name) - 1, "%23s %23s", soft, hard) != 2) {
+        errno = ENODATA;
+        return -1;
+    }
+    snprintf(text, size, "%s %s", soft, hard);
+    return 0;
+}
+
+static int parse_limit(const char *text, rlim_t *limit)
+{
+    long value;
+
+    *limit = RLIM_INFINITY;
+    if (strcmp(text, "unlimited") == 0)
+        return 0;
+    if (number(text, 0, LONG_MAX, &value) < 0)
+        return -1;
+    *limit = (rlim_t)value;
     return 0;
 }
 
 static int set_rlimit_nice(pid_t pid, const char *text)
 {
+    char soft[24], hard[24];
     struct rlimit limit;
-    uintmax_t soft, hard;
     int end = 0;
 
-    if (sscanf(text, "%ju %ju%n", &soft, &hard, &end) != 2 || text[end]) {
+    if (sscanf(text, "%23s %23s%n", soft, hard, &end) != 2 || text[end] ||
+        parse_limit(soft, &limit.rlim_cur) < 0 || parse_limit(hard, &limit.rlim_max) < 0) {
         errno = EINVAL;
         return -1;
     }
-    limit.rlim_cur = (rlim_t)soft;
-    limit.rlim_max = (rlim_t)hard;
     return prlimit(pid, RLIMIT_NICE, &limit, NULL);
 }
 

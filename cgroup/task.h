@@ -23,7 +23,7 @@
  *   nice           thread   -20..19
  *   ioprio         thread   class << 13 | level, as ioprio_get(2)
  *   affinity       thread   hexadecimal mask, highest CPU first
- *   rlimit-nice    process  "<soft> <hard>"
+ *   rlimit-nice    process  "<soft> <hard>", each a number or "unlimited"
  *   oom_score_adj  process  -1000..1000
  *   cgroup         process  set only: the directory of the group to move to
  */

@@ -1,0 +1,685 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <check.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "cgroup/mechanism.h"
+#include "cgroup/task.h"
+#include "common/log.h"
+#include "tests/cgroup/fake_kernel.h"
+
+#define GUESTS    "hpcb_guest"
+#define CPU       "sys/fs/cgroup/cpu/"
+#define V2_JOB    "sys/fs/cgroup/system.slice/slurmstepd.scope/job_4/"
+#define AUTOGROUP "proc/sys/kernel/sched_autogroup_enabled"
+#define JOB       5
+
+static const char *root;
+static hpcb_node_t *node;
+static hpcb_undo_t *undo;
+static char state[128];
+
+static void no_log(hpcb_log_level_t level, const char *line)
+{
+    (void)level;
+    (void)line;
+}
+
+static void reopen(void)
+{
+    hpcb_error_t err;
+
+    hpcb_node_close(node);
+    ck_assert_msg(hpcb_node_open(root, &node, &err) == 0, "%s", err.text);
+}
+
+static void begin(const char *snapshot)
+{
+    hpcb_log_set_sink(no_log);
+    root = fake_start(snapshot);
+    node = NULL;
+    reopen();
+    snprintf(state, sizeof(state), "%s/state", root);
+    ck_assert_int_eq(hpcb_undo_open(state, JOB, &undo, NULL), 0);
+}
+
+static void end(void)
+{
+    hpcb_undo_close(undo);
+    hpcb_node_close(node);
+    fake_stop();
+}
+
+static hpcb_target_t guest(pid_t pid)
+{
+    return (hpcb_target_t){
+        .node = node, .pid = pid, .job_id = JOB, .guest_cgroup = GUESTS, .undo = undo};
+}
+
+static void expect(const hpcb_target_t *target, const char *name)
+{
+    hpcb_error_t err = {""};
+    const hpcb_mechanism_t *row = hpcb_isolate(target, &err);
+
+    ck_assert_msg(row || !name, "%s", err.text);
+    ck_assert_str_eq(row ? row->name : "none", name ? name : "none");
+    row = hpcb_isolated(target, &err);
+    ck_assert_str_eq(row ? row->name : "none", name ? name : "none");
+}
+
+static bool in_group(pid_t pid, const char *group)
+{
+    char path[64], line[128];
+
+    snprintf(path, sizeof(path), "proc/%d/cgroup", (int)pid);
+    snprintf(line, sizeof(line), "cpu:%s\n", group);
+    return strstr(fake_read(path), line) != NULL;
+}
+
+START_TEST(v1_guests_go_to_the_idle_group)
+{
+    hpcb_target_t target;
+
+    begin("v1-hybrid");
+    target = guest(fake_task(100));
+    expect(&target, "idle-group");
+    ck_assert_str_eq(fake_read(CPU GUESTS "/cpu.idle"), "1");
+    ck_assert_str_eq(fake_read(CPU GUESTS "/job_5/cpu.idle"), "0");
+    ck_assert_str_eq(fake_read(CPU "cpu.idle"), "0");
+    ck_assert(in_group(target.pid, "/" GUESTS "/job_5"));
+    /* A second time changes nothing. */
+    expect(&target, "idle-group");
+    ck_assert_int_eq(hpcb_isolate_cleanup(node, GUESTS, JOB, NULL), -1);
+    ck_assert_int_eq(errno, EBUSY);
+    ck_assert_int_eq(hpcb_undo_revert(undo, "idle-group", target.pid, NULL), 0);
+    ck_assert(in_group(target.pid, "/"));
+    ck_assert_int_eq(hpcb_isolate_cleanup(node, GUESTS, JOB, NULL), 0);
+    ck_assert_int_eq(hpcb_isolate_cleanup(node, GUESTS, JOB, NULL), 0);
+    ck_assert_str_eq(fake_read(CPU GUESTS "/cpu.idle"), "(none)");
+    end();
+}
+END_TEST
+
+START_TEST(one_guest_ends_the_other_stays_idle)
+{
+    hpcb_target_t one, two;
+
+    begin("v1-hybrid");
+    one = guest(fake_task(100));
+    two = guest(fake_task(100));
+    two.job_id = 6;
+    ck_assert_int_eq(hpcb_undo_open(state, 6, &two.undo, NULL), 0);
+    expect(&one, "idle-group");
+    expect(&two, "idle-group");
+    ck_assert_int_ge(hpcb_undo_replay(state, JOB, NULL), 1);
+    ck_assert(in_group(one.pid, "/"));
+    ck_assert_int_eq(hpcb_isolate_cleanup(node, GUESTS, JOB, NULL), 0);
+    ck_assert_ptr_nonnull(hpcb_isolated(&two, NULL));
+    ck_assert_str_eq(fake_read(CPU GUESTS "/cpu.idle"), "1");
+    hpcb_undo_close(two.undo);
+    end();
+}
+END_TEST
+
+START_TEST(v2_lowers_the_job)
+{
+    hpcb_target_t target;
+
+    begin("v2-slurm22");
+    fake_write(V2_JOB "cpu.weight", "250\n");
+    target = guest(fake_task(100));
+    expect(&target, "idle-group");
+    ck_assert_str_eq(fake_read(V2_JOB "cpu.idle"), "1");
+    ck_assert_str_eq(fake_read(V2_JOB "../cpu.idle"), "0");
+    ck_assert_str_eq(fake_read(V2_JOB "../../cpu.idle"), "0");
+    ck_assert_int_eq(hpcb_isolate_cleanup(node, GUESTS, JOB, NULL), 0);
+    /* cpu.idle=0 first, the job's own weight after it. */
+    ck_assert_int_ge(hpcb_undo_replay(state, JOB, NULL), 2);
+    ck_assert_str_eq(fake_read(V2_JOB "cpu.idle"), "0");
+    ck_assert_str_eq(fake_read(V2_JOB "cpu.weight"), "250");
+    ck_assert_ptr_null(hpcb_isolated(&target, NULL));
+    end();
+}
+END_TEST
+
+static const char *const v2_layouts[][2] = {
+    {"v2-slurm22", V2_JOB "cpu.idle"},
+    {"v2-node-scope",
+     "sys/fs/cgroup/system.slice/spk1_slurmstepd.scope/job_3/cpu.idle"},
+    {"v2-sluid",
+     "sys/fs/cgroup/system.slice/spk1_slurmstepd.scope/s8B9M7Y1A9MR00/cpu.idle"},
+    {"v2-bind", "sys/fs/cgroup/system.slice/slurmstepd.scope/job_21/cpu.idle"},
+};
+
+START_TEST(every_v2_layout)
+{
+    hpcb_target_t target;
+
+    begin(v2_layouts[_i][0]);
+    target = guest(fake_task(100));
+    expect(&target, "idle-group");
+    ck_assert_str_eq(fake_read(v2_layouts[_i][1]), "1");
+    end();
+}
+END_TEST
+
+START_TEST(without_cpu_idle_the_weight)
+{
+    hpcb_target_t target;
+
+    begin("v1-comounted");
+    target = guest(fake_task(100));
+    expect(&target, "weight");
+    ck_assert_str_eq(fake_read("sys/fs/cgroup/cpu,cpuacct/" GUESTS "/cpu.shares"), "2");
+    end();
+    begin("v2-slurm22");
+    target = guest(fake_task(100));
+    fake_fail("/cpu.idle", EACCES);
+    expect(&target, "weight");
+    ck_assert_str_eq(fake_read(V2_JOB "cpu.weight"), "1");
+    ck_assert_str_eq(fake_read(V2_JOB "cpu.idle"), "0");
+    fake_fail("", 0);
+    ck_assert_int_ge(hpcb_undo_replay(state, JOB, NULL), 1);
+    ck_assert_str_eq(fake_read(V2_JOB "cpu.weight"), "100");
+    end();
+}
+END_TEST
+
+/* cpu.idle was applied by someone else: weight must not be written then (EINVAL). */
+START_TEST(weight_is_not_written_beside_idle)
+{
+    const hpcb_mechanism_t *row = hpcb_mechanism_find("weight");
+    hpcb_target_t target;
+    hpcb_error_t err = {""};
+    int before;
+
+    begin("v2-slurm22");
+    target = guest(fake_task(100));
+    fake_write(V2_JOB "cpu.idle", "1\n");
+    before = fake_changes();
+    ck_assert_msg(row->apply(&target, &err) == 0, "%s", err.text);
+    ck_assert_int_eq(row->verify(&target, &err), 0);
+    ck_assert_int_eq(fake_changes(), before);
+    end();
+    begin("v1-hybrid");
+    target = guest(fake_task(100));
+    ck_assert_int_eq(hpcb_mechanism_find("idle-group")->apply(&target, &err), 0);
+    ck_assert_msg(row->apply(&target, &err) == 0, "%s", err.text);
+    ck_assert_str_eq(fake_read(CPU GUESTS "/cpu.shares"), "3");
+    end();
+}
+END_TEST
+
+START_TEST(what_does_not_verify_is_undone)
+{
+    hpcb_target_t target;
+    hpcb_error_t err = {""};
+
+    begin("v1-hybrid");
+    target = guest(fake_task(100));
+    fake_fail("/job_5/cgroup.procs", EPERM);
+    ck_assert_ptr_null(hpcb_isolate(&target, &err));
+    /* One reason each. */
+    ck_assert_ptr_nonnull(strstr(err.text, "idle-group: "));
+    ck_assert_ptr_nonnull(strstr(err.text, "weight: "));
+    ck_assert_ptr_nonnull(strstr(err.text, "sched-idle: "));
+    ck_assert_ptr_nonnull(strstr(err.text, "nice: "));
+    ck_assert_ptr_nonnull(strstr(err.text, "autogroup"));
+    ck_assert_str_eq(fake_read(CPU GUESTS "/cpu.idle"), "(none)");
+    ck_assert(in_group(target.pid, "/"));
+    end();
+}
+END_TEST
+
+static int verifies(const hpcb_target_t *target, const char *name)
+{
+    return hpcb_mechanism_find(name)->verify(target, NULL) == 0;
+}
+
+START_TEST(idle_counts_only_at_the_top)
+{
+    hpcb_target_t target;
+    char path[64];
+
+    begin("v1-hybrid");
+    target = guest(fake_task(100));
+    expect(&target, "idle-group");
+    snprintf(path, sizeof(path), "proc/%d/cgroup", (int)target.pid);
+    fake_write(path, "1:cpu:/hpcb/" GUESTS "/job_5\n");
+    ck_assert(!verifies(&target, "idle-group"));
+    fake_write(path, "1:cpu:/" GUESTS "x/job_5\n");
+    ck_assert(!verifies(&target, "idle-group"));
+    fake_write(path, "1:cpu:/../" GUESTS "/job_5\n");
+    ck_assert(!verifies(&target, "idle-group"));
+    fake_write(path, "1:cpu:/" GUESTS "/job_5/deeper\n");
+    ck_assert(verifies(&target, "idle-group"));
+    fake_write(CPU GUESTS "/cpu.idle", "0\n");
+    ck_assert(!verifies(&target, "idle-group"));
+    end();
+    begin("v2-slurm22");
+    target = guest(fake_task(102));
+    fake_write("sys/fs/cgroup/system.slice/slurmstepd.scope/cpu.idle", "1\n");
+    ck_assert(!verifies(&target, "idle-group"));
+    end();
+}
+END_TEST
+
+/* SCHED_IDLE and nice act between tasks of one scheduling group only. */
+START_TEST(policy_counts_only_beside_primaries)
+{
+    hpcb_target_t target;
+
+    if (geteuid() != 0)
+        return;
+    begin("v1-hybrid");
+    target = guest(fake_task(100));
+    fake_fail("/cgroup.procs", EROFS);
+    expect(&target, NULL);
+    fake_write(AUTOGROUP, "0\n");
+    expect(&target, "sched-idle");
+    /* In a group of its own it competes as that group. */
+    fake_fail("", 0);
+    ck_assert_int_eq(hpcb_task_set(target.pid, "cgroup", "/nonexistent", NULL), -1);
+    ck_assert(verifies(&target, "sched-idle"));
+    end();
+    begin("v1-namespaced");
+    target = guest(fake_task(100));
+    fake_fail("/cgroup.procs", EROFS);
+    /* autogroup is on, but what shows as "/" here is a child of the root group. */
+    expect(&target, "sched-idle");
+    end();
+    begin("no-cgroups");
+    target = guest(fake_task(100));
+    expect(&target, "sched-idle");
+    end();
+    begin("v2-slurm22");
+    target = guest(fake_task(100));
+    fake_fail("/cpu.idle", EROFS);
+    fake_fail("/cpu.weight", EROFS);
+    fake_write(AUTOGROUP, "0\n");
+    ck_assert_int_eq(hpcb_mechanism_find("sched-idle")->apply(&target, NULL), 0);
+    ck_assert(!verifies(&target, "sched-idle"));
+    end();
+    begin("v2-no-cpu");
+    target = guest(fake_task(100));
+    expect(&target, "sched-idle");
+    end();
+}
+END_TEST
+
+START_TEST(nice_is_the_last_resort)
+{
+    const hpcb_mechanism_t *nice_row = hpcb_mechanism_find("nice");
+    hpcb_target_t target;
+    char text[64];
+
+    if (geteuid() != 0)
+        return;
+    begin("no-cgroups");
+    target = guest(fake_task(100));
+    ck_assert_int_eq(nice_row->apply(&target, NULL), 0);
+    ck_assert(verifies(&target, "nice"));
+    /* A limit that lets the user raise it again is no isolation. */
+    if (hpcb_task_set(target.pid, "rlimit-nice", "20 20", NULL) == 0)
+        ck_assert(!verifies(&target, "nice"));
+    else
+        ck_assert_int_eq(errno, EPERM);   /* root without CAP_SYS_RESOURCE */
+    ck_assert_int_eq(nice_row->undo(nice_row, &target, NULL), 0);
+    ck_assert_int_eq(hpcb_task_get(target.pid, "nice", text, sizeof(text), NULL), 0);
+    ck_assert_str_eq(text, "0");
+    end();
+}
+END_TEST
+
+START_TEST(sched_ext_is_not_trusted)
+{
+    char command[256];
+    hpcb_target_t target;
+
+    begin("v2-slurm22");
+    snprintf(command, sizeof(command), "mkdir -p '%s/sys/kernel/sched_ext'", root);
+    ck_assert_int_eq(system(command), 0);
+    fake_write("sys/kernel/sched_ext/state", "enabled\n");
+    target = guest(fake_task(100));
+    expect(&target, NULL);
+    fake_write("sys/kernel/sched_ext/state", "disabled\n");
+    expect(&target, "idle-group");
+    end();
+}
+END_TEST
+
+static const char *const bad_names[] = {"", ".", "..", "a/b", "/", NULL};
+
+START_TEST(refuses_odd_group_names)
+{
+    hpcb_target_t target;
+
+    begin("v1-hybrid");
+    target = guest(fake_task(100));
+    target.guest_cgroup = bad_names[_i];
+    expect(&target, NULL);
+    ck_assert_int_eq(hpcb_isolate_cleanup(node, bad_names[_i], JOB, NULL), -1);
+    ck_assert_int_eq(fake_changes(), 0);
+    end();
+}
+END_TEST
+
+START_TEST(others_come_with_it)
+{
+    hpcb_target_t target;
+    char text[64];
+
+    if (geteuid() != 0)
+        return;
+    begin("v2-slurm22");
+    target = guest(fake_task(100));
+    target.oom_score_adj = 500;
+    target.memory_high = 90;
+    expect(&target, "idle-group");
+    ck_assert_int_eq(hpcb_task_get(target.pid, "ioprio", text, sizeof(text), NULL), 0);
+    ck_assert_str_eq(text, "24576");
+    ck_assert_int_eq(hpcb_task_get(target.pid, "oom_score_adj", text, sizeof(text), NULL),
+                     0);
+    ck_assert_str_eq(text, "500");
+    ck_assert_str_eq(fake_read(V2_JOB "memory.high"), "966365184");
+    ck_assert_str_eq(fake_read(V2_JOB "io.weight"), "default 1\n8:0 50");
+    ck_assert_str_eq(fake_read(V2_JOB "step_0/user/cgroup.freeze"), "0");
+    ck_assert_int_eq(hpcb_undo_replay(state, JOB, NULL), 6);
+    ck_assert_str_eq(fake_read(V2_JOB "memory.high"), "max");
+    ck_assert_str_eq(fake_read(V2_JOB "io.weight"), "default 100\n8:0 50");
+    ck_assert_int_eq(hpcb_task_get(target.pid, "oom_score_adj", text, sizeof(text), NULL),
+                     0);
+    ck_assert_str_eq(text, "0");
+    end();
+}
+END_TEST
+
+START_TEST(memory_high_needs_a_limit)
+{
+    const hpcb_mechanism_t *row = hpcb_mechanism_find("memory-high");
+    hpcb_target_t target;
+
+    begin("v1-comounted");
+    target = guest(fake_task(100));
+    target.memory_high = 90;
+    ck_assert_int_eq(row->apply(&target, NULL), -1);
+    ck_assert_int_eq(errno, ENODATA);
+    end();
+    begin("v1-hybrid");
+    target = guest(fake_task(100));
+    target.memory_high = 50;
+    ck_assert_int_eq(row->apply(&target, NULL), 0);
+    ck_assert_int_eq(row->verify(&target, NULL), 0);
+    ck_assert_str_eq(fake_read("sys/fs/cgroup/memory/slurm_scb1/uid_7001/job_5/"
+                               "memory.soft_limit_in_bytes"),
+                     "536870912");
+    target.memory_high = 40;
+    ck_assert_int_eq(row->verify(&target, NULL), -1);
+    end();
+}
+END_TEST
+
+START_TEST(freezes_steps_not_slurmstepd)
+{
+    static const char *const user = V2_JOB "step_0/user/cgroup.freeze";
+    const hpcb_mechanism_t *row = hpcb_mechanism_find("freeze");
+    hpcb_target_t target;
+
+    begin("v2-slurm22");
+    target = guest(fake_task(100));
+    fake_write(V2_JOB "step_extern/user/cgroup.freeze", "1\n");
+    fake_write(V2_JOB "step_extern/user/cgroup.events", "frozen 1\n");
+    ck_assert_int_eq(row->verify(&target, NULL), -1);
+    ck_assert_int_eq(row->apply(&target, NULL), 0);
+    ck_assert_int_eq(row->verify(&target, NULL), 0);
+    ck_assert_str_eq(fake_read(user), "1");
+    ck_assert_int_eq(row->undo(row, &target, NULL), 0);
+    ck_assert_str_eq(fake_read(user), "0");
+    /* It was frozen before, so it stays. */
+    ck_assert_str_eq(fake_read(V2_JOB "step_extern/user/cgroup.freeze"), "1");
+    target.undo = NULL;
+    ck_assert_int_eq(row->apply(&target, NULL), 0);
+    ck_assert_int_eq(row->undo(row, &target, NULL), 0);
+    ck_assert_str_eq(fake_read(V2_JOB "step_extern/user/cgroup.freeze"), "0");
+    end();
+}
+END_TEST
+
+START_TEST(freezes_on_v1)
+{
+    static const char *const step =
+        "sys/fs/cgroup/freezer/slurm_scb1/uid_7001/job_5/step_0/freezer.state";
+    const hpcb_mechanism_t *row = hpcb_mechanism_find("freeze");
+    hpcb_target_t target;
+    char path[64];
+
+    begin("v1-hybrid");
+    target = guest(fake_task(100));
+    ck_assert_int_eq(row->apply(&target, NULL), 0);
+    ck_assert_int_eq(row->verify(&target, NULL), 0);
+    ck_assert_str_eq(fake_read(step), "FROZEN");
+    ck_assert_int_eq(row->undo(row, &target, NULL), 0);
+    ck_assert_str_eq(fake_read(step), "THAWED");
+    /* With a group of ours in cgroup2 Slurm's freezer is left alone. */
+    snprintf(path, sizeof(path), "proc/%d/cgroup", (int)target.pid);
+    fake_write(path, "6:freezer:/slurm_scb1/uid_7001/job_5/step_0\n0::/hpcb/job_5/0.0\n");
+    ck_assert_int_eq(row->apply(&target, NULL), -1);
+    ck_assert_int_eq(errno, ENOENT);
+    ck_assert_str_eq(fake_read(step), "THAWED");
+    end();
+}
+END_TEST
+
+START_TEST(sets_affinity_on_request)
+{
+    const hpcb_mechanism_t *row = hpcb_mechanism_find("cpu-affinity");
+    char before[HPCB_TASK_TEXT_MAX], now[HPCB_TASK_TEXT_MAX];
+    hpcb_target_t target;
+
+    begin("v1-hybrid");
+    target = guest(fake_task(100));
+    ck_assert(!row->every_guest);
+    ck_assert(!hpcb_mechanism_find("freeze")->every_guest);
+    ck_assert_int_eq(row->apply(&target, NULL), -1);
+    ck_assert_int_eq(hpcb_task_get(target.pid, "affinity", before, sizeof(before), NULL),
+                     0);
+    target.affinity = "1";
+    ck_assert_int_eq(row->apply(&target, NULL), 0);
+    ck_assert_int_eq(row->verify(&target, NULL), 0);
+    ck_assert_int_eq(row->undo(row, &target, NULL), 0);
+    ck_assert_int_eq(hpcb_task_get(target.pid, "affinity", now, sizeof(now), NULL), 0);
+    ck_assert_str_eq(now, before);
+    end();
+}
+END_TEST
+
+START_TEST(isolates_without_a_writable_log)
+{
+    hpcb_target_t target;
+    char path[PATH_MAX];
+
+    begin("v1-hybrid");
+    target = guest(fake_task(100));
+    snprintf(path, sizeof(path), "%s/jobs/%d.undo", state, JOB);
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+    expect(&target, "idle-group");
+    end();
+    begin("v1-hybrid");
+    target = guest(fake_task(100));
+    target.undo = NULL;
+    expect(&target, "idle-group");
+    target.pid = 0;
+    expect(&target, NULL);
+    end();
+}
+END_TEST
+
+/* Another job's end removes the common group just before each of our changes. */
+static int removals;
+
+static void remove_common(const char *path)
+{
+    hpcb_error_t err;
+
+    (void)path;
+    if (removals-- > 0)
+        hpcb_isolate_cleanup(node, GUESTS, JOB, &err);
+}
+
+START_TEST(survives_removal_meanwhile)
+{
+    hpcb_target_t target;
+
+    begin("v1-hybrid");
+    target = guest(fake_task(100));
+    removals = _i;
+    fake_interfere(remove_common);
+    expect(&target, "idle-group");
+    fake_interfere(NULL);
+    end();
+    begin("v1-hybrid");
+    target = guest(fake_task(100));
+    removals = 1000000;
+    fake_interfere(remove_common);
+    expect(&target, NULL);
+    fake_interfere(NULL);
+    end();
+}
+END_TEST
+
+static const char *const crash_files[] = {
+    V2_JOB "cpu.idle", V2_JOB "cpu.weight", V2_JOB "memory.high", V2_JOB "io.weight",
+    CPU "cpu.idle", CPU "cpu.shares", CPU GUESTS "/cpu.idle",
+    "sys/fs/cgroup/memory/slurm_scb1/uid_7001/job_5/memory.soft_limit_in_bytes",
+};
+
+#define CRASH_FILES (sizeof(crash_files) / sizeof(crash_files[0]))
+
+static void look(pid_t pid, char seen[CRASH_FILES + 4][256])
+{
+    static const char *const attributes[] = {"policy", "ioprio", "oom_score_adj"};
+    char path[64];
+
+    for (size_t i = 0; i < CRASH_FILES; i++)
+        snprintf(seen[i], 256, "%s", fake_read(crash_files[i]));
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_int_eq(
+            hpcb_task_get(pid, attributes[i], seen[CRASH_FILES + i], 256, NULL), 0);
+    snprintf(path, sizeof(path), "proc/%d/cgroup", (int)pid);
+    snprintf(seen[CRASH_FILES + 3], 256, "%.250s", fake_read(path));
+}
+
+/* kill -9 at the nth change; 0 when it ended before. */
+static int crash_at(const hpcb_target_t *target, int nth)
+{
+    pid_t pid = fork();
+    int status;
+
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        fake_crash_at(nth);
+        hpcb_isolate(target, NULL);
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    return WIFSIGNALED(status);
+}
+
+static void crash_everywhere(const char *snapshot)
+{
+    char before[CRASH_FILES + 4][256], after[CRASH_FILES + 4][256];
+    int crashed = 1;
+
+    for (int nth = 1; crashed; nth++) {
+        hpcb_target_t target;
+        hpcb_error_t err;
+
+        begin(snapshot);
+        target = guest(fake_task(100));
+        target.oom_score_adj = 500;
+        target.memory_high = 90;
+        look(target.pid, before);
+        crashed = crash_at(&target, nth);
+        ck_assert_int_ge(hpcb_undo_replay(state, JOB, NULL), 0);
+        ck_assert_msg(hpcb_isolate_cleanup(node, GUESTS, JOB, &err) == 0, "%s: crash %d: %s",
+                      snapshot, nth, err.text);
+        look(target.pid, after);
+        for (size_t i = 0; i < CRASH_FILES + 4; i++)
+            ck_assert_msg(strcmp(before[i], after[i]) == 0, "%s: crash %d: %s, was %s",
+                          snapshot, nth, after[i], before[i]);
+        end();
+        ck_assert_int_lt(nth, 20);
+    }
+}
+
+START_TEST(undone_after_a_crash_at_each_change)
+{
+    if (geteuid() != 0)
+        return;
+    crash_everywhere("v1-hybrid");
+    crash_everywhere("v1-comounted");
+    crash_everywhere("v2-slurm22");
+}
+END_TEST
+
+START_TEST(the_table_is_in_order)
+{
+    size_t count;
+    const hpcb_mechanism_t *rows = hpcb_mechanisms(&count);
+
+    ck_assert_str_eq(rows[0].name, "idle-group");
+    for (size_t i = 0; i < count; i++) {
+        ck_assert(i == 0 || rows[i - 1].isolates || !rows[i].isolates);
+        ck_assert_ptr_eq(hpcb_mechanism_find(rows[i].name), &rows[i]);
+        ck_assert(rows[i].probe && rows[i].apply && rows[i].verify && rows[i].undo);
+    }
+    ck_assert_ptr_null(hpcb_mechanism_find("magic"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("mechanism");
+    TCase *tcase = tcase_create("mechanism");
+    SRunner *runner;
+    int failed;
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, v1_guests_go_to_the_idle_group);
+    tcase_add_test(tcase, one_guest_ends_the_other_stays_idle);
+    tcase_add_test(tcase, v2_lowers_the_job);
+    tcase_add_loop_test(tcase, every_v2_layout, 0, 4);
+    tcase_add_test(tcase, without_cpu_idle_the_weight);
+    tcase_add_test(tcase, weight_is_not_written_beside_idle);
+    tcase_add_test(tcase, what_does_not_verify_is_undone);
+    tcase_add_test(tcase, idle_counts_only_at_the_top);
+    tcase_add_test(tcase, policy_counts_only_beside_primaries);
+    tcase_add_test(tcase, nice_is_the_last_resort);
+    tcase_add_test(tcase, sched_ext_is_not_trusted);
+    tcase_add_loop_test(tcase, refuses_odd_group_names, 0, 6);
+    tcase_add_test(tcase, others_come_with_it);
+    tcase_add_test(tcase, memory_high_needs_a_limit);
+    tcase_add_test(tcase, freezes_steps_not_slurmstepd);
+    tcase_add_test(tcase, freezes_on_v1);
+    tcase_add_test(tcase, sets_affinity_on_request);
+    tcase_add_test(tcase, isolates_without_a_writable_log);
+    tcase_add_loop_test(tcase, survives_removal_meanwhile, 1, 6);
+    tcase_add_test(tcase, undone_after_a_crash_at_each_change);
+    tcase_add_test(tcase, the_table_is_in_order);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

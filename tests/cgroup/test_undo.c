@@ -1,0 +1,429 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "cgroup/task.h"
+#include "cgroup/undo.h"
+#include "common/file.h"
+#include "common/log.h"
+
+#define JOB 42
+
+static char dir[64], log_file[PATH_MAX], knob[PATH_MAX], other[PATH_MAX];
+static int errors_logged;
+
+static void count_errors(hpcb_log_level_t level, const char *line)
+{
+    (void)line;
+    errors_logged += level == HPCB_LOG_ERROR;
+}
+
+static void put(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    ck_assert_ptr_nonnull(file);
+    fputs(text, file);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+static const char *get(const char *path)
+{
+    static char text[4096];
+
+    ck_assert_int_ge(hpcb_file_read(path, text, sizeof(text), NULL), 0);
+    return text;
+}
+
+static void setup(void)
+{
+    strcpy(dir, "/tmp/hpcb-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(log_file, sizeof(log_file), "%s/jobs/%d.undo", dir, JOB);
+    snprintf(knob, sizeof(knob), "%s/kn ob\\", dir);
+    snprintf(other, sizeof(other), "%s/other", dir);
+    put(knob, "first");
+    put(other, "-");
+    errors_logged = 0;
+    hpcb_log_set_sink(count_errors);
+}
+
+static void teardown(void)
+{
+    char command[128];
+
+    hpcb_log_set_sink(NULL);
+    snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static hpcb_undo_t *open_undo(void)
+{
+    hpcb_undo_t *undo;
+    hpcb_error_t err;
+
+    ck_assert_msg(hpcb_undo_open(dir, JOB, &undo, &err) == 0, "%s", err.text);
+    return undo;
+}
+
+static int replay(void)
+{
+    hpcb_error_t err = {""};
+
+    return hpcb_undo_replay(dir, JOB, &err);
+}
+
+START_TEST(replays_backwards_to_the_first_value)
+{
+    hpcb_undo_t *undo = open_undo();
+    struct stat status;
+
+    ck_assert_int_eq(hpcb_undo_note_file(undo, knob, "first", NULL), 0);
+    put(knob, "second");
+    ck_assert_int_eq(hpcb_undo_note_file(undo, other, "-", NULL), 0);
+    put(other, "x");
+    ck_assert_int_eq(hpcb_undo_note_file(undo, knob, "second", NULL), 0);
+    put(knob, "third");
+    hpcb_undo_close(undo);
+    ck_assert_int_eq(stat(log_file, &status), 0);
+    ck_assert_uint_eq(status.st_mode & 07777, 0600);
+    ck_assert_int_eq(replay(), 3);
+    ck_assert_str_eq(get(knob), "first");
+    ck_assert_str_eq(get(other), "-");
+    ck_assert_int_eq(access(log_file, F_OK), -1);
+    ck_assert_int_eq(replay(), 0);
+}
+END_TEST
+
+START_TEST(keeps_odd_values)
+{
+    static const char odd[] = "a b\\040\t\n\x01\xff-";
+    hpcb_undo_t *undo = open_undo();
+
+    ck_assert_int_eq(hpcb_undo_note_file(undo, knob, odd, NULL), 0);
+    ck_assert_int_eq(hpcb_undo_note_file(undo, other, "", NULL), 0);
+    hpcb_undo_close(undo);
+    put(other, "x");
+    ck_assert_int_eq(replay(), 1 + 1);
+    ck_assert_str_eq(get(knob), odd);
+}
+END_TEST
+
+START_TEST(skips_malformed_lines)
+{
+    hpcb_undo_t *undo = open_undo();
+    FILE *file;
+
+    ck_assert_int_eq(hpcb_undo_note_file(undo, knob, "first", NULL), 0);
+    put(knob, "second");
+    file = fopen(log_file, "a");
+    ck_assert_ptr_nonnull(file);
+    fputs("\nfile\nfile x\nfile relative 1\ntask 1 2 3\ntask x 1 nice 0\n"
+          "task 1 -1 nice 0\ntask 1 99999999999999999999999 nice 0\nnonsense a b\n"
+          "task 0 0 nice 0\nfile a b c d e f g\n\x80\xff\n\\\n\\777\nfile /x", file);
+    ck_assert_int_eq(fclose(file), 0);
+    /* The torn record does not spoil the one after it. */
+    ck_assert_int_eq(hpcb_undo_note_file(undo, other, "-", NULL), 0);
+    hpcb_undo_close(undo);
+    put(other, "x");
+    ck_assert_int_eq(replay(), 2);
+    ck_assert_str_eq(get(knob), "first");
+    ck_assert_str_eq(get(other), "-");
+    ck_assert_int_eq(errors_logged, 14);
+}
+END_TEST
+
+START_TEST(leaves_other_tasks_alone)
+{
+    hpcb_undo_t *undo = open_undo();
+    char old[64], line[128];
+    uint64_t start;
+    FILE *file;
+
+    ck_assert_int_eq(hpcb_task_get(getpid(), "oom_score_adj", old, sizeof(old), NULL), 0);
+    ck_assert_int_eq(hpcb_task_start(getpid(), &start), 0);
+    hpcb_undo_close(undo);
+    snprintf(line, sizeof(line), "task %d %" PRIu64 " oom_score_adj 777\n", (int)getpid(),
+             start + 1);
+    file = fopen(log_file, "w");
+    ck_assert_ptr_nonnull(file);
+    fputs(line, file);
+    fputs("task 2147483647 1 nice 3\n", file);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_int_eq(replay(), 0);
+    ck_assert_int_eq(
+        hpcb_task_get(getpid(), "oom_score_adj", line, sizeof(line), NULL), 0);
+    ck_assert_str_eq(line, old);
+}
+END_TEST
+
+static pid_t sleeper(void)
+{
+    pid_t pid = fork();
+
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        alarm(20);
+        for (;;)
+            pause();
+    }
+    return pid;
+}
+
+static void reap(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+
+START_TEST(restores_each_attribute)
+{
+    static const char *const changes[][2] = {
+        {"nice", "7"},       {"ioprio", "24576"},      {"policy", "5 0"},
+        {"affinity", "1"},   {"oom_score_adj", "555"}, {"rlimit-nice", "0 0"},
+    };
+    const int count = sizeof(changes) / sizeof(changes[0]);
+    char old[6][HPCB_TASK_TEXT_MAX], now[HPCB_TASK_TEXT_MAX];
+    hpcb_undo_t *undo = open_undo();
+    pid_t pid = sleeper();
+    hpcb_error_t err;
+    int changed = 0;
+
+    for (int i = 0; i < count; i++) {
+        ck_assert_int_eq(hpcb_task_get(pid, changes[i][0], old[i], sizeof(old[i]), NULL), 0);
+        ck_assert_int_eq(hpcb_undo_note_task(undo, pid, changes[i][0], old[i], NULL), 0);
+        changed += hpcb_task_set(pid, changes[i][0], changes[i][1], &err) == 0;
+    }
+    ck_assert_int_ge(changed, geteuid() == 0 ? count : 3);
+    hpcb_undo_close(undo);
+    if (geteuid() == 0)
+        ck_assert_int_eq(replay(), count);
+    for (int i = 0; i < count && geteuid() == 0; i++) {
+        ck_assert_int_eq(hpcb_task_get(pid, changes[i][0], now, sizeof(now), NULL), 0);
+        ck_assert_str_eq(now, old[i]);
+    }
+    reap(pid);
+}
+END_TEST
+
+START_TEST(refuses_odd_attributes)
+{
+    static const char *const bad[][2] = {
+        {"nice", "20"},          {"nice", ""},         {"nice", "1x"},
+        {"ioprio", "-1"},        {"policy", "5"},      {"policy", "5 0 x"},
+        {"affinity", ""},        {"affinity", "0x1"},  {"affinity", "G"},
+        {"oom_score_adj", "5000"}, {"rlimit-nice", "0"}, {"flavour", "sour"},
+        {"cgroup", "/nonexistent"},
+    };
+    hpcb_error_t err = {""};
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        ck_assert_int_eq(hpcb_task_set(getpid(), bad[i][0], bad[i][1], &err), -1);
+        ck_assert_str_ne(err.text, "");
+    }
+    ck_assert_int_eq(hpcb_task_set(0, "nice", "1", &err), -1);
+    ck_assert_int_eq(hpcb_task_set(-1, "nice", "1", &err), -1);
+}
+END_TEST
+
+START_TEST(reverts_only_its_own)
+{
+    hpcb_undo_t *undo = open_undo();
+
+    hpcb_undo_scope(undo, "one", 10);
+    ck_assert_int_eq(hpcb_undo_note_file(undo, knob, "first", NULL), 0);
+    hpcb_undo_scope(undo, "two", 10);
+    ck_assert_int_eq(hpcb_undo_note_file(undo, other, "-", NULL), 0);
+    hpcb_undo_scope(undo, "one", 11);
+    ck_assert_int_eq(hpcb_undo_note_file(undo, other, "eleven", NULL), 0);
+    put(knob, "second");
+    put(other, "x");
+    ck_assert_int_eq(hpcb_undo_revert(undo, "one", 10, NULL), 0);
+    ck_assert_str_eq(get(knob), "first");
+    ck_assert_str_eq(get(other), "x");
+    put(knob, "third");
+    ck_assert_int_eq(hpcb_undo_revert(undo, "one", 10, NULL), 0);
+    ck_assert_str_eq(get(knob), "third");
+    hpcb_undo_close(undo);
+}
+END_TEST
+
+START_TEST(does_not_grow_when_repeated)
+{
+    hpcb_undo_t *undo = open_undo();
+    struct stat before, after;
+
+    hpcb_undo_scope(undo, "freeze", 10);
+    ck_assert_int_eq(hpcb_undo_note_file(undo, knob, "first", NULL), 0);
+    ck_assert_int_eq(stat(log_file, &before), 0);
+    for (int i = 0; i < 100; i++) {
+        put(knob, "frozen");
+        ck_assert_int_eq(hpcb_undo_revert(undo, "freeze", 10, NULL), 0);
+        ck_assert_str_eq(get(knob), "first");
+        ck_assert_int_eq(hpcb_undo_note_file(undo, knob, "first", NULL), 0);
+    }
+    ck_assert_int_eq(stat(log_file, &after), 0);
+    ck_assert_int_eq(before.st_size, after.st_size);
+    hpcb_undo_close(undo);
+}
+END_TEST
+
+START_TEST(keeps_the_log_when_something_fails)
+{
+    hpcb_undo_t *undo = open_undo();
+    char blocked[PATH_MAX];
+
+    /* A knob that is a directory cannot be written, by root either. */
+    snprintf(blocked, sizeof(blocked), "%s/blocked", dir);
+    ck_assert_int_eq(mkdir(blocked, 0755), 0);
+    ck_assert_int_eq(hpcb_undo_note_file(undo, knob, "first", NULL), 0);
+    ck_assert_int_eq(hpcb_undo_note_file(undo, blocked, "1", NULL), 0);
+    hpcb_undo_close(undo);
+    put(knob, "second");
+    ck_assert_int_eq(replay(), -1);
+    ck_assert_str_eq(get(knob), "first");
+    ck_assert_int_eq(rmdir(blocked), 0);
+    ck_assert_int_eq(replay(), 1);
+    ck_assert_int_eq(access(log_file, F_OK), -1);
+}
+END_TEST
+
+START_TEST(does_not_trust_a_foreign_log)
+{
+    hpcb_undo_t *undo = open_undo();
+    char target[PATH_MAX];
+
+    hpcb_undo_close(undo);
+    put(log_file, "");
+    ck_assert_int_eq(chmod(log_file, 0666), 0);
+    ck_assert_int_eq(replay(), -1);
+    ck_assert_int_eq(unlink(log_file), 0);
+    snprintf(target, sizeof(target), "%s/target", dir);
+    put(target, "precious");
+    ck_assert_int_eq(symlink(target, log_file), 0);
+    ck_assert_int_eq(replay(), -1);
+    undo = open_undo();
+    ck_assert_int_eq(hpcb_undo_note_file(undo, knob, "x", NULL), -1);
+    ck_assert(hpcb_undo_broken(undo));
+    hpcb_undo_close(undo);
+    ck_assert_str_eq(get(target), "precious");
+}
+END_TEST
+
+START_TEST(many_writers_lose_nothing)
+{
+    const int writers = 8, notes = 50;
+    char text[32];
+
+    for (int w = 0; w < writers; w++) {
+        pid_t pid = fork();
+
+        ck_assert_int_ge(pid, 0);
+        if (pid == 0) {
+            for (int i = 0; i < notes; i++) {
+                hpcb_undo_t *undo = open_undo();
+
+                snprintf(text, sizeof(text), "%d.%d", w, i);
+                if (hpcb_undo_note_file(undo, knob, text, NULL) < 0)
+                    _exit(1);
+                hpcb_undo_close(undo);
+            }
+            _exit(0);
+        }
+    }
+    for (int w = 0; w < writers; w++) {
+        int status;
+
+        ck_assert_int_gt(wait(&status), 0);
+        ck_assert_int_eq(status, 0);
+    }
+    ck_assert_int_eq(replay(), writers * notes);
+}
+END_TEST
+
+START_TEST(forgets_ended_tasks_when_large)
+{
+    hpcb_undo_t *undo = open_undo();
+    pid_t pid = sleeper();
+    struct stat status;
+    FILE *file;
+
+    ck_assert_int_eq(hpcb_undo_note_file(undo, knob, "first", NULL), 0);
+    ck_assert_int_eq(hpcb_undo_note_file(undo, knob, "second", NULL), 0);
+    ck_assert_int_eq(hpcb_undo_note_task(undo, pid, "oom_score_adj", "0", NULL), 0);
+    hpcb_undo_close(undo);
+    file = fopen(log_file, "a");
+    ck_assert_ptr_nonnull(file);
+    for (int i = 0; i < 20000; i++)
+        fprintf(file, "\ntask 2147483000 %d nice 0\n", i);
+    ck_assert_int_eq(fclose(file), 0);
+    undo = open_undo();
+    ck_assert_int_eq(stat(log_file, &status), 0);
+    ck_assert_int_lt(status.st_size, 1000);
+    ck_assert_uint_eq(status.st_mode & 07777, 0600);
+    ck_assert_int_eq(hpcb_undo_note_file(undo, other, "-", NULL), 0);
+    hpcb_undo_close(undo);
+    put(knob, "third");
+    ck_assert_int_eq(replay(), 3);
+    ck_assert_str_eq(get(knob), "first");
+    reap(pid);
+}
+END_TEST
+
+START_TEST(works_without_a_log)
+{
+    hpcb_undo_t *undo;
+
+    ck_assert_int_eq(hpcb_undo_open(NULL, JOB, &undo, NULL), 0);
+    hpcb_undo_scope(undo, "one", 10);
+    ck_assert_int_eq(hpcb_undo_note_file(undo, knob, "first", NULL), 0);
+    put(knob, "second");
+    ck_assert_int_eq(hpcb_undo_revert(undo, "one", 10, NULL), 0);
+    ck_assert_str_eq(get(knob), "first");
+    ck_assert(!hpcb_undo_broken(undo));
+    hpcb_undo_close(undo);
+    ck_assert_int_eq(access(log_file, F_OK), -1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("undo");
+    TCase *tcase = tcase_create("undo");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, replays_backwards_to_the_first_value);
+    tcase_add_test(tcase, keeps_odd_values);
+    tcase_add_test(tcase, skips_malformed_lines);
+    tcase_add_test(tcase, leaves_other_tasks_alone);
+    tcase_add_test(tcase, restores_each_attribute);
+    tcase_add_test(tcase, refuses_odd_attributes);
+    tcase_add_test(tcase, reverts_only_its_own);
+    tcase_add_test(tcase, does_not_grow_when_repeated);
+    tcase_add_test(tcase, keeps_the_log_when_something_fails);
+    tcase_add_test(tcase, does_not_trust_a_foreign_log);
+    tcase_add_test(tcase, many_writers_lose_nothing);
+    tcase_add_test(tcase, forgets_ended_tasks_when_large);
+    tcase_add_test(tcase, works_without_a_log);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
