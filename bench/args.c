@@ -21,8 +21,7 @@ uint64_t bench_arg_count(const char *option, const char *text, uint64_t min,
 
     errno = 0;
     unsigned long long value = strtoull(text, &end, 10);
-    if (errno || !isdigit((unsigned char)text[0]) || *end || value < min ||
-        value > max)
+    if (errno || !isdigit((unsigned char)text[0]) || *end || value < min || value > max)
         errx(EXIT_USAGE,
              "--%s: \"%s\" is not a whole number from %" PRIu64 " to %" PRIu64, option,
              text, min, max);

@@ -112,10 +112,8 @@ static config_t parse(int argc, char **argv)
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    config_t config = {.iterations = 1000,
-                       .grain_us = 1000,
-                       .load_factor = 1,
-                       .message = 8192};
+    config_t config = {
+        .iterations = 1000, .grain_us = 1000, .load_factor = 1, .message = 8192};
     int opt;
 
     while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {

@@ -13,7 +13,7 @@
 
 /* All times in seconds.  Doubles throughout, so that MPI can gather it as it is. */
 typedef struct {
-    double start;       /* CLOCK_MONOTONIC, the same in all namespaces of a machine */
+    double start; /* CLOCK_MONOTONIC, the same in all namespaces of a machine */
     double end;
     double cpu;         /* user and system, all threads */
     double run_delay;   /* /proc/self/task/<tid>/schedstat, second field, summed */

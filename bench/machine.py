@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The slurm-hpc-balance developers
+"""The machine around a measurement: is it otherwise idle, and what did the
+hypervisor take?  run_delay counts every competitor, not only our guest, and does not
+see steal; wall time sees both."""
+
+import os
+import time
+from collections import namedtuple
+
+Use = namedtuple("Use", "when busy steal")  # seconds of all CPUs since boot
+
+TICK = 1.0 / os.sysconf("SC_CLK_TCK")
+
+
+def parse_stat(text):
+    """(busy, steal) in seconds from /proc/stat's first line (proc(5)): user nice
+    system idle iowait irq softirq steal.  Time of guest machines is in user already."""
+    fields = text.split("\n", 1)[0].split()
+    if len(fields) < 9 or fields[0] != "cpu":
+        raise ValueError("/proc/stat: no line of all CPUs")
+    user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, fields[1:9])
+    return (user + nice + system + irq + softirq) * TICK, steal * TICK
+
+
+def use():
+    """What all CPUs have done until now."""
+    with open("/proc/stat", encoding="ascii") as stat:
+        busy, steal = parse_stat(stat.readline())
+    return Use(time.monotonic(), busy, steal)
+
+
+def wait_idle(limit, patience, step=0.5, sleep=time.sleep, read=use):
+    """Wait until the CPUs are busy for at most `limit` (fraction of all) during a
+    step, `patience` seconds at most (0: do not even look).  Returns the last fraction:
+    the caller says so when it is above the limit."""
+    if patience <= 0:
+        return 0.0
+    cpus = os.cpu_count() or 1
+    deadline = read().when + patience
+    while True:
+        before = read()
+        sleep(step)
+        after = read()
+        elapsed = max(after.when - before.when, 1e-3)
+        fraction = (after.busy - before.busy + after.steal - before.steal) / (
+            cpus * elapsed)
+        if fraction <= limit or after.when >= deadline:
+            return fraction
