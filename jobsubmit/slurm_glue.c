@@ -1,0 +1,363 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * job_submit/hpc_balance: the plugin's entry points, called by slurmctld.
+ *
+ *   init, fini	when the plugin is loaded and unloaded
+ *   job_submit	for each submission (each component of a hetjob on its own),
+ *		under slurmctld's job read lock
+ *   job_modify	for each `scontrol update`, hold, release, under its job
+ *		write lock
+ *
+ * Since 23.02 calls run concurrently; all state is the settings, behind their
+ * mutex, and one thread-local variable. Nothing here waits but for a stat() a
+ * second and, in job_modify, for NSS (see compat.h).
+ *
+ * This file gathers facts and carries out what jobsubmit/decide.c decides. It
+ * must leave a job_desc_msg_t with slurm_x memory only, and untouched where a
+ * job is refused.
+ *
+ * Not seen from here: a cluster's default partition and an association's
+ * default QOS. A job that comes to the guest partition that way is a guest on
+ * its nodes, but has neither priority nor tag of one; `hpcbctl check` warns.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/record.h"
+#include "jobsubmit/comment.h"
+#include "jobsubmit/compat.h"
+#include "jobsubmit/decide.h"
+#include "jobsubmit/settings.h"
+#include "jobsubmit/spank_env.h"
+
+/*
+ * A guest's explicit priority is lost when it is held and released or
+ * suspended and resumed, also by its owner: the priority plugin then computes
+ * one as for any job. The site factor, which only job_submit plugins and
+ * operators set and which slurmctld keeps, is added there: the lowest possible
+ * one leaves priority 1 (priority/multifactor), so that a guest never gets
+ * above bf_min_prio_reserve again.
+ */
+#define SITE_FACTOR_GUEST   (NICE_OFFSET - 0x7fffffff)
+#define SITE_FACTOR_PRIMARY NICE_OFFSET
+
+const char plugin_name[] = "hpc-balance: guests beside primaries";
+const char plugin_type[] = "job_submit/hpc_balance";
+const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+static hpcb_settings_t settings = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+
+/*
+ * Class of the first component of the heterogeneous job that this thread is
+ * working on: one thread asks for all components, in order, without another
+ * submission in between.
+ */
+static __thread hpcb_class_t first_component = HPCB_CLASS_UNKNOWN;
+
+static void _log_line(hpcb_log_level_t level, const char *line)
+{
+	if (level == HPCB_LOG_ERROR)
+		slurm_error("%s: %s", plugin_type, line);
+	else if (level == HPCB_LOG_INFO)
+		slurm_info("%s: %s", plugin_type, line);
+	else
+		slurm_debug("%s: %s", plugin_type, line);
+}
+
+static int64_t _now_ms(void)
+{
+	struct timespec now = { 0 };
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+extern int init(void)
+{
+	char path[PATH_MAX];
+
+	hpcb_log_set_sink(_log_line);
+	hpcb_settings_open(&settings,
+			   hpcb_conf_find(NULL, path, sizeof(path)), _now_ms());
+	return SLURM_SUCCESS;
+}
+
+extern int fini(void)
+{
+	return SLURM_SUCCESS;
+}
+
+static void _set_string(char **field, const char *value)
+{
+	slurm_xfree((void **) field);
+	*field = slurm_xstrdup(value);
+}
+
+/* One more line for the user; an earlier plugin may have left some. */
+static void _tell(char **err_msg, const char *line)
+{
+	char *lines;
+
+	if (!err_msg)
+		return;
+	lines = *err_msg ?
+		slurm_xstrdup_printf("%s\n%s", *err_msg, line) :
+		slurm_xstrdup(line);
+	slurm_xfree((void **) err_msg);
+	*err_msg = lines;
+}
+
+static bool _is_operator(uint32_t uid)
+{
+	if (validate_operator)
+		return validate_operator(uid);
+	/* slurmctld runs as SlurmUser. */
+	return (uid == 0) || (uid == geteuid());
+}
+
+static hpcb_claims_t _claims(const job_desc_msg_t *job_desc)
+{
+	/* JOB_SHARED_OK is --oversubscribe; all other values are forms of
+	 * --exclusive, as are specialized cores. */
+	bool exclusive = ((job_desc->shared != NO_VAL16) &&
+			  (job_desc->shared != JOB_SHARED_OK)) ||
+			 ((job_desc->core_spec != NO_VAL16) &&
+			  (job_desc->core_spec != INFINITE16));
+	/* slurmctld makes GPUs out of --ntasks-per-gpu alone. */
+	bool gres = hpcb_names_gres(job_desc->tres_per_job) ||
+		    hpcb_names_gres(job_desc->tres_per_node) ||
+		    hpcb_names_gres(job_desc->tres_per_socket) ||
+		    hpcb_names_gres(job_desc->tres_per_task) ||
+		    ((job_desc->ntasks_per_tres != NO_VAL16) &&
+		     (job_desc->ntasks_per_tres != 0));
+
+	return (hpcb_claims_t) {
+		.exclusive = exclusive,
+		.all_memory = (job_desc->pn_min_memory == 0) ||
+			      (job_desc->pn_min_memory == MEM_PER_CPU),
+		.gres = gres,
+	};
+}
+
+/*
+ * 22.05.8 takes texts without a NUL from a hostile client (unpackstr_array);
+ * they end where their memory does.
+ */
+static void _drop_unterminated(job_desc_msg_t *job_desc)
+{
+	uint32_t i;
+
+	for (i = 0; i < job_desc->spank_job_env_size; i++) {
+		char **entry = &job_desc->spank_job_env[i];
+
+		if (*entry && !memchr(*entry, '\0', slurm_xsize(*entry)))
+			slurm_xfree((void **) entry);
+	}
+}
+
+/*
+ * Which entries of spank_job_env stay, and what our options say. The caller
+ * frees *keep.
+ */
+static int _read_spank_env(job_desc_msg_t *job_desc, bool **keep, long *kept,
+			   hpcb_options_t *options, hpcb_error_t *err)
+{
+	if (!job_desc->spank_job_env)
+		job_desc->spank_job_env_size = 0;
+	if (job_desc->spank_job_env_size <= HPCB_SPANK_ENV_MAX)
+		_drop_unterminated(job_desc);
+	*keep = calloc((size_t) HPCB_SPANK_ENV_MAX, sizeof(**keep));
+	if (!*keep)
+		return hpcb_error(err, "out of memory");
+	*kept = hpcb_spank_env_sift(job_desc->spank_job_env,
+				    job_desc->spank_job_env_size, *keep, err);
+	if (*kept < 0)
+		return -1;
+	return hpcb_spank_env_options(job_desc->spank_job_env,
+				      job_desc->spank_job_env_size, options,
+				      err);
+}
+
+/*
+ * Let only what is kept stay, and HPCB_CLASS. Slurm walks the array both by
+ * its count and to a NULL behind it.
+ */
+static void _write_spank_env(job_desc_msg_t *job_desc, const bool *keep,
+			     long kept, hpcb_class_t klass)
+{
+	char **old = job_desc->spank_job_env;
+	char **env = slurm_xcalloc((size_t) kept + 2, sizeof(*env), true,
+				   false, __FILE__, __LINE__, __func__);
+	uint32_t i, count = 0;
+
+	for (i = 0; i < job_desc->spank_job_env_size; i++) {
+		if (keep[i])
+			env[count++] = old[i];
+		else
+			slurm_xfree((void **) &old[i]);
+	}
+	env[count++] = slurm_xstrdup_printf("%s=%s", HPCB_SPANK_ENV_CLASS,
+					    hpcb_class_name(klass));
+	slurm_xfree((void **) &job_desc->spank_job_env);
+	job_desc->spank_job_env = env;
+	job_desc->spank_job_env_size = count;
+}
+
+/* A job without tag runs as well: failing here is only logged. */
+static void _write_tag(job_desc_msg_t *job_desc, hpcb_class_t klass,
+		       const hpcb_options_t *options)
+{
+	hpcb_error_t err = { "" };
+	hpcb_autofree char *tag = hpcb_record_tag(klass, options, &err);
+	hpcb_autofree char *merged = NULL;
+
+	if (tag)
+		merged = hpcb_comment_merge(job_desc->admin_comment, tag, &err);
+	if (merged)
+		_set_string(&job_desc->admin_comment, merged);
+	else
+		hpcb_log(HPCB_LOG_ERROR, "a job gets no tag: %s", err.text);
+}
+
+/* A held job (priority 0) stays held. Negative nice values are an operator's;
+ * they could only raise the priority. */
+static void _route_guest(job_desc_msg_t *job_desc, const hpcb_conf_t *conf)
+{
+	_set_string(&job_desc->partition, conf->guest_partition);
+	if (*conf->guest_qos)
+		_set_string(&job_desc->qos, conf->guest_qos);
+	if (job_desc->priority != 0)
+		job_desc->priority = conf->guest_priority;
+	if ((job_desc->nice != NO_VAL) && (job_desc->nice < NICE_OFFSET))
+		job_desc->nice = NICE_OFFSET;
+	job_desc->site_factor = SITE_FACTOR_GUEST;
+}
+
+static int _submit(job_desc_msg_t *job_desc, hpcb_error_t *err)
+{
+	hpcb_conf_t conf;
+	hpcb_request_t request = { 0 };
+	hpcb_class_t klass;
+	hpcb_autofree bool *keep = NULL;
+	bool component = (job_desc->het_job_offset != NO_VAL);
+	long kept = 0;
+
+	hpcb_settings_get(&settings, _now_ms(), &conf);
+	if (_read_spank_env(job_desc, &keep, &kept, &request.options, err))
+		return -1;
+	request.partition = job_desc->partition;
+	request.qos = job_desc->qos;
+	request.claims = _claims(job_desc);
+	request.later_component = component && job_desc->het_job_offset;
+	request.first_class = first_component;
+	if (hpcb_decide_submit(&conf, &request, &klass, err))
+		return -1;
+	if (component && !job_desc->het_job_offset)
+		first_component = klass;
+	_write_spank_env(job_desc, keep, kept, klass);
+	_write_tag(job_desc, klass, &request.options);
+	if (klass == HPCB_CLASS_GUEST)
+		_route_guest(job_desc, &conf);
+	return 0;
+}
+
+extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
+		      char **err_msg)
+{
+	hpcb_error_t err = { "" };
+
+	if (!_submit(job_desc, &err))
+		return SLURM_SUCCESS;
+	hpcb_log(HPCB_LOG_DEBUG, "refused a job of uid %u: %s", submit_uid,
+		 err.text);
+	_tell(err_msg, err.text);
+	return ESLURM_NOT_SUPPORTED;
+}
+
+/*
+ * Class of a job as it is, by its partition. User-supplied entries of that
+ * environment begin with SPANK_.
+ */
+static hpcb_class_t _job_class(job_record_t *job_ptr, const hpcb_conf_t *conf)
+{
+	static const char name[] = "SLURM_JOB_PARTITION=";
+	hpcb_class_t klass = HPCB_CLASS_UNKNOWN;
+	char **env, **entry;
+
+	if (!job_common_env_vars || !job_ptr)
+		return klass;
+	env = job_common_env_vars(job_ptr, false);
+	for (entry = env; entry && *entry; entry++) {
+		if (!strncmp(*entry, name, strlen(name)))
+			klass = hpcb_partition_class(conf,
+						     *entry + strlen(name));
+		slurm_xfree((void **) entry);
+	}
+	slurm_xfree((void **) &env);
+	return klass;
+}
+
+/*
+ * An operator who moves a job over the border moves its place in the queue,
+ * too. An explicit priority stays until it is released.
+ */
+static void _follow_border(job_desc_msg_t *job_desc, hpcb_class_t before,
+			   hpcb_class_t after)
+{
+	if ((after == HPCB_CLASS_GUEST) && (before != HPCB_CLASS_GUEST))
+		job_desc->site_factor = SITE_FACTOR_GUEST;
+	else if ((after == HPCB_CLASS_PRIMARY) && (before == HPCB_CLASS_GUEST))
+		job_desc->site_factor = SITE_FACTOR_PRIMARY;
+}
+
+static int _modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
+		   uint32_t uid, hpcb_error_t *err)
+{
+	hpcb_conf_t conf;
+	hpcb_class_t after;
+	hpcb_change_t change = {
+		.partition = job_desc->partition,
+		.qos = job_desc->qos,
+		/* 0 holds, INFINITE releases. */
+		.priority = (job_desc->priority != NO_VAL) &&
+			    (job_desc->priority != INFINITE) &&
+			    (job_desc->priority != 0),
+		.nice = (job_desc->nice != NO_VAL),
+		.claims = _claims(job_desc),
+	};
+
+	/* AdminComment and SiteFactor of others than administrators are
+	 * refused by slurmctld before and after us. */
+	if (!hpcb_change_matters(&change))
+		return 0;
+	hpcb_settings_get(&settings, _now_ms(), &conf);
+	change.privileged = _is_operator(uid);
+	change.klass = _job_class(job_ptr, &conf);
+	if (hpcb_decide_modify(&conf, &change, &after, err))
+		return -1;
+	_follow_border(job_desc, change.klass, after);
+	return 0;
+}
+
+extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
+		      uint32_t submit_uid HPCB_ERR_MSG_PARAMETER)
+{
+	hpcb_error_t err = { "" };
+
+	if (!_modify(job_desc, job_ptr, submit_uid, &err))
+		return SLURM_SUCCESS;
+	hpcb_log(HPCB_LOG_INFO, "refused a change of job %.32s by uid %u: %s",
+		 job_desc->job_id_str ? job_desc->job_id_str : "?", submit_uid,
+		 err.text);
+	_tell(HPCB_ERR_MSG, err.text);
+	return ESLURM_ACCESS_DENIED;
+}

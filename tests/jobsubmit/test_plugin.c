@@ -1,0 +1,484 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/* The plugin itself, loaded by a fake slurmctld: what it leaves in a job_desc_msg_t. */
+#include "config.h"
+
+#include <check.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/jobsubmit/fake_slurmctld.h"
+
+#define OURS     "_SLURM_SPANK_OPTION_hpc_balance_"
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static fake_plugin_t plugin;
+static job_desc_msg_t *desc;
+static char *message;
+static const char template[] = "/tmp/hpcb-plugin.XXXXXX";
+static char conf_path[sizeof(template)];
+
+static void write_conf(const char *text)
+{
+    int fd;
+
+    memcpy(conf_path, template, sizeof(template));
+    fd = mkstemp(conf_path);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    setenv("HPC_BALANCE_CONF", conf_path, 1);
+}
+
+static void setup(void)
+{
+    write_conf("GuestPartition=guest\nGuestPriority=100\n");
+    plugin = fake_load();
+    ck_assert_int_eq(plugin.init(), 0);
+    ck_assert_uint_eq(fake_errors(), 0);
+    desc = fake_desc();
+    message = NULL;
+}
+
+/* Whatever happened, all that the plugin left is Slurm's memory and freed with desc. */
+static void teardown(void)
+{
+    if (desc)
+        fake_free_desc(desc);
+    fake_free_string(&message);
+    ck_assert_int_eq(fake_blocks(), 0);
+    ck_assert_int_eq(plugin.fini(), 0);
+    dlclose(plugin.handle);
+    unlink(conf_path);
+}
+
+static int submit(void)
+{
+    return plugin.submit(desc, FAKE_USER, &message);
+}
+
+static void assert_refused(const char *word)
+{
+    ck_assert_int_eq(submit(), ESLURM_NOT_SUPPORTED);
+    ck_assert_ptr_nonnull(message);
+    ck_assert_ptr_null(strchr(message, '\n'));
+    ck_assert_msg(strstr(message, word), "'%s' lacks '%s'", message, word);
+    ck_assert_ptr_null(desc->admin_comment);
+    ck_assert_uint_eq(desc->priority, NO_VAL);
+}
+
+START_TEST(a_primary_is_tagged_and_left_alone)
+{
+    desc->partition = fake_string("batch");
+    desc->shared = 0;
+    desc->pn_min_memory = 0;
+    desc->nice = NICE_OFFSET - 5;
+    fake_add_env(desc, "MINE=1");
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+    ck_assert_str_eq(desc->partition, "batch");
+    ck_assert_ptr_null(desc->qos);
+    ck_assert_uint_eq(desc->priority, NO_VAL);
+    ck_assert_uint_eq(desc->site_factor, NO_VAL);
+    ck_assert_uint_eq(desc->nice, NICE_OFFSET - 5);
+    ck_assert_ptr_nonnull(strstr(desc->admin_comment, "primary"));
+    ck_assert_str_eq(fake_get_env(desc, "HPCB_CLASS"), "primary");
+    ck_assert_str_eq(fake_get_env(desc, "MINE"), "1");
+    ck_assert_ptr_null(message);
+}
+END_TEST
+
+START_TEST(a_job_without_any_environment_works)
+{
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+    ck_assert_uint_eq(desc->spank_job_env_size, 1);
+    ck_assert_str_eq(fake_get_env(desc, "HPCB_CLASS"), "primary");
+    ck_assert_ptr_null(desc->spank_job_env[1]);
+}
+END_TEST
+
+START_TEST(a_guest_is_routed)
+{
+    fake_add_env(desc, OURS "guest=(null)");
+    desc->nice = NICE_OFFSET - 1000;
+    desc->priority = 4000000;
+    desc->admin_comment = fake_string("{\"site\":\"x\"}");
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+    ck_assert_str_eq(desc->partition, "guest");
+    ck_assert_ptr_null(desc->qos);
+    ck_assert_uint_eq(desc->priority, 100);
+    ck_assert_uint_eq(desc->nice, NICE_OFFSET);
+    ck_assert_uint_lt(desc->site_factor, NICE_OFFSET - 1000000000);
+    ck_assert_ptr_nonnull(strstr(desc->admin_comment, "\"site\":\"x\""));
+    ck_assert_ptr_nonnull(strstr(desc->admin_comment, "guest"));
+    ck_assert_str_eq(fake_get_env(desc, "HPCB_CLASS"), "guest");
+    ck_assert_ptr_nonnull(fake_get_env(desc, OURS "guest"));
+}
+END_TEST
+
+START_TEST(a_submission_without_spank_is_known_by_its_partition)
+{
+    desc->partition = fake_string("guest");
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+    ck_assert_uint_eq(desc->priority, 100);
+    ck_assert_str_eq(fake_get_env(desc, "HPCB_CLASS"), "guest");
+}
+END_TEST
+
+START_TEST(a_held_guest_stays_held)
+{
+    desc->partition = fake_string("guest");
+    desc->priority = 0;
+    desc->nice = NICE_OFFSET + 7;
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+    ck_assert_uint_eq(desc->priority, 0);
+    ck_assert_uint_eq(desc->nice, NICE_OFFSET + 7);
+}
+END_TEST
+
+START_TEST(the_qos_of_guests)
+{
+    job_desc_msg_t *first = desc;
+
+    unlink(conf_path);
+    write_conf("GuestQOS=low\n");
+    ck_assert_int_eq(plugin.init(), 0);
+    desc->qos = fake_string("low");
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+    ck_assert_str_eq(desc->partition, "guest");
+    fake_free_desc(first);
+    desc = fake_desc();
+    desc->partition = fake_string("guest");
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+    ck_assert_str_eq(desc->qos, "low");
+}
+END_TEST
+
+START_TEST(a_forged_class_does_not_survive)
+{
+    fake_add_env(desc, "HPCB_CLASS=primary");
+    fake_add_env(desc, OURS "guest=(null)");
+    fake_add_env(desc, "SPANK_HPCB_CLASS=primary");
+    fake_add_env(desc, "HPCB_CLASS=primary");
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+    ck_assert_uint_eq(desc->spank_job_env_size, 2);
+    ck_assert_str_eq(fake_get_env(desc, "HPCB_CLASS"), "guest");
+    ck_assert_ptr_null(fake_get_env(desc, "SPANK_HPCB_CLASS"));
+}
+END_TEST
+
+/* slurmctld counts on as many entries as there are names. */
+START_TEST(the_environment_is_mended)
+{
+    fake_add_env(desc, "TWICE=1");
+    fake_add_env(desc, NULL);
+    fake_add_env(desc, "noequals");
+    fake_add_unterminated(desc, 64);
+    fake_add_env(desc, "TWICE=2");
+    fake_add_env(desc, "\xff\xfe=\x01");
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+    ck_assert_uint_eq(desc->spank_job_env_size, 3);
+    ck_assert_str_eq(fake_get_env(desc, "TWICE"), "2");
+    ck_assert_ptr_null(desc->spank_job_env[3]);
+}
+END_TEST
+
+START_TEST(a_count_without_array_is_none)
+{
+    desc->spank_job_env_size = 1000;
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+    ck_assert_uint_eq(desc->spank_job_env_size, 1);
+}
+END_TEST
+
+START_TEST(too_large_an_environment_is_refused)
+{
+    desc->spank_job_env_size = 1000000;
+    desc->spank_job_env = calloc(1, 1);
+    assert_refused("1000000");
+    free(desc->spank_job_env);
+    desc->spank_job_env = NULL;
+    desc->spank_job_env_size = 0;
+}
+END_TEST
+
+START_TEST(a_bad_option_is_refused)
+{
+    fake_add_env(desc, OURS "guest=maybe");
+    assert_refused("--guest");
+    ck_assert_uint_eq(desc->spank_job_env_size, 1);
+    ck_assert_ptr_null(desc->partition);
+}
+END_TEST
+
+START_TEST(a_refusal_is_added_to_what_was_said_before)
+{
+    message = fake_string("a hint of another plugin");
+    fake_add_env(desc, OURS "guest=maybe");
+    ck_assert_int_eq(submit(), ESLURM_NOT_SUPPORTED);
+    ck_assert_ptr_nonnull(strstr(message, "another plugin\n--guest"));
+}
+END_TEST
+
+START_TEST(nobody_listens_to_a_refusal)
+{
+    fake_add_env(desc, OURS "guest=maybe");
+    ck_assert_int_eq(plugin.submit(desc, FAKE_USER, NULL), ESLURM_NOT_SUPPORTED);
+}
+END_TEST
+
+static void claim(int what)
+{
+    switch (what) {
+    case 0:
+        desc->shared = JOB_SHARED_NONE;
+        break;
+    case 1:
+        desc->shared = JOB_SHARED_USER;
+        break;
+    case 2:
+        desc->shared = JOB_SHARED_MCS;
+        break;
+    case 3:
+        desc->shared = 4;
+        break;
+    case 4:
+        desc->core_spec = 0;
+        break;
+    case 5:
+        desc->pn_min_memory = 0;
+        break;
+    case 6:
+        desc->pn_min_memory = MEM_PER_CPU;
+        break;
+    case 7:
+        desc->tres_per_job = fake_string("gres:gpu:1");
+        break;
+    case 8:
+        desc->tres_per_node = fake_string("gres/gpu:1");
+        break;
+    case 9:
+        desc->tres_per_socket = fake_string("gpu");
+        break;
+    case 10:
+        desc->tres_per_task = fake_string("cpu:1,gres:gpu");
+        break;
+    case 11:
+        desc->ntasks_per_tres = 2;
+        break;
+    default:
+        ck_abort();
+    }
+}
+
+START_TEST(a_guest_may_not_claim_what_cannot_be_shared)
+{
+    static const char *const words[] = {"--exclusive", "--exclusive", "--exclusive",
+                                        "--exclusive", "--exclusive", "--mem",
+                                        "--mem",       "--gres",      "--gres",
+                                        "--gres",      "--gres",      "--gres"};
+
+    claim(_i);
+    fake_add_env(desc, OURS "guest=(null)");
+    assert_refused(words[_i]);
+}
+END_TEST
+
+START_TEST(harmless_requests_of_a_guest_pass)
+{
+    fake_add_env(desc, OURS "guest=(null)");
+    desc->shared = JOB_SHARED_OK;
+    desc->pn_min_memory = MEM_PER_CPU | 100;
+    desc->tres_per_task = fake_string("cpu:1");
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+}
+END_TEST
+
+/* One component of a heterogeneous job after the other, as slurmctld asks. */
+static int component(uint32_t offset, const char *partition)
+{
+    int rc;
+
+    fake_free_desc(desc);
+    fake_free_string(&message);
+    desc = fake_desc();
+    desc->het_job_offset = offset;
+    desc->partition = fake_string(partition);
+    rc = submit();
+    ck_assert(rc == SLURM_SUCCESS || strstr(message, "heterogeneous"));
+    return rc;
+}
+
+START_TEST(components_of_one_class)
+{
+    ck_assert_int_eq(component(1, NULL), ESLURM_NOT_SUPPORTED); /* no first one */
+    ck_assert_int_eq(component(0, "guest"), SLURM_SUCCESS);
+    ck_assert_int_eq(component(1, "guest"), SLURM_SUCCESS);
+    ck_assert_int_eq(component(2, "primary"), ESLURM_NOT_SUPPORTED);
+    ck_assert_int_eq(component(0, "primary"), SLURM_SUCCESS);
+    ck_assert_int_eq(component(1, NULL), SLURM_SUCCESS);
+    ck_assert_int_eq(component(2, "guest"), ESLURM_NOT_SUPPORTED);
+}
+END_TEST
+
+static int modify(uint32_t uid, const char *job_partition)
+{
+    return plugin.modify(desc, fake_job(job_partition), uid, &message);
+}
+
+START_TEST(the_border_is_closed_to_users)
+{
+    desc->partition = fake_string("primary");
+    ck_assert_int_eq(modify(FAKE_USER, "guest"), ESLURM_ACCESS_DENIED);
+    ck_assert_uint_eq(desc->site_factor, NO_VAL);
+    ck_assert_int_eq(modify(FAKE_USER, "other"), SLURM_SUCCESS);
+    ck_assert_int_eq(plugin.modify(desc, NULL, FAKE_USER, NULL), ESLURM_ACCESS_DENIED);
+    ck_assert_int_eq(modify(FAKE_OPERATOR, "guest"), SLURM_SUCCESS);
+    ck_assert_uint_eq(desc->site_factor, NICE_OFFSET);
+    ck_assert_uint_eq(desc->priority, NO_VAL);
+}
+END_TEST
+
+START_TEST(an_operator_makes_a_guest)
+{
+    desc->partition = fake_string("guest");
+    ck_assert_int_eq(modify(FAKE_USER, "primary"), ESLURM_ACCESS_DENIED);
+    ck_assert_int_eq(modify(0, "primary"), SLURM_SUCCESS);
+    ck_assert_uint_lt(desc->site_factor, NICE_OFFSET - 1000000000);
+}
+END_TEST
+
+START_TEST(a_guests_priority_is_fixed_for_users)
+{
+    desc->priority = 5000;
+    ck_assert_int_eq(modify(FAKE_USER, "guest"), ESLURM_ACCESS_DENIED);
+    ck_assert_int_eq(modify(FAKE_OPERATOR, "guest"), SLURM_SUCCESS);
+    ck_assert_int_eq(modify(FAKE_USER, "primary"), SLURM_SUCCESS);
+    desc->priority = NO_VAL;
+    desc->nice = NICE_OFFSET + 3;
+    ck_assert_int_eq(modify(FAKE_USER, "guest"), ESLURM_ACCESS_DENIED);
+}
+END_TEST
+
+START_TEST(hold_release_and_other_changes_pass)
+{
+    desc->priority = 0;
+    ck_assert_int_eq(modify(FAKE_USER, "guest"), SLURM_SUCCESS);
+    desc->priority = INFINITE;
+    ck_assert_int_eq(modify(FAKE_USER, "guest"), SLURM_SUCCESS);
+    desc->priority = NO_VAL;
+    desc->time_limit = 5;
+    ck_assert_int_eq(modify(FAKE_USER, "guest"), SLURM_SUCCESS);
+    ck_assert_int_eq(plugin.modify(desc, NULL, FAKE_USER, NULL), SLURM_SUCCESS);
+    ck_assert_uint_eq(desc->site_factor, NO_VAL);
+}
+END_TEST
+
+START_TEST(a_guest_does_not_take_all_memory_later)
+{
+    desc->pn_min_memory = 0;
+    ck_assert_int_eq(modify(FAKE_USER, "guest"), ESLURM_ACCESS_DENIED);
+    ck_assert_int_eq(modify(FAKE_USER, "primary"), SLURM_SUCCESS);
+}
+END_TEST
+
+START_TEST(broken_settings_do_not_stop_slurmctld)
+{
+    setenv("HPC_BALANCE_CONF", "/nonexistent/hpc-balance.conf", 1);
+    ck_assert_int_eq(plugin.init(), SLURM_SUCCESS);
+    ck_assert_uint_eq(fake_errors(), 1);
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+}
+END_TEST
+
+START_TEST(slurm_finds_what_it_asks_for)
+{
+    static const char *const ours[] = {"plugin_name", "plugin_type", "plugin_version",
+                                       "init",        "fini",        "job_submit",
+                                       "job_modify"};
+
+    for (size_t i = 0; i < COUNT(ours); i++)
+        ck_assert_ptr_nonnull(dlsym(plugin.handle, ours[i]));
+    ck_assert_str_eq(dlsym(plugin.handle, "plugin_type"), "job_submit/hpc_balance");
+    ck_assert_uint_eq(*(const uint32_t *)dlsym(plugin.handle, "plugin_version"),
+                      SLURM_VERSION_NUMBER);
+    ck_assert_ptr_null(dlsym(plugin.handle, "hpcb_decide_submit"));
+}
+END_TEST
+
+/* A guest hetjob in one thread, a primary one in the other, again and again.  Returns
+ * NULL where none was refused. */
+static void *submit_often(void *arg)
+{
+    const char *partition = arg;
+    void *wrong = NULL;
+
+    for (uint32_t i = 0; i < 2000; i++) {
+        job_desc_msg_t *mine = fake_desc();
+        char *said = NULL;
+
+        mine->het_job_offset = i % 3;
+        mine->partition = fake_string(partition);
+        if (plugin.submit(mine, FAKE_USER, &said) != SLURM_SUCCESS)
+            wrong = arg;
+        fake_free_string(&said);
+        fake_free_desc(mine);
+    }
+    return wrong;
+}
+
+START_TEST(calls_may_be_concurrent)
+{
+    pthread_t thread;
+    void *theirs, *mine;
+
+    ck_assert_int_eq(pthread_create(&thread, NULL, submit_often, "guest"), 0);
+    mine = submit_often("primary");
+    ck_assert_int_eq(pthread_join(thread, &theirs), 0);
+    ck_assert_ptr_null(mine);
+    ck_assert_ptr_null(theirs);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("plugin");
+    TCase *tcase = tcase_create("plugin");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, slurm_finds_what_it_asks_for);
+    tcase_add_test(tcase, a_primary_is_tagged_and_left_alone);
+    tcase_add_test(tcase, a_job_without_any_environment_works);
+    tcase_add_test(tcase, a_guest_is_routed);
+    tcase_add_test(tcase, a_submission_without_spank_is_known_by_its_partition);
+    tcase_add_test(tcase, a_held_guest_stays_held);
+    tcase_add_test(tcase, the_qos_of_guests);
+    tcase_add_test(tcase, a_forged_class_does_not_survive);
+    tcase_add_test(tcase, the_environment_is_mended);
+    tcase_add_test(tcase, a_count_without_array_is_none);
+    tcase_add_test(tcase, too_large_an_environment_is_refused);
+    tcase_add_test(tcase, a_bad_option_is_refused);
+    tcase_add_test(tcase, a_refusal_is_added_to_what_was_said_before);
+    tcase_add_test(tcase, nobody_listens_to_a_refusal);
+    tcase_add_loop_test(tcase, a_guest_may_not_claim_what_cannot_be_shared, 0, 12);
+    tcase_add_test(tcase, harmless_requests_of_a_guest_pass);
+    tcase_add_test(tcase, components_of_one_class);
+    tcase_add_test(tcase, the_border_is_closed_to_users);
+    tcase_add_test(tcase, an_operator_makes_a_guest);
+    tcase_add_test(tcase, a_guests_priority_is_fixed_for_users);
+    tcase_add_test(tcase, hold_release_and_other_changes_pass);
+    tcase_add_test(tcase, a_guest_does_not_take_all_memory_later);
+    tcase_add_test(tcase, broken_settings_do_not_stop_slurmctld);
+    tcase_add_test(tcase, calls_may_be_concurrent);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
