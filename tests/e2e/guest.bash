@@ -16,24 +16,33 @@ cluster_down() { sandbox_down; }
 as_root() { (cd "$WORK" && sandbox_exec -- "$@"); }
 as_user() { (cd "$WORK" && sandbox_exec --user user -- "$@"); }
 
-# What the kernel says of the process: its cpu group, idle flag there and on the group
-# above, scheduling policy and nice value.
+# What the kernel says of the process: its cpu group, the idle flag there or above (the
+# group of guests on v1, the job's directory on v2), scheduling policy and nice value.
 write_probe() {
     cat > "$PROBE" <<'EOF'
 #!/bin/bash
 group=$(sed -n 's/^[0-9]*:\([^:]*,\)*cpu\(,[^:]*\)*://p' /proc/self/cgroup)
-[ -n "$group" ] || group=$(sed -n 's/^0:://p' /proc/self/cgroup)
+mount=/sys/fs/cgroup/cpu
+[ -n "$group" ] || { group=$(sed -n 's/^0:://p' /proc/self/cgroup) mount=/sys/fs/cgroup; }
+idle=0
+for ((dir = 0; dir < 6; dir++)); do
+    up=$group
+    for ((i = 0; i < dir; i++)); do up=${up%/*}; done
+    [ -n "$up" ] || break
+    [ "$(cat "$mount$up/cpu.idle" 2> /dev/null)" != 1 ] || idle=1
+done
 read -ra stat < <(sed 's/^.*) //' /proc/self/stat)
-echo "probe group=$group nice=${stat[16]} policy=${stat[38]}"
+echo "probe group=$group idle=$idle nice=${stat[16]} policy=${stat[38]}"
 EOF
     chmod 755 "$PROBE"
 }
 
-# Every line of the probe must say "guest group", and there must be one.
+# Every line of the probe must say that it ran in an idle group of its job, and there
+# must be one.
 assert_probe_guest() {
     local lines bad
     lines=$(grep '^probe ' <<< "$1") || { echo "no probe line in: $1"; return 1; }
-    bad=$(grep -vE 'group=.*(hpcb_[^ ]*/job_[0-9]+|job_[0-9]+/step_)' <<< "$lines")
+    bad=$(grep -vE 'group=[^ ]*/job_[0-9]+.* idle=1 ' <<< "$lines") || true
     [ -z "$bad" ] || { echo "not a guest: $bad"; return 1; }
 }
 
