@@ -21,7 +21,8 @@
  *
  * Not seen from here: a cluster's default partition and an association's
  * default QOS. A job that comes to the guest partition that way is a guest on
- * its nodes, but has neither priority nor tag of one; `hpcbctl check` warns.
+ * its nodes, but has neither priority nor tag of one: neither may be the
+ * guests'.
  */
 #include "config.h"
 
