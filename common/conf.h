@@ -40,7 +40,8 @@ typedef struct {
  * valid name, else the host's short name, else "localhost".  Returns buf. */
 const char *hpcb_node_name(char *buf, size_t size);
 
-/* Every key's default. %n is expanded to hpcb_node_name() here and in hpcb_conf_load. */
+/* Every key's default.  %n is expanded to hpcb_node_name() here and in
+ * hpcb_conf_load. */
 void hpcb_conf_defaults(hpcb_conf_t *conf);
 
 /*

@@ -2,6 +2,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
+/*
+ * Small files.  open_regular is the one place that opens what others may have put
+ * there; write_temp makes a finished file beside the target, which rename(2) (replace)
+ * or link(2) (create) then shows to readers, so that a crash leaves at most a
+ * TARGET.tmpXXXXXX behind.
+ */
 #include "config.h"
 
 #include <errno.h>

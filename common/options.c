@@ -235,9 +235,9 @@ static const struct scanner {
     {scan_policy, NULL},
     {scan_window, "allowed: PERIOD:DUTY, PERIOD 1ms to 1h with its unit (us, ms, s), "
                   "DUTY between 0 and 1 (90% or 0.9), e.g. 1s:90%"},
-    {scan_profile, "allowed: mem=SIZE,net=SIZE,cpu=PERCENT%, each at most once; SIZE in "
-                   "bytes/s per node, with K, M, G or T (powers of 1024), up to 2^60; "
-                   "e.g. mem=12G,net=1G"},
+    {scan_profile, "allowed: mem=SIZE,net=SIZE,cpu=PERCENT%, each at most once; SIZE "
+                   "in bytes/s per node, with K, M, G or T (powers of 1024), up to "
+                   "2^60; e.g. mem=12G,net=1G"},
 };
 
 #define N_OPTIONS (sizeof(specs) / sizeof(specs[0]))

@@ -70,7 +70,8 @@ static int add_millionths(json_t *object, const char *key, uint64_t millionths)
 
     snprintf(text, sizeof(text), "%" PRIu64 ".%06" PRIu64, millionths / MILLION,
              millionths % MILLION);
-    return add(object, key, json_object_new_double_s((double)millionths / MILLION, text));
+    return add(object, key,
+               json_object_new_double_s((double)millionths / MILLION, text));
 }
 
 /* numerator / denominator, null where that is unknown. */

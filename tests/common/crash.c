@@ -24,13 +24,13 @@ static void step(void)
         _exit(CRASHED);
 }
 
-#define WRAP(name, parameters, arguments)                                               \
-    int __real_##name parameters;                                                       \
-    int __wrap_##name parameters;                                                       \
-    int __wrap_##name parameters                                                        \
-    {                                                                                   \
-        step();                                                                         \
-        return __real_##name arguments;                                                 \
+#define WRAP(name, parameters, arguments)                                              \
+    int __real_##name parameters;                                                      \
+    int __wrap_##name parameters;                                                      \
+    int __wrap_##name parameters                                                       \
+    {                                                                                  \
+        step();                                                                        \
+        return __real_##name arguments;                                                \
     }
 
 WRAP(mkostemp, (char *path, int flags), (path, flags))

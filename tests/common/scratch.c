@@ -30,7 +30,8 @@ void scratch_open(void)
         abort();
 }
 
-static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+static int remove_one(const char *path, const struct stat *st, int flag,
+                      struct FTW *ftw)
 {
     (void)st, (void)flag, (void)ftw;
     return remove(path);

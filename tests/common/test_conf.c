@@ -107,7 +107,8 @@ static const char *const bad_values[] = {
     "GuestQOS=a b", "GuestQOS=\"x\"", "GuestQOS=.", "GuestPriority=", "GuestPriority=0",
     "GuestPriority=-1", "GuestPriority=+1", "GuestPriority=1e3", "GuestPriority=0x64",
     "GuestPriority=4294967294", "GuestPriority=18446744073709551716", "GuestGres=",
-    "GuestGres=maybe", "GuestGres=1", "GuestCgroup=", "GuestCgroup=..", "GuestCgroup=a/b",
+    "GuestGres=maybe", "GuestGres=1", "GuestCgroup=", "GuestCgroup=..",
+    "GuestCgroup=a/b",
     "GuestCgroup=%h", "GuestCgroup=a%", "GuestCgroup=%%n", "GuestOomScoreAdj=1001",
     "GuestOomScoreAdj=-1000", "GuestOomScoreAdj=x", "GuestMemoryHigh=101",
     "GuestMemoryHigh=90%", "GuestMemoryHigh=", "StateDir=", "StateDir=run",
@@ -116,9 +117,11 @@ static const char *const bad_values[] = {
     "YieldWaits=a,,b", "YieldWaits=,a", "YieldWaits=a,", "YieldWaits=none,a",
     "YieldWaits=a,ALL", "YieldWaits=a/b", "YieldSpin=10001", "YieldSpin=50us",
     "YieldSpin=1.5", "YieldNapMax=0", "YieldNapMax=100001", "MpiLibrary=",
-    "MpiLibrary=libx.so", "MpiLibrary=/a:/b", "MpiLibrary=/a/../b", "MpiLibrary=/%n/x.so",
+    "MpiLibrary=libx.so", "MpiLibrary=/a:/b", "MpiLibrary=/a/../b",
+    "MpiLibrary=/%n/x.so",
     "GuestPartition=a GuestQOS=b", "Nonsense=1", "Guest_Partition=x", "=x", "GuestQOS",
-    "GuestQOS\xc3\xa4=x", "\x01", "GuestQOS=a\rb", "GuestQOS=\x7f", "\xef\xbb\xbfGuestQOS=a",
+    "GuestQOS\xc3\xa4=x", "\x01", "GuestQOS=a\rb", "GuestQOS=\x7f",
+    "\xef\xbb\xbfGuestQOS=a",
 };
 
 START_TEST(bad_values_give_one_line)
@@ -326,7 +329,7 @@ END_TEST
 
 START_TEST(the_file_is_found_in_order)
 {
-    char buf[64];
+    char buf[PATH_MAX];
 
     unsetenv("HPC_BALANCE_CONF");
     unsetenv("SLURM_CONF");

@@ -37,7 +37,8 @@ static const char sample_json[] =
     "\"class\":\"guest\",\"policy\":\"auto\",\"user_id\":1000,\"partition\":\"guest\","
     "\"begin\":1700000000.123456,\"end\":1700000010.123456,\"wall_seconds\":10.000000,"
     "\"cpus\":2,\"cpu_seconds\":15.000000,\"run_delay_seconds\":0.020000,"
-    "\"memory_peak_bytes\":4096,\"efficiency\":0.750000,\"stolen_fraction\":0.002000}\n";
+    "\"memory_peak_bytes\":4096,\"efficiency\":0.750000,"
+    "\"stolen_fraction\":0.002000}\n";
 
 static void expect_equal(const hpcb_record_t *a, const hpcb_record_t *b)
 {
@@ -218,7 +219,8 @@ END_TEST
 
 START_TEST(cut_records_and_junk_are_refused)
 {
-    static const char *const bad[] = {"", "{", "[]", "null", "1", "\"{}\"", "{}", "\xff",
+    static const char *const bad[] = {"", "{", "[]", "null", "1", "\"{}\"", "{}",
+                                      "\xff",
                                       "{\"version\":1}"};
     char text[sizeof(sample_json)], deep[4001];
     hpcb_record_t record;
@@ -264,9 +266,11 @@ START_TEST(tags_leave_out_what_was_not_given)
         {HPCB_CLASS_PRIMARY, {.policy = HPCB_POLICY_AUTO},
          "{\"hpcb\":{\"v\":1,\"class\":\"primary\",\"policy\":\"auto\"}}"},
         {HPCB_CLASS_GUEST, {.bw_mem = 1024, .bw_cpu = 0.6},
-         "{\"hpcb\":{\"v\":1,\"class\":\"guest\",\"bw\":{\"mem\":1024,\"cpu\":0.600000}}}"},
+         "{\"hpcb\":{\"v\":1,\"class\":\"guest\","
+         "\"bw\":{\"mem\":1024,\"cpu\":0.600000}}}"},
         {HPCB_CLASS_GUEST, {.bw_net = UINT64_C(1) << 60},
-         "{\"hpcb\":{\"v\":1,\"class\":\"guest\",\"bw\":{\"net\":1152921504606846976}}}"},
+         "{\"hpcb\":{\"v\":1,\"class\":\"guest\","
+         "\"bw\":{\"net\":1152921504606846976}}}"},
     };
 
     setlocale(LC_ALL, "de_DE.UTF-8");
@@ -305,7 +309,8 @@ START_TEST(a_class_is_read_from_our_tags_only)
         ck_assert_msg(hpcb_record_tag_class(none[i]) == HPCB_CLASS_UNKNOWN, "%s",
                       none[i]);
     ck_assert_int_eq(
-        hpcb_record_tag_class("{\"site\":{\"x\":[1]}, \"hpcb\": {\"class\": \"guest\"}}"),
+        hpcb_record_tag_class("{\"site\":{\"x\":[1]}, \"hpcb\": "
+                              "{\"class\": \"guest\"}}"),
         HPCB_CLASS_GUEST);
 }
 END_TEST

@@ -15,7 +15,8 @@
 START_TEST(numbers_are_digits_only)
 {
     static const char *const bad[] = {"",    " 1",  "1 ",  "+1", "-1",  "0x10", "1e3",
-                                      "1.0", "inf", "nan", "1\n", "18446744073709551616",
+                                      "1.0", "inf", "nan", "1\n",
+                                      "18446744073709551616",
                                       "99999999999999999999999999"};
     uint64_t value = 7;
 

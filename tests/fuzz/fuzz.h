@@ -24,12 +24,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* Good inputs to start from, NULL at the end. */
 extern const char *const fuzz_seeds[];
 
-#define FUZZ_ASSERT(condition)                                                          \
-    do {                                                                                \
-        if (!(condition)) {                                                             \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);             \
-            abort();                                                                    \
-        }                                                                               \
+#define FUZZ_ASSERT(condition)                                                         \
+    do {                                                                               \
+        if (!(condition)) {                                                            \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);            \
+            abort();                                                                   \
+        }                                                                              \
     } while (0)
 
 /* data as a string of its own (up to its first NUL for who reads strings). */

@@ -15,7 +15,8 @@ const char *const fuzz_seeds[] = {
     "\"memory_peak_bytes\":4096,\"efficiency\":0.75,\"stolen_fraction\":0.002}\n",
     "{\"version\":1,\"job_id\":0,\"node\":\"n\",\"cluster\":\"\",\"class\":\"unknown\","
     "\"policy\":\"none\",\"user_id\":4294967295,\"partition\":\"\\u0041\\\\\\\"\","
-    "\"begin\":0,\"end\":1e9,\"cpus\":0,\"cpu_seconds\":0.5,\"run_delay_seconds\":2.5e-1,"
+    "\"begin\":0,\"end\":1e9,\"cpus\":0,\"cpu_seconds\":0.5,"
+    "\"run_delay_seconds\":2.5e-1,"
     "\"memory_peak_bytes\":18446744073709551615,\"efficiency\":null}",
     NULL,
 };

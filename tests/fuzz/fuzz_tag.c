@@ -22,7 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     FUZZ_ASSERT(klass <= HPCB_CLASS_GUEST);
     /* A class is never made up. */
-    FUZZ_ASSERT(klass == HPCB_CLASS_UNKNOWN || text[strspn(text, " \t\r\n\v\f")] == '{');
+    FUZZ_ASSERT(klass == HPCB_CLASS_UNKNOWN ||
+                text[strspn(text, " \t\r\n\v\f")] == '{');
     free(text);
     return 0;
 }
