@@ -320,7 +320,8 @@ int hpcb_undo_revert(hpcb_undo_t *undo, const char *mechanism, pid_t pid,
 
         if (!belongs(entry, mechanism, pid))
             continue;
-        if (restore(entry, rc ? NULL : err) < 0)
+        /* Read-only: noted, but then never written. */
+        if (restore(entry, rc ? NULL : err) < 0 && errno != EROFS)
             rc = -1;
         entry->active = false;
     }

@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The running kernel, in groups of our own that are removed afterwards.  For root on a
+ * machine with a v1 cpu hierarchy and a cgroup2 mount; elsewhere tests return early.
+ */
+#ifndef HPCB_TESTS_REAL_KERNEL_H
+#define HPCB_TESTS_REAL_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Unchecked fixture: make the groups / remove them. */
+void real_setup(void);
+void real_teardown(void);
+
+/* Enter the groups in a cgroup and mount namespace of the caller's own, so that they
+ * show as the roots of their hierarchies, like a node of hpcb-sandbox.  False where
+ * this machine cannot do that. */
+bool real_enter(void);
+
+/* Why not; for a line on stderr. */
+const char *real_why(void);
+
+/* A busy loop in a session of its own, bound to one CPU (the same for all). */
+pid_t real_burner(void);
+
+typedef struct {
+    uint64_t cpu_us;
+    uint64_t delay_us;
+} real_time_t;
+
+/* From /proc/PID/schedstat. */
+real_time_t real_time(pid_t pid);
+void real_sleep_ms(int ms);
+void real_reap(pid_t pid);
+
+#endif
