@@ -35,10 +35,8 @@ int hpcb_spank_env_options(char *const *env, size_t count, hpcb_options_t *optio
 /*
  * Set keep[i] where env[i] may stay.  Dropped are: every form of HPCB_CLASS; all but
  * the last of several entries of one name; and what Slurm's env_array_merge passes
- * over (NULL, no name, no '=', name over 255 bytes, value of 256 KiB and more).  The
- * latter two protect slurmctld: 22.05 ... 26.05's job_common_env_vars() believes that
- * the merged array is as long as the original and writes behind its end (22.05.8 with a
- * PrologSlurmctld was seen to die of it).
+ * over (NULL, no name, no '=', name over 255 bytes, value of 256 KiB and more), because
+ * slurmctld takes the merged array to be as long as this one.
  * Returns how many stay, or -1 with err (more than HPCB_SPANK_ENV_MAX entries, out of
  * memory); keep is then undefined.
  */
