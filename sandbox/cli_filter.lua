@@ -6,8 +6,13 @@
 -- it every MPICH program under --mpi=pmix runs as so many single-rank programs, with
 -- no message at all.  An explicit --mpi or SLURM_MPI_TYPE is left alone.  Slurm's own
 -- cli_filter/lua runs this in srun wherever it is called from.
-
-local MAX_WORDS = 16 -- launchers (env, timeout, numactl) stand before the program
+--
+-- Outside of an allocation the interface is set as a default before srun reads its
+-- options: later, the second component of a heterogeneous step (22.05) would take it
+-- for an option of its own and refuse it.  The command is not known so early, hence
+-- srun's own command line: its first word that names an MPI program decides, so that
+-- launchers may stand before it.  Inside an allocation 22.05 asks for no defaults; there
+-- a step of several components needs --mpi.
 
 local function quoted(text)
 	return "'" .. text:gsub("'", "'\\''") .. "'"
@@ -47,7 +52,40 @@ local function interface_of(path)
 	end
 end
 
+local function words_of_command()
+	local file = io.open("/proc/self/cmdline", "rb")
+	local line = file and file:read("*a") or ""
+	if file then
+		file:close()
+	end
+	local words = {}
+	for word in line:gmatch("[^%z]+") do
+		words[#words + 1] = word
+	end
+	return words
+end
+
+local function interface_of_command(words)
+	for _, word in ipairs(words) do
+		local path = word:sub(1, 1) ~= "-" and find_program(word)
+		local interface = path and magic(path) == "\127ELF" and interface_of(path)
+		if interface then
+			return interface
+		end
+	end
+end
+
+local function choose(options, words)
+	local interface = interface_of_command(words)
+	if interface then
+		options["mpi"] = interface
+	end
+end
+
 function slurm_cli_setup_defaults(options, early)
+	if options["type"] == "srun" and not options["mpi"] then
+		choose(options, words_of_command())
+	end
 	return slurm.SUCCESS
 end
 
@@ -55,14 +93,13 @@ function slurm_cli_pre_submit(options, offset)
 	if options["type"] ~= "srun" or options["mpi"] then
 		return slurm.SUCCESS
 	end
-	for i, word in ipairs(options["argv"]) do
-		local path = i <= MAX_WORDS and word:sub(1, 1) ~= "-" and find_program(word)
-		local interface = path and magic(path) == "\127ELF" and interface_of(path)
-		if interface then
-			options["mpi"] = interface
-			break
+	local words = words_of_command()
+	for _, word in ipairs(words) do
+		if word == ":" then
+			return slurm.SUCCESS
 		end
 	end
+	choose(options, words)
 	return slurm.SUCCESS
 end
 

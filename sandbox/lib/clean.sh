@@ -11,7 +11,7 @@ sandbox_down() {
         remove_sandbox
         return
     fi
-    is_ours || [ "$(ls -A -- "$DIR")" = lock ] || die "$DIR is not a sandbox's directory"
+    is_ours || is_unused || die "$DIR is not a sandbox's directory"
     lock_dir
     load_state || ID=
     remove_sandbox || die "$DIR: could not remove everything; try down again"
@@ -19,12 +19,18 @@ sandbox_down() {
 }
 
 # The number of a sandbox whose directory somebody has deleted, from its processes.
+# Another root directory (a chroot) may have a sandbox in a directory of the same name.
 id_of_lost_dir() {
-    local file
-    while read -r file; do
-        tr '\0' '\n' < "$file" | awk -F'[=:]' -v dir="$DIR" \
-            '$1 == "hpcb-host" && $3 == dir { print $2; exit }'
-    done < <(grep -lsazE '^hpcb-host=[0-9]+:' /proc/[0-9]*/cmdline) | head -n 1
+    local pid word
+    while read -r pid; do
+        [ "/proc/$pid/root" -ef / ] || continue
+        while read -r -d '' word; do
+            [[ $word == hpcb-host=*:"$DIR" ]] || continue
+            word=${word#hpcb-host=}
+            echo "${word%%:*}"
+            return
+        done < "/proc/$pid/cmdline"
+    done < <(grep -lsazE '^hpcb-host=[0-9]+:' /proc/[0-9]*/cmdline | cut -d/ -f3)
 }
 
 # Processes first, then cgroups, then the directory.  With "keep", the directory

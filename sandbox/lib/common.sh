@@ -9,6 +9,9 @@
 # the directory: cgroups hpcb_<ID>_* and the argument hpcb-host=<ID>:<DIR> of every
 # host's processes, by which they are found again without trusting recorded pids.
 
+# What load_state reads.
+ID='' NODES=0 PLAIN=no USER_NAME='' SHARED=no V2_ENABLED=''
+
 say() { printf 'hpcb-sandbox: %s\n' "$*" >&2; }
 die() { say "$@"; exit 1; }
 usage_error() { say "$* (see hpcb-sandbox --help)"; exit 2; }
@@ -21,9 +24,15 @@ is_ours() {
         [ "$((0$(stat -c %a -- "$DIR") & 022))" = 0 ]
 }
 
-# Reads DIR/state into ID, NODES, PLAIN, USER_NAME, V2_ENABLED.  Fails without one.
+# True for a directory of root's in which nothing is, or as an early end of `up` left it.
+is_unused() {
+    [ -d "$DIR" ] && [ ! -L "$DIR" ] && [ "$(stat -c %u -- "$DIR")" = 0 ] &&
+        [ -z "$(ls -A -- "$DIR" | grep -vx lock)" ]
+}
+
+# Reads DIR/state.  Fails without one.
 load_state() {
-    ID='' NODES=0 PLAIN=no USER_NAME='' V2_ENABLED='' SHARED=no
+    ID='' NODES=0 PLAIN=no USER_NAME='' SHARED=no V2_ENABLED=''
     is_ours || return 1
     local key value
     while IFS='=' read -r key value; do
@@ -86,7 +95,7 @@ enter_host() { # enter_host HOST USER CWD CMD...
         exit 1
     }
     shift
-    exec nsenter -t "$pid" -m -u -i -n -p -C -r -- /run/hpcb/lib/enter "$@" 9>&-
+    exec nsenter -t "$pid" -m -u -i -n -p -C -r -w -- /run/hpcb/lib/enter "$@" 9>&-
 }
 
 in_host() { # in_host HOST CMD...: the same as root in /, and come back

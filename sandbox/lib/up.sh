@@ -14,6 +14,7 @@ sandbox_up() {
     trap 'exit 143' TERM
     prepare_software
     plan_nodes
+    install_files || die "cannot write to $DIR"
     write_etc || die "cannot write the configuration"
     start_hosts
     connect_hosts
@@ -35,19 +36,17 @@ up_failed() {
 
 make_dir() {
     if [ -e "$DIR" ] || [ -L "$DIR" ]; then
-        is_ours || [ -z "$(ls -A -- "$DIR" 2>&1 | grep -vx lock)" ] ||
-            die "$DIR exists and is not a sandbox's directory"
-        [ ! -L "$DIR" ] && [ "$(stat -c %u -- "$DIR")" = 0 ] ||
-            die "$DIR belongs to somebody else"
+        is_ours || is_unused || die "$DIR exists and is not a sandbox's directory"
     fi
     mkdir -p -m 755 -- "$DIR" && chmod 755 -- "$DIR" || die "cannot make $DIR"
     lock_dir
-    if load_state; then
+    if is_ours; then
+        load_state || ID=
         ! host_pid ctl > /dev/null || die "$DIR: a sandbox is up here already (down ends it)"
         say "cleaning up after an earlier sandbox in $DIR"
         remove_sandbox keep || die "$DIR: what is left of an earlier sandbox cannot be removed"
     fi
-    ID=$(new_id) NODES=$OPT_NODES PLAIN=$OPT_PLAIN USER_NAME=hpcb$ID SHARED=no
+    ID=$(new_id) NODES=$OPT_NODES PLAIN=$OPT_PLAIN USER_NAME=hpcb$ID SHARED=no V2_ENABLED=
     add_state "id=$ID" "nodes=$NODES" "plain=$PLAIN" "user=$USER_NAME" "cpus=$OPT_CPUS"
     chmod 644 "$DIR/state"
     mkdir -p "$DIR/log" "$DIR/hosts" "$DIR/spool" "$DIR/db"
@@ -72,7 +71,6 @@ plan_nodes() {
     }
     NODE_MEMORY=$((MEMORY * 8 / 10 / NODES))
     [ "$NODE_MEMORY" -ge 64 ] || NODE_MEMORY=64
-    install_files
 }
 
 # What runs inside a host comes from the sandbox's directory: it stays the same while
@@ -81,16 +79,16 @@ install_files() {
     local user
     user=$(slurm_user)
     mkdir -p "$DIR/lib" "$DIR/spool/slurmctld" "$DIR/spool/hpc-balance"
-    cp -- "$HERE/enter" "$HERE/daemon" "$DIR/lib/" && chmod 755 "$DIR"/lib/*
-    chmod 700 "$DIR/db"
-    chown "$user": "$DIR/log" "$DIR/db" "$DIR/spool/slurmctld"
+    cp -- "$HERE/enter" "$HERE/daemon" "$DIR/lib/" && chmod 755 "$DIR"/lib/* &&
+        chmod 700 "$DIR/db" &&
+        chown "$user": "$DIR/log" "$DIR/db" "$DIR/spool/slurmctld"
 }
 
 start_hosts() {
-    local host missing
+    local host
     if [ "$(cgroup_version)" = 2 ]; then
-        missing=$(with_cgroups cgroup_v2_missing)
-        add_state "v2_enabled=$missing"
+        V2_ENABLED=$(with_cgroups cgroup_v2_missing)
+        add_state "v2_enabled=$V2_ENABLED"
     fi
     while read -r host; do
         mkdir "$DIR/hosts/$host"
@@ -150,6 +148,15 @@ daemon_failed() { # daemon_failed HOST NAME
     die "$2 did not start on $1 (the lines above are the last of its log)"
 }
 
+# Slurm's own parser on our files and --append's lines; every command would fail.
+check_configuration() {
+    local output
+    output=$(in_host ctl scontrol show hostnames n1 2>&1 > /dev/null) || {
+        printf '%s\n' "$output" >&2
+        die "Slurm does not take the configuration (the lines above say why)"
+    }
+}
+
 dbd_answers() { in_host ctl timeout 5 sacctmgr -n show cluster; }
 ctl_answers() { in_host ctl timeout 5 scontrol ping | grep -q 'is UP'; }
 
@@ -161,6 +168,7 @@ nodes_idle() {
 start_daemons() {
     local host
     while read -r host; do start_daemon "$host" munged; done < <(host_names)
+    check_configuration
     start_daemon ctl mariadbd
     wait_for 30 MariaDB test -S "/proc/$(host_pid ctl)/root/run/mysqld/mysqld.sock" ||
         daemon_failed ctl mariadbd
