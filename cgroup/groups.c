@@ -45,10 +45,12 @@ static void release_cgroup(cgroup_ptr_t *group)
 
 #define auto_cgroup __attribute__((cleanup(release_cgroup)))
 
-static int library_error(hpcb_error_t *err, const char *what, const char *group, int code)
+static int library_error(hpcb_error_t *err, const char *what, const char *group,
+                         int code)
 {
     errno = code == ECGOTHER ? cgroup_get_last_errno() : EIO;
-    return hpcb_error(err, "cannot %s group %s: %s", what, group, cgroup_strerror(code));
+    return hpcb_error(err, "cannot %s group %s: %s", what, group,
+                      cgroup_strerror(code));
 }
 
 /* "", "a//b", "../b" and the like never reach a file system. */
@@ -184,7 +186,8 @@ static int read_procs(const char *dir, pid_t **pids, size_t *count, hpcb_error_t
     list = calloc(lines, sizeof(*list));
     if (!list)
         return hpcb_error(err, "%s: out of memory", dir);
-    for (char *pid = strtok_r(text, "\n", &save); pid; pid = strtok_r(NULL, "\n", &save))
+    for (char *pid = strtok_r(text, "\n", &save); pid;
+         pid = strtok_r(NULL, "\n", &save))
         list[used++] = (pid_t)strtol(pid, NULL, 10);
     qsort(list, used, sizeof(*list), by_number);
     *pids = list;
@@ -290,7 +293,7 @@ int hpcb_cpus_from_list(const char *list, char *mask, size_t size, hpcb_error_t 
         errno = ENAMETOOLONG;
         return hpcb_error(err, "\"%s\": too many CPUs", list);
     }
-    memcpy(mask, text + 2, (size_t)n - 1);   /* without 0x, with the NUL */
+    memcpy(mask, text + 2, (size_t)n - 1); /* without 0x, with the NUL */
     return 0;
 }
 
@@ -304,7 +307,8 @@ int hpcb_cpus_to_list(const char *mask, char *list, size_t size, hpcb_error_t *e
         return hpcb_error(err, "out of memory");
     snprintf(text, sizeof(text), "0x%s", mask);
     if (!mask[0] || mask[strspn(mask, "0123456789abcdef")] ||
-        strlen(mask) >= HPCB_TASK_TEXT_MAX || hwloc_bitmap_taskset_sscanf(cpus, text) < 0)
+        strlen(mask) >= HPCB_TASK_TEXT_MAX ||
+        hwloc_bitmap_taskset_sscanf(cpus, text) < 0)
         return bad_cpus(mask, err);
     n = hwloc_bitmap_list_snprintf(text, sizeof(text), cpus);
     if (n < 0 || (size_t)n >= sizeof(text) || (size_t)n >= size) {

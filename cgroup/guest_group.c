@@ -37,7 +37,8 @@
 
 static int job_name(const hpcb_target_t *target, char *name, size_t size)
 {
-    int n = snprintf(name, size, "%s/job_%" PRIu32, target->guest_cgroup, target->job_id);
+    int n =
+        snprintf(name, size, "%s/job_%" PRIu32, target->guest_cgroup, target->job_id);
 
     return n < 0 || (size_t)n >= size ? -1 : 0;
 }
@@ -57,9 +58,11 @@ int hpcb_guest_group_probe(const hpcb_node_t *node, hpcb_error_t *err)
 
     if (!cpu)
         return hpcb_error(err, "no cpu controller is mounted");
-    if (hpcb_node_version(node, HPCB_CTL_CPU) == 1 && cpuset && strcmp(cpu, cpuset) == 0)
-        return hpcb_error(err, "cpuset is mounted together with cpu: a group for guests "
-                               "would take them out of Slurm's cpuset");
+    if (hpcb_node_version(node, HPCB_CTL_CPU) == 1 && cpuset &&
+        strcmp(cpu, cpuset) == 0)
+        return hpcb_error(err,
+                          "cpuset is mounted together with cpu: a group for guests "
+                          "would take them out of Slurm's cpuset");
     return 0;
 }
 

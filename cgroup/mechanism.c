@@ -9,8 +9,8 @@
 #include "cgroup/rows.h"
 #include "common/log.h"
 
-#define ROW(function) hpcb_##function##_probe, hpcb_##function##_apply, \
-                      hpcb_##function##_verify
+#define ROW(function)                                                                  \
+    hpcb_##function##_probe, hpcb_##function##_apply, hpcb_##function##_verify
 
 static const hpcb_mechanism_t table[] = {
     {"idle-group", "cpu.idle=1 on the group of guests", true, true, ROW(idle_group),
@@ -136,8 +136,10 @@ const hpcb_mechanism_t *hpcb_isolate(const hpcb_target_t *target, hpcb_error_t *
     row = isolate(target, err);
     if (row || !hpcb_undo_broken(target->undo))
         return row;
-    hpcb_log(HPCB_LOG_ERROR, "job %u: the undo log cannot be written, its tasks are "
-             "isolated without it", (unsigned)target->job_id);
+    hpcb_log(HPCB_LOG_ERROR,
+             "job %u: the undo log cannot be written, its tasks are "
+             "isolated without it",
+             (unsigned)target->job_id);
     return isolate_unlogged(*target, err);
 }
 

@@ -25,20 +25,20 @@
 
 typedef struct {
     const hpcb_node_t *node;
-    pid_t pid;                 /* the guest's task */
+    pid_t pid; /* the guest's task */
     uint32_t job_id;
-    const char *guest_cgroup;  /* name of the group of guests (GuestCgroup) */
-    int oom_score_adj;         /* 0 = leave alone */
-    unsigned memory_high;      /* percent of the job's memory limit, 0 = leave alone */
-    const char *affinity;      /* row cpu-affinity: hexadecimal mask (cgroup/task.h) */
-    hpcb_undo_t *undo;         /* may be NULL: nothing is noted */
+    const char *guest_cgroup; /* name of the group of guests (GuestCgroup) */
+    int oom_score_adj;        /* 0 = leave alone */
+    unsigned memory_high;     /* percent of the job's memory limit, 0 = leave alone */
+    const char *affinity;     /* row cpu-affinity: hexadecimal mask (cgroup/task.h) */
+    hpcb_undo_t *undo;        /* may be NULL: nothing is noted */
 } hpcb_target_t;
 
 typedef struct hpcb_mechanism {
-    const char *name;          /* "idle-group" */
-    const char *what;          /* one line for hpcbctl status */
-    bool isolates;             /* enough on its own to keep a guest off a primary's CPU */
-    bool every_guest;          /* hpcb_isolate applies it; false: only on request */
+    const char *name; /* "idle-group" */
+    const char *what; /* one line for hpcbctl status */
+    bool isolates;    /* enough on its own to keep a guest off a primary's CPU */
+    bool every_guest; /* hpcb_isolate applies it; false: only on request */
     /* 0 where the node has it; -1 and why not */
     int (*probe)(const hpcb_node_t *node, hpcb_error_t *err);
     int (*apply)(const hpcb_target_t *target, hpcb_error_t *err);

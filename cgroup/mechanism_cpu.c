@@ -26,8 +26,9 @@ static int refuse_sched_ext(const hpcb_node_t *node, hpcb_error_t *err)
 {
     if (!hpcb_node_sched_ext(node))
         return 0;
-    return hpcb_error(err, "a sched_ext scheduler is loaded, which need not obey cpu.idle "
-                           "and weights");
+    return hpcb_error(err,
+                      "a sched_ext scheduler is loaded, which need not obey cpu.idle "
+                      "and weights");
 }
 
 static bool is_idle(const char *dir)
@@ -111,9 +112,9 @@ static int lower_to_idle(const char *group, hpcb_error_t *err)
 }
 
 /*
- * cpu.idle=0 gives a group the default weight, not the one that it had: so the weight is
- * noted as well, and first, because the log is replayed backwards and the kernel takes
- * no weight while cpu.idle is 1.
+ * cpu.idle=0 gives a group the default weight, not the one that it had: so the weight
+ * is noted as well, and first, because the log is replayed backwards and the kernel
+ * takes no weight while cpu.idle is 1.
  */
 static int idle_job(const hpcb_target_t *target, hpcb_error_t *err)
 {

@@ -76,7 +76,8 @@ static int each_group(const hpcb_target_t *target, visit_t visit, hpcb_error_t *
         return hpcb_error(err, "%s: %s", dir, strerror(errno));
     while ((entry = readdir(job))) {
         if (strncmp(entry->d_name, "step_", 5) == 0 &&
-            visit_step(target, dir, entry->d_name, version, visit, rc ? NULL : err) < 0 &&
+            visit_step(target, dir, entry->d_name, version, visit, rc ? NULL : err) <
+                0 &&
             !hpcb_knob_gone(errno))
             rc = -1;
     }

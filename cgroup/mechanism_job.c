@@ -19,8 +19,8 @@
 #include "cgroup/rows.h"
 
 /* v1 shows "no limit" as the largest page-aligned number below 2^63. */
-#define NO_LIMIT        (UINT64_C(1) << 62)
-#define LOWEST_IO       "default 1"
+#define NO_LIMIT  (UINT64_C(1) << 62)
+#define LOWEST_IO "default 1"
 
 typedef struct {
     const char *limit;
@@ -63,15 +63,17 @@ static int wanted_high(const hpcb_target_t *target, const char *dir, uint64_t *b
         errno = ENODATA;
         return hpcb_error(err, "%s/%s: the job has no memory limit", dir, name);
     }
-    *bytes = (limit / 100 * target->memory_high + limit % 100 * target->memory_high / 100) /
-             page * page;
+    *bytes =
+        (limit / 100 * target->memory_high + limit % 100 * target->memory_high / 100) /
+        page * page;
     return 0;
 }
 
 static int memory_dir(const hpcb_target_t *target, char *dir, size_t size,
                       uint64_t *wanted, uint64_t *now, hpcb_error_t *err)
 {
-    if (hpcb_node_job_dir(target->node, target->pid, HPCB_CTL_MEMORY, dir, size, err) < 0 ||
+    if (hpcb_node_job_dir(target->node, target->pid, HPCB_CTL_MEMORY, dir, size, err) <
+            0 ||
         wanted_high(target, dir, wanted, err) < 0)
         return -1;
     return hpcb_knob_number(dir, memory_of(target->node)->high, now, err);
@@ -105,7 +107,8 @@ int hpcb_memory_high_verify(const hpcb_target_t *target, hpcb_error_t *err)
     if (now <= wanted)
         return 0;
     errno = EINVAL;
-    return hpcb_error(err, "%s/%s is %" PRIu64, dir, memory_of(target->node)->high, now);
+    return hpcb_error(err, "%s/%s is %" PRIu64, dir, memory_of(target->node)->high,
+                      now);
 }
 
 /* v1: Slurm makes no directory of a job in blkio, and moving the task into one of ours
@@ -123,7 +126,8 @@ static int read_default(const hpcb_target_t *target, char *dir, size_t dir_size,
 {
     char text[HPCB_ERROR_MAX * 8];
 
-    if (hpcb_node_job_dir(target->node, target->pid, HPCB_CTL_IO, dir, dir_size, err) < 0 ||
+    if (hpcb_node_job_dir(target->node, target->pid, HPCB_CTL_IO, dir, dir_size, err) <
+            0 ||
         hpcb_knob_read(dir, "io.weight", text, sizeof(text), err) < 0)
         return -1;
     text[strcspn(text, "\n")] = '\0';

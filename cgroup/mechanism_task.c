@@ -18,10 +18,10 @@
 #include "cgroup/rows.h"
 #include "cgroup/task.h"
 
-#define SCHED_IDLE_TEXT "5 0"     /* SCHED_IDLE of linux/sched.h, priority 0 */
+#define SCHED_IDLE_TEXT "5 0" /* SCHED_IDLE of linux/sched.h, priority 0 */
 #define LOWEST_NICE     "19"
-#define IOPRIO_IDLE     "24576"   /* IOPRIO_CLASS_IDLE << IOPRIO_CLASS_SHIFT */
-#define NO_RAISE        "0 0"     /* RLIMIT_NICE: no way back up for the user */
+#define IOPRIO_IDLE     "24576" /* IOPRIO_CLASS_IDLE << IOPRIO_CLASS_SHIFT */
+#define NO_RAISE        "0 0"   /* RLIMIT_NICE: no way back up for the user */
 
 /*
  * The nearest group above dir that the scheduler knows: on v2 tasks of a group without
@@ -53,8 +53,8 @@ static int common_group(const hpcb_target_t *target, hpcb_error_t *err)
         return hpcb_error(err, "task %d is in %s, not beside the primaries",
                           (int)target->pid, dir);
     }
-    in_job = hpcb_node_job_dir(target->node, target->pid, HPCB_CTL_CPU, job, sizeof(job),
-                               NULL) == 0;
+    in_job = hpcb_node_job_dir(target->node, target->pid, HPCB_CTL_CPU, job,
+                               sizeof(job), NULL) == 0;
     if (scheduled_in(mount, dir) == strlen(mount))
         return 0;
     if (in_job && strlen(dir) < strlen(job))
@@ -83,7 +83,8 @@ static int beside_primaries(const hpcb_target_t *target, hpcb_error_t *err)
     if (hpcb_node_version(target->node, HPCB_CTL_CPU) &&
         !hpcb_node_root_group(target->node, HPCB_CTL_CPU))
         return 0;
-    return hpcb_error(err, "autogroup makes every session a scheduling group of its own");
+    return hpcb_error(err,
+                      "autogroup makes every session a scheduling group of its own");
 }
 
 /* Only what is certain for every task: verify decides. */

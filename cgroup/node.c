@@ -37,22 +37,19 @@
 
 typedef struct {
     int version;
-    char point[PATH_MAX];   /* root of the node included */
-    char root[PATH_MAX];    /* where in the hierarchy the mount begins */
+    char point[PATH_MAX]; /* root of the node included */
+    char root[PATH_MAX];  /* where in the hierarchy the mount begins */
 } mount_t;
 
 struct hpcb_node {
-    char root[PATH_MAX];    /* "" for the running system */
+    char root[PATH_MAX]; /* "" for the running system */
     mount_t mounts[HPCB_CTL_COUNT];
 };
 
 static const char *const names[HPCB_CTL_COUNT][2] = {
-    [HPCB_CTL_CPU] = {"cpu", "cpu"},
-    [HPCB_CTL_CPUACCT] = {"cpuacct", NULL},
-    [HPCB_CTL_CPUSET] = {"cpuset", "cpuset"},
-    [HPCB_CTL_MEMORY] = {"memory", "memory"},
-    [HPCB_CTL_FREEZER] = {"freezer", NULL},
-    [HPCB_CTL_IO] = {"blkio", "io"},
+    [HPCB_CTL_CPU] = {"cpu", "cpu"},          [HPCB_CTL_CPUACCT] = {"cpuacct", NULL},
+    [HPCB_CTL_CPUSET] = {"cpuset", "cpuset"}, [HPCB_CTL_MEMORY] = {"memory", "memory"},
+    [HPCB_CTL_FREEZER] = {"freezer", NULL},   [HPCB_CTL_IO] = {"blkio", "io"},
     [HPCB_CTL_UNIFIED] = {NULL, "cgroup2"},
 };
 
@@ -320,8 +317,9 @@ int hpcb_node_job_dir(const hpcb_node_t *node, pid_t pid, hpcb_controller_t cont
         int version = node->mounts[controller].version;
 
         errno = ENOENT;
-        return hpcb_error(err, "task %d is in %s group \"%s\", which is no job of Slurm's",
-                          (int)pid, hpcb_node_controller_name(controller, version), rest);
+        return hpcb_error(
+            err, "task %d is in %s group \"%s\", which is no job of Slurm's", (int)pid,
+            hpcb_node_controller_name(controller, version), rest);
     }
     return join(node, controller, rest, length, dir, size, err);
 }
@@ -363,7 +361,8 @@ bool hpcb_node_linux(const hpcb_node_t *node, int major, int minor)
     char text[128];
     int found_major, found_minor;
 
-    if (hpcb_knob_read(node->root, "proc/sys/kernel/osrelease", text, sizeof(text), NULL))
+    if (hpcb_knob_read(node->root, "proc/sys/kernel/osrelease", text, sizeof(text),
+                       NULL))
         return false;
     if (sscanf(text, "%d.%d", &found_major, &found_minor) != 2)
         return false;

@@ -24,12 +24,12 @@ typedef struct hpcb_node hpcb_node_t;
 
 typedef enum {
     HPCB_CTL_CPU,
-    HPCB_CTL_CPUACCT,   /* v1 only */
+    HPCB_CTL_CPUACCT, /* v1 only */
     HPCB_CTL_CPUSET,
     HPCB_CTL_MEMORY,
-    HPCB_CTL_FREEZER,   /* v2: part of the core */
-    HPCB_CTL_IO,        /* v1: blkio */
-    HPCB_CTL_UNIFIED,   /* the cgroup2 mount, whatever controllers it has */
+    HPCB_CTL_FREEZER, /* v2: part of the core */
+    HPCB_CTL_IO,      /* v1: blkio */
+    HPCB_CTL_UNIFIED, /* the cgroup2 mount, whatever controllers it has */
     HPCB_CTL_COUNT
 } hpcb_controller_t;
 

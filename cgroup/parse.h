@@ -17,10 +17,10 @@
 typedef struct {
     int id;
     int parent;
-    char *root;     /* of the mount inside its file system, escapes resolved */
-    char *point;    /* where it is mounted, escapes resolved */
+    char *root;  /* of the mount inside its file system, escapes resolved */
+    char *point; /* where it is mounted, escapes resolved */
     char *fstype;
-    char *super;    /* super block options: a v1 mount's controllers are here */
+    char *super; /* super block options: a v1 mount's controllers are here */
 } hpcb_mount_line_t;
 
 /* Resolve \ooo in place, as mountinfo (and our undo log) writes blanks, tabs, newlines

@@ -36,7 +36,8 @@ static int strike(const char *path, const char *pid)
 
     if (!text || !kept || hpcb_file_read(path, text, PROCS_MAX, NULL) < 0)
         return -1;
-    for (char *one = strtok_r(text, "\n", &save); one; one = strtok_r(NULL, "\n", &save)) {
+    for (char *one = strtok_r(text, "\n", &save); one;
+         one = strtok_r(NULL, "\n", &save)) {
         if (strcmp(one, pid) == 0)
             found = true;
         else
@@ -83,7 +84,8 @@ static int plain_write(const char *path, const char *text, hpcb_error_t *err)
     size_t length = strlen(path), tail = sizeof(procs) - 1;
     char top[PATH_MAX], line[32];
 
-    if (length < tail || length >= sizeof(top) || strcmp(path + length - tail, procs) != 0)
+    if (length < tail || length >= sizeof(top) ||
+        strcmp(path + length - tail, procs) != 0)
         return hpcb_file_write(path, text, err);
     if (access(path, F_OK) < 0)
         return hpcb_error(err, "%s: %s", path, strerror(errno));

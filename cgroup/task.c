@@ -19,7 +19,7 @@
 #include "common/file.h"
 
 #define THREADS_MAX    65536
-#define IOPRIO_PROCESS 1   /* IOPRIO_WHO_PROCESS of linux/ioprio.h */
+#define IOPRIO_PROCESS 1 /* IOPRIO_WHO_PROCESS of linux/ioprio.h */
 
 /* Linux on x86 ends at 8192 CPUs (CONFIG_MAXSMP). */
 typedef cpu_set_t cpu_mask_t[8];
@@ -60,7 +60,8 @@ static int set_policy(pid_t pid, const char *text)
     struct sched_param param = {0};
     int policy, end = 0;
 
-    if (sscanf(text, "%d %d%n", &policy, &param.sched_priority, &end) != 2 || text[end]) {
+    if (sscanf(text, "%d %d%n", &policy, &param.sched_priority, &end) != 2 ||
+        text[end]) {
         errno = EINVAL;
         return -1;
     }
@@ -201,7 +202,8 @@ static int set_rlimit_nice(pid_t pid, const char *text)
     int end = 0;
 
     if (sscanf(text, "%23s %23s%n", soft, hard, &end) != 2 || text[end] ||
-        parse_limit(soft, &limit.rlim_cur) < 0 || parse_limit(hard, &limit.rlim_max) < 0) {
+        parse_limit(soft, &limit.rlim_cur) < 0 ||
+        parse_limit(hard, &limit.rlim_max) < 0) {
         errno = EINVAL;
         return -1;
     }

@@ -15,7 +15,7 @@
 #include <sys/types.h>
 #include "common/error.h"
 
-#define HPCB_TASK_TEXT_MAX 2048   /* an affinity mask of 8192 CPUs */
+#define HPCB_TASK_TEXT_MAX 2048 /* an affinity mask of 8192 CPUs */
 
 /*
  * Attributes (thread = that thread only, process = all of it):

@@ -14,9 +14,9 @@
 #include "cgroup/tree.h"
 #include "common/cleanup.h"
 
-#define DEPTH_MAX   16          /* a job run by root may have made groups below ours */
-#define PASSES      8           /* against processes that fork while they are moved */
-#define PROCS_MAX   (1 << 20)   /* bytes of cgroup.procs: more than 100 000 processes */
+#define DEPTH_MAX 16        /* a job run by root may have made groups below ours */
+#define PASSES    8         /* against processes that fork while they are moved */
+#define PROCS_MAX (1 << 20) /* bytes of cgroup.procs: more than 100 000 processes */
 
 static int move_all(const char *dir, const char *to, hpcb_error_t *err)
 {
@@ -28,14 +28,16 @@ static int move_all(const char *dir, const char *to, hpcb_error_t *err)
         return hpcb_error(err, "%s: out of memory", dir);
     if (hpcb_knob_read(dir, "cgroup.procs", text, PROCS_MAX, err) < 0)
         return hpcb_knob_gone(errno) ? 0 : -1;
-    for (char *pid = strtok_r(text, "\n", &save); pid; pid = strtok_r(NULL, "\n", &save)) {
+    for (char *pid = strtok_r(text, "\n", &save); pid;
+         pid = strtok_r(NULL, "\n", &save)) {
         if (hpcb_knob_write(to, "cgroup.procs", pid, err) < 0 && errno != ESRCH)
             rc = -1;
     }
     return rc;
 }
 
-static bool is_group(const char *dir, const struct dirent *entry, char *path, size_t size)
+static bool is_group(const char *dir, const struct dirent *entry, char *path,
+                     size_t size)
 {
     struct stat status;
 
@@ -57,7 +59,8 @@ static int walk(const char *dir, const char *to, int depth,
     if (!handle && errno == ENOENT)
         return 0;
     if (!handle || depth == 0)
-        return hpcb_error(err, "%s: %s", dir, handle ? "nested too deep" : strerror(errno));
+        return hpcb_error(err, "%s: %s", dir,
+                          handle ? "nested too deep" : strerror(errno));
     while ((entry = readdir(handle))) {
         if (is_group(dir, entry, child, sizeof(child)) &&
             walk(child, to, depth - 1, visit, rc ? NULL : err) < 0)

@@ -42,24 +42,24 @@
 #include "common/file.h"
 #include "common/log.h"
 
-#define LOCK_TRIES  10
-#define LARGE_LOG   (256 * 1024)
-#define LOG_MAX     (64 * 1024 * 1024)
-#define FIELDS      5
-#define ENTRY_MAX   (4 * (PATH_MAX + HPCB_TASK_TEXT_MAX) + 128)
+#define LOCK_TRIES 10
+#define LARGE_LOG  (256 * 1024)
+#define LOG_MAX    (64 * 1024 * 1024)
+#define FIELDS     5
+#define ENTRY_MAX  (4 * (PATH_MAX + HPCB_TASK_TEXT_MAX) + 128)
 
 typedef struct {
-    pid_t pid;          /* 0: a file */
+    pid_t pid; /* 0: a file */
     uint64_t start;
-    char *name;         /* path or attribute */
+    char *name; /* path or attribute */
     char *old;
     const char *mechanism;
     pid_t target;
-    bool active;        /* not reverted */
+    bool active; /* not reverted */
 } entry_t;
 
 struct hpcb_undo {
-    char path[PATH_MAX];   /* "" = memory only */
+    char path[PATH_MAX]; /* "" = memory only */
     entry_t *entries;
     size_t count;
     size_t room;
@@ -429,7 +429,7 @@ static char *compact_text(char *text)
     char *kept = malloc(size);
 
     if (kept)
-        kept[0] = '\0';   /* seen() looks at it */
+        kept[0] = '\0'; /* seen() looks at it */
     for (size_t i = 0; lines && kept && i < count; i++) {
         entry_t entry;
 

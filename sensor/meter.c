@@ -5,9 +5,13 @@
 /*
  * A group without controllers counts all the same: cpu.stat since Linux 4.15 and
  * cpu.pressure since 4.20 (each group, PSI switched on) cover every thread that ran in
- * it, those that have ended included.  "some total" of a group with one thread per CPU
- * equals its run_delay; with more threads than CPUs it is the time during which at
- * least one of them waited.  Hence one group per task.
+ * it, those that have ended included.
+ *
+ * "some total" is the time during which at least one thread waited, and over several
+ * CPUs the kernel takes the mean, weighted by how busy each CPU was (psi.c,
+ * collect_percpu_times).  For a task bound to one CPU that is its run_delay (measured:
+ * within 2 %); for a task with a thread on each of its CPUs it is the mean run delay of
+ * a CPU, not the sum over threads.  Hence one group per task.
  */
 #include "config.h"
 
@@ -24,7 +28,7 @@
 #include "common/cleanup.h"
 #include "sensor/meter.h"
 
-#define ATTACH_TRIES 16   /* against the end of another job, which removes "hpcb" */
+#define ATTACH_TRIES 16 /* against the end of another job, which removes "hpcb" */
 #define STEP_MAX     64
 
 /* Slurm has the cgroup2 hierarchy to itself: we make nothing there. */
@@ -125,8 +129,9 @@ static int add_group(const char *dir, hpcb_usage_t *usage, hpcb_error_t *err)
 }
 
 /* Call visit for each task group of the job (none: no call). */
-static int each_group(const char *job, int (*visit)(const char *dir, const char *name,
-                                                    void *arg, hpcb_error_t *err),
+static int each_group(const char *job,
+                      int (*visit)(const char *dir, const char *name, void *arg,
+                                   hpcb_error_t *err),
                       void *arg, hpcb_error_t *err)
 {
     hpcb_autoclosedir DIR *handle = opendir(job);

@@ -40,9 +40,9 @@ int hpcb_meter_read(const hpcb_node_t *node, uint32_t job_id, pid_t pid,
 int hpcb_meter_fold_step(const hpcb_node_t *node, uint32_t job_id, const char *step,
                          hpcb_usage_t *usage, hpcb_error_t *err);
 
-/* At the end of the job: add what is left to usage, remove all its groups (survivors are
- * moved to the mount's root), and the common parent when it is empty.  -1 with errno
- * EBUSY and err when a group would not go; usage has been added all the same. */
+/* At the end of the job: add what is left to usage, remove all its groups (survivors
+ * are moved to the mount's root), and the common parent when it is empty.  -1 with
+ * errno EBUSY and err when a group would not go; usage has been added all the same. */
 int hpcb_meter_remove(const hpcb_node_t *node, uint32_t job_id, hpcb_usage_t *usage,
                       hpcb_error_t *err);
 

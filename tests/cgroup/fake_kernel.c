@@ -120,14 +120,15 @@ static void show_move(const char *path, const char *pid)
     if (!version || hpcb_file_read(file, text, sizeof(text), NULL) < 0)
         return;
     name = hpcb_node_controller_name(c, version);
-    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+    for (char *line = strtok_r(text, "\n", &save); line;
+         line = strtok_r(NULL, "\n", &save)) {
         char *names = strchr(line, ':') + 1, *where = strchr(names, ':') + 1;
         size_t length = (size_t)(where - 1 - names), used = strlen(out);
         int to = (int)(strrchr(rest, '/') - rest);
 
         if (version == 2 ? length == 0 : hpcb_parse_word(names, length, name))
-            snprintf(out + used, sizeof(out) - used, "%.*s%s%.*s\n", (int)(where - line),
-                     line, to ? "" : "/", to, rest);
+            snprintf(out + used, sizeof(out) - used, "%.*s%s%.*s\n",
+                     (int)(where - line), line, to ? "" : "/", to, rest);
         else
             snprintf(out + used, sizeof(out) - used, "%s\n", line);
     }
@@ -197,10 +198,13 @@ static int fake_knob_write(const char *path, const char *text, hpcb_error_t *err
 static int fake_mkdir(const char *path, mode_t mode)
 {
     static const char *const knobs[][2] = {
-        {"cpu.idle", "0\n"},      {"cpu.shares", "1024\n"},
-        {"cpu.weight", "100\n"},  {"cpu.stat", "usage_usec 0\n"},
+        {"cpu.idle", "0\n"},
+        {"cpu.shares", "1024\n"},
+        {"cpu.weight", "100\n"},
+        {"cpu.stat", "usage_usec 0\n"},
         {"cpu.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"},
-        {"cgroup.freeze", "0\n"}, {"cgroup.events", "frozen 0\n"},
+        {"cgroup.freeze", "0\n"},
+        {"cgroup.events", "frozen 0\n"},
     };
     char above[PATH_MAX], mine[PATH_MAX];
 
@@ -269,8 +273,8 @@ pid_t fake_task(int like)
     if (pid < 0 || fake.n_tasks == TASKS_MAX)
         die("fork");
     fake.tasks[fake.n_tasks++] = pid;
-    run("mkdir -p '%s/proc/%d' && cp '%s/proc/%d/cgroup' '%s/proc/%d/cgroup'", fake.root,
-        (int)pid, fake.root, like, fake.root, (int)pid);
+    run("mkdir -p '%s/proc/%d' && cp '%s/proc/%d/cgroup' '%s/proc/%d/cgroup'",
+        fake.root, (int)pid, fake.root, like, fake.root, (int)pid);
     return pid;
 }
 

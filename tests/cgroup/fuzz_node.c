@@ -5,9 +5,9 @@
 /*
  * Fuzzes the parsers of mountinfo and /proc/PID/cgroup and the mapping of paths.  For
  * libFuzzer:
- *   clang -DHPCB_LIBFUZZER -fsanitize=fuzzer,address -I. -Ibuild tests/cgroup/fuzz_node.c
- *   cgroup/parse.c
- * Without it, a bounded run over mutations of real lines (make check).
+ *   clang -DHPCB_LIBFUZZER -fsanitize=fuzzer,address -I. -Ibuild
+ * tests/cgroup/fuzz_node.c cgroup/parse.c Without it, a bounded run over mutations of
+ * real lines (make check).
  */
 #include "config.h"
 

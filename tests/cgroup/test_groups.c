@@ -134,15 +134,16 @@ START_TEST(removes_a_group_in_turmoil)
     }
     ck_assert_int_eq(hpcb_group_attach(node, HPCB_CTL_CPU, "g/a", pid, &err), 0);
     real_sleep_ms(50);
-    ck_assert_msg(hpcb_group_delete(node, HPCB_CTL_CPU, "g", &err) == 0, "%s", err.text);
+    ck_assert_msg(hpcb_group_delete(node, HPCB_CTL_CPU, "g", &err) == 0, "%s",
+                  err.text);
     ck_assert(!hpcb_group_exists(node, HPCB_CTL_CPU, "g"));
     real_reap(pid);
     hpcb_node_close(node);
 }
 END_TEST
 
-static const char *const bad_groups[] = {"", "/", "/g", "g/", "g//a", "..", "g/../..",
-                                         ".", "g/./a"};
+static const char *const bad_groups[] = {"",   "/",       "/g", "g/",   "g//a",
+                                         "..", "g/../..", ".",  "g/./a"};
 
 START_TEST(refuses_odd_names)
 {
@@ -158,7 +159,10 @@ START_TEST(refuses_odd_names)
 END_TEST
 
 static const char *const lists[][2] = {
-    {"0", "1"}, {"0-3", "f"}, {"0,2,4-5", "35"}, {"64", "10000000000000000"},
+    {"0", "1"},
+    {"0-3", "f"},
+    {"0,2,4-5", "35"},
+    {"64", "10000000000000000"},
     {"1-2,60-68", "1ff000000000000006"},
 };
 
@@ -167,8 +171,8 @@ START_TEST(converts_cpu_lists)
     char mask[HPCB_TASK_TEXT_MAX], list[256];
     hpcb_error_t err;
 
-    ck_assert_msg(hpcb_cpus_from_list(lists[_i][0], mask, sizeof(mask), &err) == 0, "%s",
-                  err.text);
+    ck_assert_msg(hpcb_cpus_from_list(lists[_i][0], mask, sizeof(mask), &err) == 0,
+                  "%s", err.text);
     ck_assert_str_eq(mask, lists[_i][1]);
     ck_assert_int_eq(hpcb_cpus_to_list(mask, list, sizeof(list), &err), 0);
     ck_assert_str_eq(list, lists[_i][0]);
@@ -177,8 +181,8 @@ END_TEST
 
 START_TEST(refuses_odd_lists)
 {
-    static const char *const bad[] = {"", "-", "3-", "x", "1;2", "0x3", " 1", "1 ",
-                                      "all"};
+    static const char *const bad[] = {"",    "-",  "3-", "x",  "1;2",
+                                      "0x3", " 1", "1 ", "all"};
     char mask[HPCB_TASK_TEXT_MAX] = "untouched";
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {

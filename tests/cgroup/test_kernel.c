@@ -115,7 +115,8 @@ START_TEST(weight_is_refused_beside_idle)
     isolate(&target, "idle-group");
     /* What the fake kernel of the other tests claims. */
     ck_assert_int_eq(hpcb_knob_path(hpcb_node_mount(node, HPCB_CTL_CPU), GUESTS, dir,
-                                    sizeof(dir), NULL), 0);
+                                    sizeof(dir), NULL),
+                     0);
     ck_assert_int_eq(hpcb_knob_write(dir, "cpu.shares", "2", NULL), -1);
     ck_assert_int_eq(errno, EINVAL);
     ck_assert_int_eq(hpcb_mechanism_find("weight")->apply(&target, NULL), 0);
@@ -125,7 +126,8 @@ START_TEST(weight_is_refused_beside_idle)
 }
 END_TEST
 
-/* A read-only cgroup mount: SCHED_IDLE, which acts across sessions because what shows as
+/* A read-only cgroup mount: SCHED_IDLE, which acts across sessions because what shows
+ * as
  * "/" here is a child of the root group, where autogroup does not apply. */
 START_TEST(read_only_mount_leaves_sched_idle)
 {
@@ -136,7 +138,8 @@ START_TEST(read_only_mount_leaves_sched_idle)
     if (!enter())
         return;
     cpu = hpcb_node_mount(node, HPCB_CTL_CPU);
-    ck_assert_int_eq(mount("none", cpu, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL), 0);
+    ck_assert_int_eq(mount("none", cpu, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL),
+                     0);
     primary = real_burner();
     lowered = real_burner();
     target = guest(lowered, 1);
@@ -296,7 +299,8 @@ START_TEST(freezes_the_metered_job)
     ck_assert_int_eq(hpcb_knob_mkdir(unified, "hpcb", NULL), 0);
     ck_assert_int_eq(hpcb_knob_mkdir(unified, "hpcb/job_1", NULL), 0);
     ck_assert_int_eq(hpcb_knob_mkdir(unified, "hpcb/job_1/0.0", NULL), 0);
-    ck_assert_int_eq(hpcb_knob_write(unified, "hpcb/job_1/0.0/cgroup.procs", id, NULL), 0);
+    ck_assert_int_eq(hpcb_knob_write(unified, "hpcb/job_1/0.0/cgroup.procs", id, NULL),
+                     0);
     target = guest(pid, 1);
     ck_assert_int_eq(row->apply(&target, NULL), 0);
     for (int i = 0; i < 100 && row->verify(&target, NULL) < 0; i++)

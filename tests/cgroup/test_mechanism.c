@@ -333,7 +333,7 @@ START_TEST(nice_is_the_last_resort)
     if (hpcb_task_set(target.pid, "rlimit-nice", "20 20", NULL) == 0)
         ck_assert(!verifies(&target, "nice"));
     else
-        ck_assert_int_eq(errno, EPERM);   /* root without CAP_SYS_RESOURCE */
+        ck_assert_int_eq(errno, EPERM); /* root without CAP_SYS_RESOURCE */
     ck_assert_int_eq(nice_row->undo(nice_row, &target, NULL), 0);
     ck_assert_int_eq(hpcb_task_get(target.pid, "nice", text, sizeof(text), NULL), 0);
     ck_assert_str_eq(text, "0");
@@ -388,8 +388,8 @@ START_TEST(others_come_with_it)
     expect(&target, "idle-group");
     ck_assert_int_eq(hpcb_task_get(target.pid, "ioprio", text, sizeof(text), NULL), 0);
     ck_assert_str_eq(text, "24576");
-    ck_assert_int_eq(hpcb_task_get(target.pid, "oom_score_adj", text, sizeof(text), NULL),
-                     0);
+    ck_assert_int_eq(
+        hpcb_task_get(target.pid, "oom_score_adj", text, sizeof(text), NULL), 0);
     ck_assert_str_eq(text, "500");
     ck_assert_str_eq(fake_read(V2_JOB "memory.high"), "966365184");
     ck_assert_str_eq(fake_read(V2_JOB "io.weight"), "default 1\n8:0 50");
@@ -397,8 +397,8 @@ START_TEST(others_come_with_it)
     ck_assert_int_eq(hpcb_undo_replay(state, JOB, NULL), 6);
     ck_assert_str_eq(fake_read(V2_JOB "memory.high"), "max");
     ck_assert_str_eq(fake_read(V2_JOB "io.weight"), "default 100\n8:0 50");
-    ck_assert_int_eq(hpcb_task_get(target.pid, "oom_score_adj", text, sizeof(text), NULL),
-                     0);
+    ck_assert_int_eq(
+        hpcb_task_get(target.pid, "oom_score_adj", text, sizeof(text), NULL), 0);
     ck_assert_str_eq(text, "0");
     end();
 }
@@ -472,7 +472,8 @@ START_TEST(freezes_on_v1)
     ck_assert_str_eq(fake_read(step), "THAWED");
     /* With a group of ours in cgroup2 Slurm's freezer is left alone. */
     snprintf(path, sizeof(path), "proc/%d/cgroup", (int)target.pid);
-    fake_write(path, "6:freezer:/slurm_scb1/uid_7001/job_5/step_0\n0::/hpcb/job_5/0.0\n");
+    fake_write(path,
+               "6:freezer:/slurm_scb1/uid_7001/job_5/step_0\n0::/hpcb/job_5/0.0\n");
     ck_assert_int_eq(row->apply(&target, NULL), -1);
     ck_assert_int_eq(errno, ENOENT);
     ck_assert_str_eq(fake_read(step), "THAWED");
@@ -491,8 +492,8 @@ START_TEST(sets_affinity_on_request)
     ck_assert(!row->every_guest);
     ck_assert(!hpcb_mechanism_find("freeze")->every_guest);
     ck_assert_int_eq(row->apply(&target, NULL), -1);
-    ck_assert_int_eq(hpcb_task_get(target.pid, "affinity", before, sizeof(before), NULL),
-                     0);
+    ck_assert_int_eq(
+        hpcb_task_get(target.pid, "affinity", before, sizeof(before), NULL), 0);
     target.affinity = "1";
     ck_assert_int_eq(row->apply(&target, NULL), 0);
     ck_assert_int_eq(row->verify(&target, NULL), 0);
@@ -558,8 +559,13 @@ START_TEST(survives_removal_meanwhile)
 END_TEST
 
 static const char *const crash_files[] = {
-    V2_JOB "cpu.idle", V2_JOB "cpu.weight", V2_JOB "memory.high", V2_JOB "io.weight",
-    CPU "cpu.idle", CPU "cpu.shares", CPU GUESTS "/cpu.idle",
+    V2_JOB "cpu.idle",
+    V2_JOB "cpu.weight",
+    V2_JOB "memory.high",
+    V2_JOB "io.weight",
+    CPU "cpu.idle",
+    CPU "cpu.shares",
+    CPU GUESTS "/cpu.idle",
     "sys/fs/cgroup/memory/slurm_scb1/uid_7001/job_5/memory.soft_limit_in_bytes",
 };
 
@@ -611,8 +617,8 @@ static void crash_everywhere(const char *snapshot)
         look(target.pid, before);
         crashed = crash_at(&target, nth);
         ck_assert_int_ge(hpcb_undo_replay(state, JOB, NULL), 0);
-        ck_assert_msg(hpcb_isolate_cleanup(node, GUESTS, JOB, &err) == 0, "%s: crash %d: %s",
-                      snapshot, nth, err.text);
+        ck_assert_msg(hpcb_isolate_cleanup(node, GUESTS, JOB, &err) == 0,
+                      "%s: crash %d: %s", snapshot, nth, err.text);
         look(target.pid, after);
         for (size_t i = 0; i < CRASH_FILES + 4; i++)
             ck_assert_msg(strcmp(before[i], after[i]) == 0, "%s: crash %d: %s, was %s",

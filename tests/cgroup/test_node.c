@@ -21,9 +21,9 @@ typedef struct {
     int pid;
     hpcb_controller_t controller;
     int version;
-    int error;            /* of task_dir */
-    const char *task;     /* below the snapshot */
-    const char *job;      /* NULL: none */
+    int error;        /* of task_dir */
+    const char *task; /* below the snapshot */
+    const char *job;  /* NULL: none */
 } place_t;
 
 static const place_t places[] = {
@@ -59,8 +59,8 @@ static const place_t places[] = {
     {"v2-slurm22", 101, HPCB_CTL_FREEZER, 2, 0,
      CG "/system.slice/slurmstepd.scope/job_4/step_extern/user/task_special",
      CG "/system.slice/slurmstepd.scope/job_4"},
-    {"v2-slurm22", 102, HPCB_CTL_CPU, 2, 0,
-     CG "/system.slice/slurmstepd.scope/system", NULL},
+    {"v2-slurm22", 102, HPCB_CTL_CPU, 2, 0, CG "/system.slice/slurmstepd.scope/system",
+     NULL},
     {"v2-node-scope", 100, HPCB_CTL_IO, 2, 0,
      CG "/system.slice/spk1_slurmstepd.scope/job_3/step_batch/user/task_0",
      CG "/system.slice/spk1_slurmstepd.scope/job_3"},
@@ -102,15 +102,16 @@ START_TEST(finds_tasks_and_jobs)
     int rc;
 
     ck_assert_int_eq(hpcb_node_version(node, place->controller), place->version);
-    rc = hpcb_node_task_dir(node, place->pid, place->controller, dir, sizeof(dir), &err);
+    rc =
+        hpcb_node_task_dir(node, place->pid, place->controller, dir, sizeof(dir), &err);
     ck_assert_int_eq(rc < 0 ? errno : 0, place->error);
-    ck_assert_str_eq(rc < 0 ? dir : dir + strlen(root), place->task ? place->task
-                                                                    : "untouched");
+    ck_assert_str_eq(rc < 0 ? dir : dir + strlen(root),
+                     place->task ? place->task : "untouched");
     strcpy(dir, "untouched");
     rc = hpcb_node_job_dir(node, place->pid, place->controller, dir, sizeof(dir), &err);
     ck_assert_int_eq(rc, place->job ? 0 : -1);
-    ck_assert_str_eq(rc < 0 ? dir : dir + strlen(root), place->job ? place->job
-                                                                   : "untouched");
+    ck_assert_str_eq(rc < 0 ? dir : dir + strlen(root),
+                     place->job ? place->job : "untouched");
     if (rc < 0)
         ck_assert_int_eq(errno, place->error ? place->error : ENOENT);
     hpcb_node_close(node);
@@ -155,16 +156,18 @@ START_TEST(resolves_octal_escapes)
     hpcb_node_t *node;
 
     ck_assert_ptr_nonnull(mkdtemp(root));
-    snprintf(command, sizeof(command),
-             "mkdir -p '%s/proc/self' '%s/proc/7' '%s/a b/c\td' && "
-             "touch '%s/a b/c\td/cgroup.procs' && echo '1:cpu:/x y/z:1' >'%s/proc/7/cgroup' "
-             "&& printf '%%s\\n' '5 4 0:1 /x\\040y /a\\040b/c\\011d rw - cgroup none "
-             "rw,cpu' >'%s/proc/self/mountinfo'",
-             root, root, root, root, root, root);
+    snprintf(
+        command, sizeof(command),
+        "mkdir -p '%s/proc/self' '%s/proc/7' '%s/a b/c\td' && "
+        "touch '%s/a b/c\td/cgroup.procs' && echo '1:cpu:/x y/z:1' >'%s/proc/7/cgroup' "
+        "&& printf '%%s\\n' '5 4 0:1 /x\\040y /a\\040b/c\\011d rw - cgroup none "
+        "rw,cpu' >'%s/proc/self/mountinfo'",
+        root, root, root, root, root, root);
     ck_assert_int_eq(system(command), 0);
     node = open_node(root);
     ck_assert_int_eq(hpcb_node_version(node, HPCB_CTL_CPU), 1);
-    ck_assert_int_eq(hpcb_node_task_dir(node, 7, HPCB_CTL_CPU, dir, sizeof(dir), NULL), 0);
+    ck_assert_int_eq(hpcb_node_task_dir(node, 7, HPCB_CTL_CPU, dir, sizeof(dir), NULL),
+                     0);
     ck_assert_str_eq(dir + strlen(root), "/a b/c\td/z:1");
     hpcb_node_close(node);
     snprintf(command, sizeof(command), "rm -r '%s'", root);
@@ -222,10 +225,10 @@ START_TEST(refuses_overlong_paths)
         strcpy(line + 7 + length, "\n");
         fake_write("proc/100/cgroup", line);
         if (length < 4000)
-            ck_assert_int_eq(hpcb_node_task_dir(node, 100, HPCB_CTL_CPU, dir,
-                                                sizeof(dir), NULL), 0);
-        ck_assert_int_eq(
-            hpcb_node_task_dir(node, 100, HPCB_CTL_CPU, dir, 100, NULL), -1);
+            ck_assert_int_eq(
+                hpcb_node_task_dir(node, 100, HPCB_CTL_CPU, dir, sizeof(dir), NULL), 0);
+        ck_assert_int_eq(hpcb_node_task_dir(node, 100, HPCB_CTL_CPU, dir, 100, NULL),
+                         -1);
         ck_assert(errno == ENAMETOOLONG || errno == EFBIG);
     }
     free(line);
@@ -240,11 +243,12 @@ START_TEST(survives_odd_mountinfo)
     hpcb_node_t *node;
     hpcb_error_t err;
 
-    fake_write("proc/self/mountinfo",
-               "x\n1 2 3\n- - - - - - - - -\n9 8 0:1 / /p rw - cgroup\n"
-               "99999999999999999999 1 0:1 / /p rw - cgroup none rw,cpu\n"
-               "32 31 0:29 / /sys/fs/cgroup/cpu rw shared:1 master:2 - cgroup none rw,cpu\n"
-               "33 31 0:29 relative /sys/fs/cgroup/memory rw - cgroup none rw,memory\n");
+    fake_write(
+        "proc/self/mountinfo",
+        "x\n1 2 3\n- - - - - - - - -\n9 8 0:1 / /p rw - cgroup\n"
+        "99999999999999999999 1 0:1 / /p rw - cgroup none rw,cpu\n"
+        "32 31 0:29 / /sys/fs/cgroup/cpu rw shared:1 master:2 - cgroup none rw,cpu\n"
+        "33 31 0:29 relative /sys/fs/cgroup/memory rw - cgroup none rw,memory\n");
     node = open_node(root);
     ck_assert_int_eq(hpcb_node_version(node, HPCB_CTL_CPU), 1);
     ck_assert_int_eq(hpcb_node_version(node, HPCB_CTL_MEMORY), 0);

@@ -133,7 +133,8 @@ START_TEST(skips_malformed_lines)
     ck_assert_ptr_nonnull(file);
     fputs("\nfile\nfile x\nfile relative 1\ntask 1 2 3\ntask x 1 nice 0\n"
           "task 1 -1 nice 0\ntask 1 99999999999999999999999 nice 0\nnonsense a b\n"
-          "task 0 0 nice 0\nfile a b c d e f g\n\x80\xff\n\\\n\\777\nfile /x", file);
+          "task 0 0 nice 0\nfile a b c d e f g\n\x80\xff\n\\\n\\777\nfile /x",
+          file);
     ck_assert_int_eq(fclose(file), 0);
     /* The torn record does not spoil the one after it. */
     ck_assert_int_eq(hpcb_undo_note_file(undo, other, "-", NULL), 0);
@@ -153,19 +154,20 @@ START_TEST(leaves_other_tasks_alone)
     uint64_t start;
     FILE *file;
 
-    ck_assert_int_eq(hpcb_task_get(getpid(), "oom_score_adj", old, sizeof(old), NULL), 0);
+    ck_assert_int_eq(hpcb_task_get(getpid(), "oom_score_adj", old, sizeof(old), NULL),
+                     0);
     ck_assert_int_eq(hpcb_task_start(getpid(), &start), 0);
     hpcb_undo_close(undo);
-    snprintf(line, sizeof(line), "task %d %" PRIu64 " oom_score_adj 777\n", (int)getpid(),
-             start + 1);
+    snprintf(line, sizeof(line), "task %d %" PRIu64 " oom_score_adj 777\n",
+             (int)getpid(), start + 1);
     file = fopen(log_file, "w");
     ck_assert_ptr_nonnull(file);
     fputs(line, file);
     fputs("task 2147483647 1 nice 3\n", file);
     ck_assert_int_eq(fclose(file), 0);
     ck_assert_int_eq(replay(), 0);
-    ck_assert_int_eq(
-        hpcb_task_get(getpid(), "oom_score_adj", line, sizeof(line), NULL), 0);
+    ck_assert_int_eq(hpcb_task_get(getpid(), "oom_score_adj", line, sizeof(line), NULL),
+                     0);
     ck_assert_str_eq(line, old);
 }
 END_TEST
@@ -192,8 +194,8 @@ static void reap(pid_t pid)
 START_TEST(restores_each_attribute)
 {
     static const char *const changes[][2] = {
-        {"nice", "7"},       {"ioprio", "24576"},      {"policy", "5 0"},
-        {"affinity", "1"},   {"oom_score_adj", "555"}, {"rlimit-nice", "0 0"},
+        {"nice", "7"},     {"ioprio", "24576"},      {"policy", "5 0"},
+        {"affinity", "1"}, {"oom_score_adj", "555"}, {"rlimit-nice", "0 0"},
     };
     const int count = sizeof(changes) / sizeof(changes[0]);
     char old[6][HPCB_TASK_TEXT_MAX], now[HPCB_TASK_TEXT_MAX];
@@ -203,8 +205,10 @@ START_TEST(restores_each_attribute)
     int changed = 0;
 
     for (int i = 0; i < count; i++) {
-        ck_assert_int_eq(hpcb_task_get(pid, changes[i][0], old[i], sizeof(old[i]), NULL), 0);
-        ck_assert_int_eq(hpcb_undo_note_task(undo, pid, changes[i][0], old[i], NULL), 0);
+        ck_assert_int_eq(
+            hpcb_task_get(pid, changes[i][0], old[i], sizeof(old[i]), NULL), 0);
+        ck_assert_int_eq(hpcb_undo_note_task(undo, pid, changes[i][0], old[i], NULL),
+                         0);
         changed += hpcb_task_set(pid, changes[i][0], changes[i][1], &err) == 0;
     }
     ck_assert_int_ge(changed, geteuid() == 0 ? count : 3);
@@ -222,10 +226,18 @@ END_TEST
 START_TEST(refuses_odd_attributes)
 {
     static const char *const bad[][2] = {
-        {"nice", "20"},          {"nice", ""},         {"nice", "1x"},
-        {"ioprio", "-1"},        {"policy", "5"},      {"policy", "5 0 x"},
-        {"affinity", ""},        {"affinity", "0x1"},  {"affinity", "G"},
-        {"oom_score_adj", "5000"}, {"rlimit-nice", "0"}, {"flavour", "sour"},
+        {"nice", "20"},
+        {"nice", ""},
+        {"nice", "1x"},
+        {"ioprio", "-1"},
+        {"policy", "5"},
+        {"policy", "5 0 x"},
+        {"affinity", ""},
+        {"affinity", "0x1"},
+        {"affinity", "G"},
+        {"oom_score_adj", "5000"},
+        {"rlimit-nice", "0"},
+        {"flavour", "sour"},
         {"cgroup", "/nonexistent"},
     };
     hpcb_error_t err = {""};

@@ -35,8 +35,10 @@ static void used(const char *group, unsigned cpu, unsigned delay)
     snprintf(text, sizeof(text), "usage_usec %u\nuser_usec 1\n", cpu);
     fake_write(path, text);
     snprintf(path, sizeof(path), JOB "/%s/cpu.pressure", group);
-    snprintf(text, sizeof(text), "some avg10=1.00 avg60=1.00 avg300=1.00 total=%u\n"
-             "full avg10=0.00 avg60=0.00 avg300=0.00 total=9\n", delay);
+    snprintf(text, sizeof(text),
+             "some avg10=1.00 avg60=1.00 avg300=1.00 total=%u\n"
+             "full avg10=0.00 avg60=0.00 avg300=0.00 total=9\n",
+             delay);
     fake_write(path, text);
 }
 
@@ -44,7 +46,8 @@ static void attach(const hpcb_node_t *node, const char *step, uint32_t task, pid
 {
     hpcb_error_t err;
 
-    ck_assert_msg(hpcb_meter_attach(node, 5, step, task, pid, &err) == 0, "%s", err.text);
+    ck_assert_msg(hpcb_meter_attach(node, 5, step, task, pid, &err) == 0, "%s",
+                  err.text);
 }
 
 START_TEST(adds_up_task_groups)
