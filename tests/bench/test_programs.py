@@ -210,6 +210,7 @@ class PrimaryMpi(ProgramTest):
             for option, value in (("--pattern", "star"), ("--iterations", "0"),
                                   ("--grain-us", "1ms"), ("--load", "1"),
                                   ("--load", "1:"), ("--load", ":2"),
-                                  ("--load", "-1:2"), ("--load", "1:2:3"), ("--message", "7")):
+                                  ("--load", "-1:2"), ("--load", "1:2:3"),
+                                  ("--message", "7")):
                 with self.subTest(mpi=mpi, option=option, value=value):
                     self.assert_refused([path, option, value], option)
