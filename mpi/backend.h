@@ -21,7 +21,7 @@ typedef struct {
     int (*start)(void);
     /* From MPI_Finalize, before MPI ends. */
     void (*stop)(void);
-    /* What stands in for the call of each number. */
+    /* What stands in for the call of each number; NULL: nothing. */
     const hpcb_fn_t *replacement;
 } hpcb_backend_t;
 

@@ -108,10 +108,11 @@ static void activate(void)
     for (int i = 0; i < HPCB_CALLS; i++) {
         hpcb_fn_t next = hpcb_next(names[LEVEL_MPI][i], NULL);
         hpcb_fn_t base = hpcb_next(names[LEVEL_PMPI][i], NULL);
+        hpcb_fn_t replacement = backend->replacement[i];
         bool is_tool = next && !hpcb_same_object(next, base);
 
-        atomic_store(&route[LEVEL_MPI][i], is_tool ? next : backend->replacement[i]);
-        atomic_store(&route[LEVEL_PMPI][i], backend->replacement[i]);
+        atomic_store(&route[LEVEL_MPI][i], is_tool ? next : replacement);
+        atomic_store(&route[LEVEL_PMPI][i], replacement);
     }
     atomic_store(&active, backend);
 }

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The slurm-hpc-balance developers
+#
+# Runs the programs of this directory with and without the library under one MPI and
+# compares what every rank writes and the exit code; TAP on stdout.  Sourced by
+# compare-openmpi and compare-mpich, which set mpi and version (what its launcher says).  $HPCB_BUILDDIR has the programs.
+# shellcheck shell=bash disable=SC2154
+
+set -u
+
+programs=$HPCB_BUILDDIR/tests/mpi
+library=$HPCB_BUILDDIR/.libs/libhpcb_mpi.so
+tool=$programs/tool.$mpi.so
+limit=60 # seconds a run, with room for a loaded machine: most take less than one
+count=0
+
+skip_all() {
+    echo "1..0 # SKIP $1"
+    exit 0
+}
+
+# The launcher under its Debian name, or under the common one if it is this MPI's.
+find_launcher() {
+    local name
+    for name in "mpiexec.$mpi" mpiexec; do
+        if "$name" --version 2>/dev/null | grep -qi "$version"; then
+            echo "$name"
+            return
+        fi
+    done
+    return 1
+}
+
+launch() {
+    local ranks=$1
+    shift
+    case $mpi in
+    openmpi)
+        OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+            timeout -k 5 $limit "$launcher" -n "$ranks" --oversubscribe --bind-to none "$@"
+        ;;
+    mpich)
+        timeout -k 5 $limit "$launcher" -n "$ranks" "$@"
+        ;;
+    esac
+}
+
+# run OUT RANKS PRELOAD PROGRAM [ARGUMENT...]: everything that comes of it, in file OUT.
+run() {
+    local out=$1 ranks=$2 preload=$3 program=$4 code=0 file
+    shift 4
+    rm -rf "$work/ranks"
+    mkdir "$work/ranks"
+    HPCB_TEST_OUT=$work/ranks/out \
+        launch "$ranks" env ${preload:+LD_PRELOAD="$preload"} "$program" "$@" \
+        >"$out.log" 2>&1 </dev/null || code=$?
+    for file in "$work"/ranks/out.*; do
+        echo "== ${file##*.}"
+        cat "$file"
+    done >"$out"
+    echo "== exit code $code" >>"$out"
+}
+
+explain() {
+    local file
+    for file in "$@"; do
+        sed 's/^/# /' "$file"
+    done
+}
+
+ok() {
+    count=$((count + 1))
+    echo "ok $count - $1"
+}
+
+not_ok() {
+    count=$((count + 1))
+    echo "not ok $count - $1"
+}
+
+# same NAME: what $work/without and $work/with say, but for who spins and who sleeps.
+same() {
+    if diff <(grep -vi sleeps "$work/without") <(grep -vi sleeps "$work/with") \
+        >"$work/diff"; then
+        ok "$1"
+    else
+        not_ok "$1"
+        explain "$work/diff" "$work/with.log"
+    fi
+}
+
+# sleeps NAME: the last run with the library slept wherever it had to wait long.
+sleeps() {
+    if grep -q sleeps "$work/with" &&
+        ! grep -E 'spins|did not wait|sleeps:? *(0|F)' "$work/with" >"$work/spins"; then
+        ok "$1"
+    else
+        not_ok "$1"
+        explain "$work/spins" "$work/with.log"
+    fi
+}
+
+# compare NAME RANKS PROGRAM [ARGUMENT...]
+compare() {
+    local name=$1 ranks=$2
+    shift 2
+    run "$work/without" "$ranks" '' "$@"
+    run "$work/with" "$ranks" "$library" "$@"
+    same "$name"
+}
+
+# stacked NAME WITHOUT WITH PROGRAM: the same for two values of LD_PRELOAD.
+stacked() {
+    run "$work/without" 2 "$2" "$4"
+    run "$work/with" 2 "$3" "$4"
+    same "$1"
+}
+
+fortran() {
+    local module=$1
+    if [ ! -x "$programs/$module.$mpi" ]; then
+        ok "$module # SKIP no Fortran compiler for this MPI"
+        return
+    fi
+    compare "$module" 2 "$programs/$module.$mpi"
+    sleeps "$module sleeps"
+}
+
+over_tcp() {
+    export OMPI_MCA_btl=tcp,self UCX_TLS=tcp,self
+    compare 'messages over TCP' 2 "$programs/messages.$mpi"
+    unset OMPI_MCA_btl UCX_TLS
+}
+
+naps() {
+    run "$work/with" 2 "$library" "$programs/naps.$mpi"
+    sleeps 'every call sleeps'
+    run "$work/with" 2 "$tool:$library" "$programs/naps.$mpi"
+    sleeps 'every call sleeps behind another tool'
+    run "$work/with" 2 "$library:$tool" "$programs/naps.$mpi"
+    sleeps 'every call sleeps in front of another tool'
+    export HPCB_YIELD_SPIN=-5 HPCB_YIELD_NAP_MAX=1e9
+    run "$work/with" 2 "$library" "$programs/naps.$mpi"
+    sleeps 'malformed settings are the defaults'
+    unset HPCB_YIELD_SPIN HPCB_YIELD_NAP_MAX
+}
+
+stacks() {
+    local messages=$programs/messages.$mpi
+    stacked 'another tool sees the same in front' "$tool" "$tool:$library" "$messages"
+    stacked 'another tool sees the same behind' "$tool" "$library:$tool" "$messages"
+    export TOOL_NEXT=1
+    stacked 'one that asks for the next symbol, in front' \
+        "$tool" "$tool:$library" "$messages"
+    stacked 'one that asks for the next symbol, behind' \
+        "$tool" "$library:$tool" "$messages"
+    unset TOOL_NEXT
+    stacked 'only the library leaves LD_PRELOAD' \
+        "$tool" "$tool:$library" "$programs/life.$mpi"
+}
+
+without_mpi() {
+    local shell='echo "$HPCB_TEST_WORD"; ls / >/dev/null; cat /proc/self/timerslack_ns'
+    local plain preloaded
+    plain=$(HPCB_TEST_WORD=word bash -c "$shell" 2>&1)
+    preloaded=$(HPCB_TEST_WORD=word LD_PRELOAD=$library bash -c "$shell" 2>&1)
+    if [ "$plain" = "$preloaded" ]; then
+        ok 'a process without MPI'
+    else
+        not_ok 'a process without MPI'
+        echo "# $preloaded"
+    fi
+}
+
+all() {
+    compare collectives 3 "$programs/collectives.$mpi"
+    compare messages 2 "$programs/messages.$mpi"
+    over_tcp
+    compare errors 2 "$programs/errors.$mpi"
+    compare 'a fatal error' 2 "$programs/fatal.$mpi"
+    compare threads 2 "$programs/threads.$mpi"
+    compare 'life of a program' 2 "$programs/life.$mpi"
+    compare 'MPI in a module' 2 "$programs/dlopened.$mpi" "$programs/module.$mpi.so"
+    sleeps 'MPI in a module sleeps'
+    fortran fortran
+    fortran f08
+    naps
+    stacks
+    without_mpi
+    echo "1..$count"
+}
+
+[ -e "$library" ] || skip_all "libhpcb_mpi.so is not built"
+grep -qs __asan_init "$library" && skip_all "built with sanitizers: cannot be preloaded"
+[ -e "$programs/messages.$mpi" ] || skip_all "built without this MPI"
+launcher=$(find_launcher) || skip_all "no launcher"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+launch 2 true >"$work/smoke" 2>&1 || skip_all "the launcher does not work here"
+all
