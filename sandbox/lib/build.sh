@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154 # the files of lib/ share variables
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The slurm-hpc-balance developers
 #
@@ -38,13 +38,15 @@ check_software() {
     stock_plugins > /dev/null || die "Slurm's plugins are not where they usually are"
 }
 
-# Runs a build step with its output in DIR/log/build.log; ends with its last lines.
-build_step() { # build_step WHAT CMD...
-    local what=$1
-    shift
-    setpriv --pdeathsig TERM -- "$@" >> "$DIR/log/build.log" 2>&1 < /dev/null 9>&- && return
+# Runs a build step with its output in DIR/log/build.log, without an outer make's flags.
+build_step() { # build_step CMD...
+    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u DESTDIR setpriv --pdeathsig TERM -- "$@" \
+        >> "$DIR/log/build.log" 2>&1 < /dev/null 9>&-
+}
+
+build_failed() { # build_failed WHAT
     tail -n 15 "$DIR/log/build.log" >&2
-    die "$what failed (the lines above are its last)"
+    die "$1 failed (the lines above are its last)"
 }
 
 build_tree() { # build_tree TOP
@@ -57,16 +59,29 @@ build_tree() { # build_tree TOP
     say "building in $build (the first time takes a minute) ..."
     (
         flock 8
-        if [ -e "$top/config.status" ] && [ "$build" != "$top" ]; then
-            top=$(copy_of_tree "$top" "$build") || exit 1
+        [ -x "$top/configure" ] || build_step env -C "$top" ./bootstrap ||
+            build_failed bootstrap
+        if [ -e "$top/config.status" ]; then
+            top=$(copy_of_tree "$top" "$build") || die "cannot copy $top"
         fi
-        [ -x "$top/configure" ] || build_step bootstrap env -C "$top" ./bootstrap
-        [ -e "$build/config.status" ] || build_step configure env -C "$build" \
-            "$top/configure" -q --prefix="$INST" --libdir="$INST/lib" --sysconfdir=/etc
-        build_step make make -C "$build" -j"$(nproc)" all
-        build_step "make install" make -C "$build" install DESTDIR="$DIR/stage"
+        [ -e "$build/config.status" ] || configure_in "$build" "$top" || build_failed configure
+        # A build that predates a change of the tree's layout is worth another try.
+        make_in "$build" || { configure_in "$build" "$top" && make_in "$build"; } ||
+            build_failed make
+        build_step make -C "$build" install DESTDIR="$DIR/stage" || build_failed "make install"
     ) 8> "$build.lock" || exit 1
     mv "$DIR/stage$INST" "$DIR/inst" && rm -rf "$DIR/stage"
+}
+
+configure_in() { # configure_in BUILD TOP
+    build_step env -C "$1" "$2/configure" -q --prefix="$INST" --libdir="$INST/lib" \
+        --sysconfdir=/etc
+}
+
+# The makefile first: config.status starts a make of its own, which a job server's
+# pipe would disturb.
+make_in() { # make_in BUILD
+    build_step make -C "$1" Makefile && build_step make -C "$1" -j"$(nproc)" all
 }
 
 # A tree that was configured in place cannot be the source of another build: take a

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154 # the files of lib/ share variables
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The slurm-hpc-balance developers
 #
@@ -35,6 +35,7 @@ id_of_lost_dir() {
 
 # Processes first, then cgroups, then the directory.  With "keep", the directory
 # itself and the lock stay.
+# shellcheck disable=SC2120 # up gives the argument
 remove_sandbox() { # remove_sandbox [keep]
     if [ -n "$ID" ]; then
         end_processes && wait_for 20 "cgroups to empty" with_cgroups cgroup_remove "$ID" ||

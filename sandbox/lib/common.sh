@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154 # the files of lib/ share variables
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The slurm-hpc-balance developers
 #
@@ -27,7 +27,7 @@ is_ours() {
 # True for a directory of root's in which nothing is, or as an early end of `up` left it.
 is_unused() {
     [ -d "$DIR" ] && [ ! -L "$DIR" ] && [ "$(stat -c %u -- "$DIR")" = 0 ] &&
-        [ -z "$(ls -A -- "$DIR" | grep -vx lock)" ]
+        [ -z "$(find "$DIR" -mindepth 1 ! -name lock -print -quit)" ]
 }
 
 # Reads DIR/state.  Fails without one.
@@ -58,7 +58,7 @@ lock_dir() {
         exec 9<> "$DIR/lock" || die "cannot write $DIR/lock"
         flock -n 9 || die "$DIR: another hpcb-sandbox up or down is at work here"
         [ "$DIR/lock" -ef /proc/self/fd/9 ] && return
-        mkdir -p -m 755 -- "$DIR"
+        mkdir -p -- "$DIR"
     done
 }
 
@@ -114,6 +114,6 @@ wait_for() { # wait_for SECONDS WHAT CMD...
             say "waiting for $what ..."
             told=yes
         fi
-        sleep 0.05
+        sleep 0.1
     done
 }

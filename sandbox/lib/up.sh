@@ -1,9 +1,11 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154 # the files of lib/ share variables
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The slurm-hpc-balance developers
 #
 # up: directory, software, configuration, hosts, network, daemons, in this order.
 # Whatever fails or interrupts it, everything made so far is removed again.
+
+PATIENCE=120 # seconds for one daemon; an idle machine needs one or two
 
 sandbox_up() {
     local started=$SECONDS
@@ -38,7 +40,7 @@ make_dir() {
     if [ -e "$DIR" ] || [ -L "$DIR" ]; then
         is_ours || is_unused || die "$DIR exists and is not a sandbox's directory"
     fi
-    mkdir -p -m 755 -- "$DIR" && chmod 755 -- "$DIR" || die "cannot make $DIR"
+    mkdir -p -- "$DIR" && chmod 755 -- "$DIR" || die "cannot make $DIR"
     lock_dir
     if is_ours; then
         load_state || ID=
@@ -95,7 +97,7 @@ start_hosts() {
         launch_host "$host"
     done < <(host_names)
     while read -r host; do
-        wait_for 20 "host $host" host_pid "$host" || {
+        wait_for "$PATIENCE" "host $host" host_pid "$host" || {
             tail -n 5 "$DIR/hosts/$host/log" >&2
             die "host $host did not start"
         }
@@ -170,16 +172,16 @@ start_daemons() {
     while read -r host; do start_daemon "$host" munged; done < <(host_names)
     check_configuration
     start_daemon ctl mariadbd
-    wait_for 30 MariaDB test -S "/proc/$(host_pid ctl)/root/run/mysqld/mysqld.sock" ||
+    wait_for "$PATIENCE" MariaDB test -S "/proc/$(host_pid ctl)/root/run/mysqld/mysqld.sock" ||
         daemon_failed ctl mariadbd
     start_daemon ctl slurmdbd
-    wait_for 30 slurmdbd dbd_answers || daemon_failed ctl slurmdbd
+    wait_for "$PATIENCE" slurmdbd dbd_answers || daemon_failed ctl slurmdbd
     in_host ctl sacctmgr -i -Q add cluster "hpcb$ID" > /dev/null ||
         die "cannot register the cluster with slurmdbd"
     start_daemon ctl slurmctld
     for ((i = 1; i <= NODES; i++)); do start_daemon "n$i" slurmd; done
-    wait_for 30 slurmctld ctl_answers || daemon_failed ctl slurmctld
-    wait_for 30 "the nodes to report" nodes_idle || {
+    wait_for "$PATIENCE" slurmctld ctl_answers || daemon_failed ctl slurmctld
+    wait_for "$PATIENCE" "the nodes to report" nodes_idle || {
         in_host ctl timeout 5 sinfo -N -l >&2
         daemon_failed n1 slurmd
     }
