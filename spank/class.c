@@ -1,0 +1,45 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <string.h>
+#include <strings.h>
+#include "spank/class.h"
+
+static bool is_guest_partition(const hpcb_conf_t *conf, const char *partition)
+{
+    return partition && strcmp(partition, conf->guest_partition) == 0;
+}
+
+hpcb_class_t hpcb_class_of_job(const hpcb_conf_t *conf, bool conf_read,
+                               const char *partition, const char *label)
+{
+    if (conf_read && partition && *partition)
+        return is_guest_partition(conf, partition) ? HPCB_CLASS_GUEST
+                                                   : HPCB_CLASS_PRIMARY;
+    if (label && strcmp(label, "guest") == 0)
+        return HPCB_CLASS_GUEST;
+    if (label && strcmp(label, "primary") == 0)
+        return HPCB_CLASS_PRIMARY;
+    return is_guest_partition(conf, partition) ? HPCB_CLASS_GUEST : HPCB_CLASS_UNKNOWN;
+}
+
+hpcb_class_t hpcb_class_of_hints(const hpcb_conf_t *conf, bool guest_option,
+                                 const char *partition)
+{
+    if (guest_option || is_guest_partition(conf, partition))
+        return HPCB_CLASS_GUEST;
+    return HPCB_CLASS_UNKNOWN;
+}
+
+bool hpcb_class_yields(const hpcb_conf_t *conf, hpcb_class_t klass,
+                       const char *partition, hpcb_policy_t policy)
+{
+    bool named = hpcb_conf_yields(conf, partition);
+
+    if (klass == HPCB_CLASS_GUEST)
+        return named && strcasecmp(conf->yield_waits, "all") != 0;
+    return klass == HPCB_CLASS_PRIMARY && (named || policy == HPCB_POLICY_AUTO);
+}

@@ -1,0 +1,37 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Who is a guest.  Pure: text in, class out.  Two questions that must never be mixed:
+ * what root records for the whole job (from slurmctld's word), and what a step is
+ * taken for when no such record exists (hints, which can only lower).
+ */
+#ifndef HPCB_SPANK_CLASS_H
+#define HPCB_SPANK_CLASS_H
+
+#include <stdbool.h>
+#include "common/conf.h"
+#include "common/state.h"
+
+/*
+ * The class to record, from the prolog's environment.  conf_read tells whether conf
+ * was read from its file or holds the defaults; partition is SLURM_JOB_PARTITION
+ * (from the credential) and label SPANK_HPCB_CLASS (last written by our job_submit
+ * plugin, believed only when the configuration cannot be read); both may be NULL.
+ */
+hpcb_class_t hpcb_class_of_job(const hpcb_conf_t *conf, bool conf_read,
+                               const char *partition, const char *label);
+
+/* The class of a step whose job has no record: GUEST when either hint says so, else
+ * UNKNOWN.  Both hints come from the user; partition may be NULL. */
+hpcb_class_t hpcb_class_of_hints(const hpcb_conf_t *conf, bool guest_option,
+                                 const char *partition);
+
+/* Whether a job's waits are turned into sleeps: a primary that asked for
+ * --hpc-balance=auto or whose partition YieldWaits names; a guest only where YieldWaits
+ * names its partition itself ("all" means all primaries). */
+bool hpcb_class_yields(const hpcb_conf_t *conf, hpcb_class_t klass,
+                       const char *partition, hpcb_policy_t policy);
+
+#endif

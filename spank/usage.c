@@ -1,0 +1,69 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <unistd.h>
+#include "common/log.h"
+#include "sensor/meter.h"
+#include "spank/usage.h"
+
+static hpcb_usage_t job_total; /* as the last task's end found it */
+static hpcb_usage_scope_t scope = HPCB_USAGE_STEP;
+
+void hpcb_spank_usage_attach(const hpcb_step_t *step, uint32_t task, pid_t pid)
+{
+    hpcb_error_t err;
+
+    if (!step->node)
+        return;
+    if (hpcb_meter_attach(step->node, step->job_id, step->name, task, pid, &err) < 0)
+        hpcb_log(HPCB_LOG_DEBUG, "%s", err.text);
+}
+
+/* The task itself has been reaped; slurmstepd is in the job's directories too (v1: in
+ * the step's memory group, v2: in its own group below the step). */
+void hpcb_spank_usage_task_exit(spank_t sp, const hpcb_step_t *step)
+{
+    static uint32_t ended;
+    uint32_t tasks;
+    hpcb_error_t err;
+
+    if (!step->node ||
+        spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks) != ESPANK_SUCCESS)
+        return;
+    if (++ended < tasks)
+        return;
+    if (hpcb_meter_read(step->node, step->job_id, getpid(), &job_total, &scope, &err) <
+        0)
+        hpcb_log(HPCB_LOG_DEBUG, "%s", err.text);
+}
+
+static bool still_recorded(const hpcb_step_t *step)
+{
+    hpcb_job_state_t job;
+
+    return hpcb_state_load(step->conf.state_dir, step->job_id, &job, NULL) == 0;
+}
+
+void hpcb_spank_usage_exit(const hpcb_step_t *step)
+{
+    hpcb_usage_t usage = {0};
+    hpcb_error_t err;
+
+    if (!step->node)
+        return;
+    if (hpcb_meter_fold_step(step->node, step->job_id, step->name, &usage, &err) < 0)
+        hpcb_log(HPCB_LOG_DEBUG, "%s", err.text);
+    if (scope == HPCB_USAGE_JOB)
+        usage = job_total;
+    usage.memory_peak = job_total.memory_peak;
+    if (!usage.cpu_us && !usage.run_delay_us && !usage.memory_peak)
+        return;
+    if (!still_recorded(step))
+        return;
+    if (hpcb_state_add_usage(step->conf.state_dir, step->job_id, scope, &usage, &err) <
+        0)
+        hpcb_log(HPCB_LOG_DEBUG, "%s", err.text);
+}

@@ -1,0 +1,125 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "common/file.h"
+#include "common/log.h"
+#include "spank/useropts.h"
+#include "spank/yield.h"
+
+/* More than this in LD_PRELOAD is left alone. */
+#define PRELOAD_MAX 16384
+/* What ld.so takes for a separator in LD_PRELOAD. */
+#define SEPARATORS ": "
+
+static bool preload;
+
+/* A library that root did not put there, or that ld.so would refuse with a line for
+ * every program that the job starts, is not preloaded.  (hpc-balance.conf allows
+ * neither ':' nor blanks in its path.) */
+static int check_library(const char *path, hpcb_error_t *err)
+{
+    struct stat st;
+
+    if (hpcb_file_trusted(path, err) < 0)
+        return -1;
+    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || !(st.st_mode & S_IROTH))
+        return hpcb_error(err, "MpiLibrary=%s: is no file that every user can read",
+                          path);
+    return 0;
+}
+
+static bool wants_yield(const hpcb_step_t *step)
+{
+    if (!step->recorded || !step->tasks)
+        return false;
+    if (step->job.yield_waits)
+        return true;
+    return step->klass == HPCB_CLASS_PRIMARY &&
+           hpcb_spank_options()->policy == HPCB_POLICY_AUTO;
+}
+
+void hpcb_spank_yield_decide(const hpcb_step_t *step)
+{
+    hpcb_error_t err;
+
+    preload = false;
+    if (!wants_yield(step))
+        return;
+    if (check_library(step->conf.mpi_library, &err) < 0)
+        hpcb_log(HPCB_LOG_INFO, "job %u: MPI waits are left alone: %s", step->job_id,
+                 err.text);
+    else
+        preload = true;
+}
+
+/* Nested srun: the batch script's environment names the library already. */
+static bool named_in(const char *list, const char *path)
+{
+    size_t length = strlen(path);
+
+    for (const char *p = list; *p; p += strcspn(p, SEPARATORS)) {
+        p += strspn(p, SEPARATORS);
+        if (strncmp(p, path, length) == 0 && strcspn(p, SEPARATORS) == length)
+            return true;
+    }
+    return false;
+}
+
+static void set_preload(spank_t sp, const char *library)
+{
+    char old[PRELOAD_MAX], all[PRELOAD_MAX + PATH_MAX + 1];
+    spank_err_t found = spank_getenv(sp, "LD_PRELOAD", old, sizeof(old));
+
+    if (found == ESPANK_ENV_NOEXIST)
+        old[0] = '\0';
+    else if (found != ESPANK_SUCCESS) {
+        hpcb_log(HPCB_LOG_INFO, "MPI waits are left alone: LD_PRELOAD is too long");
+        return;
+    }
+    if (named_in(old, library))
+        return;
+    snprintf(all, sizeof(all), "%s%s%s", library, old[0] ? ":" : "", old);
+    if (spank_setenv(sp, "LD_PRELOAD", all, 1) != ESPANK_SUCCESS)
+        hpcb_log(HPCB_LOG_INFO, "MPI waits are left alone: LD_PRELOAD cannot be set");
+}
+
+/* What the job set itself stays: it is the job's own time. */
+static void set_default(spank_t sp, const char *name, uint32_t value)
+{
+    char text[16];
+
+    snprintf(text, sizeof(text), "%u", value);
+    spank_setenv(sp, name, text, 0);
+}
+
+/* slurm_spank_log reaches the user's terminal, whatever the log level. */
+static void tell_user(const hpcb_step_t *step)
+{
+    const hpcb_options_t *given = hpcb_spank_options();
+
+    if (!step->recorded)
+        return;
+    if (step->klass == HPCB_CLASS_GUEST && given->policy != HPCB_POLICY_NONE)
+        slurm_spank_log("hpc_balance: --hpc-balance has no effect: job %u is a guest",
+                        step->job_id);
+    if (step->klass == HPCB_CLASS_PRIMARY && given->guest)
+        slurm_spank_log("hpc_balance: --guest has no effect: job %u is a primary",
+                        step->job_id);
+}
+
+void hpcb_spank_yield_env(spank_t sp, const hpcb_step_t *step)
+{
+    tell_user(step);
+    if (!preload)
+        return;
+    set_preload(sp, step->conf.mpi_library);
+    set_default(sp, "HPCB_YIELD_SPIN", step->conf.yield_spin_us);
+    set_default(sp, "HPCB_YIELD_NAP_MAX", step->conf.yield_nap_max_us);
+}
