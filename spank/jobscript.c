@@ -11,7 +11,7 @@
 #include "cgroup/undo.h"
 #include "common/log.h"
 #include "sensor/meter.h"
-#include "spank/class.h"
+#include "common/class.h"
 #include "spank/jobscript.h"
 #include "spank/setup.h"
 #include "spank/useropts.h"

@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include "common/log.h"
-#include "spank/class.h"
+#include "common/class.h"
 #include "spank/setup.h"
 #include "spank/useropts.h"
 

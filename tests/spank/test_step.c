@@ -16,7 +16,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include "spank/class.h"
+#include "common/class.h"
 #include "tests/spank/tests.h"
 
 #define JOB     9
@@ -210,7 +210,7 @@ START_TEST(configuration_not_usable)
 }
 END_TEST
 
-/* The two questions of spank/class.h, apart from any file. */
+/* The two questions of common/class.h, apart from any file. */
 START_TEST(class_rules)
 {
     hpcb_conf_t conf;

@@ -7,8 +7,8 @@
  * what root records for the whole job (from slurmctld's word), and what a step is
  * taken for when no such record exists (hints, which can only lower).
  */
-#ifndef HPCB_SPANK_CLASS_H
-#define HPCB_SPANK_CLASS_H
+#ifndef HPCB_COMMON_CLASS_H
+#define HPCB_COMMON_CLASS_H
 
 #include <stdbool.h>
 #include "common/conf.h"

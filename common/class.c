@@ -6,7 +6,7 @@
 
 #include <string.h>
 #include <strings.h>
-#include "spank/class.h"
+#include "common/class.h"
 
 static bool is_guest_partition(const hpcb_conf_t *conf, const char *partition)
 {

@@ -1,0 +1,172 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/text.h"
+#include "hpcbctl/verbs.h"
+
+#define EXIT_USAGE 2
+
+static const char general_help[] =
+    "Usage: hpcbctl [--config FILE] [--json] VERB\n"
+    "\n"
+    "Looks after slurm-hpc-balance on this host.\n"
+    "\n"
+    "  check       test every setting of the cluster and of this host that a promise\n"
+    "              depends on; name the file, the value and the line that mends it\n"
+    "  status      mechanisms of this node, jobs and their classes here\n"
+    "  release     undo everything that was done to jobs on this node\n"
+    "  job begin   record the class of a job (called by the prolog)\n"
+    "  job end     write the record of a job, remove its traces (called by the epilog)\n"
+    "\n"
+    "  -c, --config FILE   hpc-balance.conf to use instead of the one beside slurm.conf\n"
+    "  -j, --json          print one JSON object\n"
+    "  -h, --help          this text, or that of the verb\n"
+    "  -V, --version       print the version\n";
+
+typedef struct {
+    const char *name;
+    const char *sub; /* second word, or NULL */
+    int (*run)(const hpcb_ctl_t *ctl);
+    const char *help;
+} verb_t;
+
+static const verb_t verbs[] = {
+    {"check", NULL, hpcb_check,
+     "Usage: hpcbctl [--config FILE] check [--json]\n"
+     "\n"
+     "Tests the running cluster (through scontrol) and this host, and prints one line\n"
+     "per setting that is wrong with the line that mends it.  Exit code: 0 when nothing\n"
+     "is broken, 1 when something is or slurmctld does not answer.\n"},
+    {"status", NULL, hpcb_status,
+     "Usage: hpcbctl [--config FILE] status [--json]\n"
+     "\n"
+     "Prints which mechanisms this node has and why not the others, its topology, and\n"
+     "the jobs here with class, mechanism in force and usage so far.\n"},
+    {"release", NULL, hpcb_release,
+     "Usage: hpcbctl [--config FILE] release [--json]\n"
+     "\n"
+     "Undoes everything that was done to jobs on this node: tasks leave the guests'\n"
+     "groups, knobs get back what they held before, our groups are removed.  Records of\n"
+     "running jobs stay, so that later steps of guests are guests.  Needs root.\n"},
+    {"job", "begin", hpcb_job_begin,
+     "Usage: hpcbctl [--config FILE] job begin\n"
+     "\n"
+     "Called by slurmd's prolog, whose environment says which job it is.  Records the\n"
+     "job's class.  Exit code 0 whatever happens; one line on stderr says what failed.\n"},
+    {"job", "end", hpcb_job_end,
+     "Usage: hpcbctl [--config FILE] job end\n"
+     "\n"
+     "Called by slurmd's epilog.  Writes the job's record to SpoolDir and removes every\n"
+     "trace of the job.  Exit code 0 whatever happens; one line on stderr says what\n"
+     "failed.\n"},
+    /* End of verbs */
+};
+
+#define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+static int __attribute__((format(printf, 1, 2))) usage(const char *fmt, ...)
+{
+    char text[256];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    fprintf(stderr, "hpcbctl: %s (see hpcbctl --help)\n", hpcb_text_clean(text));
+    return EXIT_USAGE;
+}
+
+static void log_line(hpcb_log_level_t level, const char *line)
+{
+    if (level != HPCB_LOG_DEBUG)
+        fprintf(stderr, "hpcbctl: %s\n", line);
+}
+
+static const verb_t *find_verb(int argc, char **argv)
+{
+    for (size_t i = 0; i < N_VERBS; i++) {
+        const verb_t *verb = &verbs[i];
+
+        if (strcmp(verb->name, argv[0]) != 0)
+            continue;
+        if (verb->sub ? argc == 2 && strcmp(verb->sub, argv[1]) == 0 : argc == 1)
+            return verb;
+    }
+    return NULL;
+}
+
+static bool is_verb(const char *name)
+{
+    for (size_t i = 0; i < N_VERBS; i++)
+        if (strcmp(verbs[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static int run(const hpcb_ctl_t *ctl, bool help, int argc, char **argv)
+{
+    const verb_t *verb;
+
+    if (argc == 0 && !help)
+        return usage("a verb is missing");
+    if (argc == 0) {
+        fputs(general_help, stdout);
+        return 0;
+    }
+    verb = find_verb(argc, argv);
+    if (!verb && is_verb(argv[0]))
+        return usage("%s: %s", argv[0],
+                     strcmp(argv[0], "job") == 0 ? "give begin or end"
+                                                 : "takes no argument");
+    if (!verb)
+        return usage("unknown verb '%s'", argv[0]);
+    if (!help)
+        return verb->run(ctl);
+    fputs(verb->help, stdout);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"config", required_argument, NULL, 'c'}, {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},         {"version", no_argument, NULL, 'V'},
+        {NULL, 0, NULL, 0},
+    };
+    hpcb_ctl_t ctl = {0};
+    bool help = false;
+    int c;
+
+    opterr = 0;
+    hpcb_log_set_sink(log_line);
+    while ((c = getopt_long(argc, argv, ":c:jhV", options, NULL)) != -1) {
+        switch (c) {
+        case 'c':
+            ctl.conf_path = optarg;
+            break;
+        case 'j':
+            ctl.json = true;
+            break;
+        case 'h':
+            help = true;
+            break;
+        case 'V':
+            puts(PACKAGE_STRING);
+            return 0;
+        case ':':
+            return usage("option '%s' needs a value", argv[optind - 1]);
+        default:
+            return usage("unknown option '%s'", argv[optind - 1]);
+        }
+    }
+    return run(&ctl, help, argc - optind, argv + optind);
+}

@@ -1,0 +1,30 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/* The verbs of hpcbctl: each one returns the exit code. */
+#ifndef HPCB_HPCBCTL_VERBS_H
+#define HPCB_HPCBCTL_VERBS_H
+
+#include <stdbool.h>
+
+typedef struct {
+    const char *conf_path; /* --config, or NULL */
+    bool json;
+} hpcb_ctl_t;
+
+/* 0 when every promise holds here, 1 when one is broken or cannot be tested. */
+int hpcb_check(const hpcb_ctl_t *ctl);
+
+/* 0; 1 where this node cannot be looked at. */
+int hpcb_status(const hpcb_ctl_t *ctl);
+
+/* 0 when everything was undone; 1 with a line for what was not. */
+int hpcb_release(const hpcb_ctl_t *ctl);
+
+/* Called by the prolog and the epilog.  Always 0 towards slurmd, which drains the node
+ * otherwise; what went wrong is one line on stderr. */
+int hpcb_job_begin(const hpcb_ctl_t *ctl);
+int hpcb_job_end(const hpcb_ctl_t *ctl);
+
+#endif
