@@ -3,8 +3,9 @@
 """A sandbox cluster as the benches see it: up, submit, wait, down.
 
 Every command runs under a time limit; what goes wrong is a BenchError of one sentence.
-Job files live in a directory of this run under /var/tmp: the sandbox's hosts share the
-machine's file system, and /var/tmp is on a disk where /tmp may be memory.
+Job files live in a directory of this run under $HPCB_BENCH_TMP (default /var/tmp, which
+is on a disk where /tmp may be memory): the sandbox's hosts share the machine's file
+system.
 """
 
 import os
@@ -15,6 +16,12 @@ import time
 
 # Slurm keeps a job in the queue for as long as it completes; ours take a second.
 DRAIN_SECONDS = 60
+
+
+def scratch_directory(prefix):
+    """A fresh directory of root's for files of this run."""
+    return tempfile.mkdtemp(prefix=prefix,
+                            dir=os.environ.get("HPCB_BENCH_TMP", "/var/tmp"))
 
 
 class BenchError(Exception):
@@ -47,7 +54,7 @@ class Workspace:
     It is removed at the end unless something went wrong."""
 
     def __init__(self, programs):
-        self.path = tempfile.mkdtemp(prefix="hpcb-bench.", dir="/var/tmp")
+        self.path = scratch_directory("hpcb-bench.")
         self.count = 0
         os.chmod(self.path, 0o755)
         for program in programs:

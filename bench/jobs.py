@@ -42,6 +42,9 @@ MPI_SRUN = {
 # millisecond, which every regime pays.
 POLL_SECONDS = 0.2
 
+# A guest that nobody stops, because we were killed, ends by itself.
+GUEST_SECONDS = 900
+
 # After this long without an end, ask Slurm whether the job is still there.
 ASK_SECONDS = 30
 
@@ -104,7 +107,7 @@ def submit_primary(cluster, workspace, primary, options):
 
 def submit_guest(cluster, workspace, kind, tasks, arguments=()):
     burn = " ".join([workspace.program("guest-burn"), "--trace trace.$SLURM_PROCID",
-                     *arguments])
+                     f"--max-seconds {GUEST_SECONDS}", *arguments])
     nice = "nice -n 19 " if kind == "nice" else ""
     call = f"srun {nice}sh -c 'exec {burn}'"
     return submit(cluster, workspace, f"guest-{kind}", GUEST_OPTIONS[kind], tasks,

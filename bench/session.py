@@ -8,10 +8,9 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 
 import machine
-from cluster import BenchError, Cluster, Workspace, command
+from cluster import BenchError, Cluster, Workspace, command, scratch_directory
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -59,7 +58,7 @@ class Session:
         self.args = args
         self.progress = progress
         self.workspace = None
-        self.homes = tempfile.mkdtemp(prefix="hpcb-bench-clusters.", dir="/var/tmp")
+        self.homes = scratch_directory("hpcb-bench-clusters.")
         self.clusters = {}   # {plain: Cluster}
 
     def __enter__(self):

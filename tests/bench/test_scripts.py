@@ -3,7 +3,6 @@
 """bench/stolen, bench/compare and demo on a fake sandbox: whole runs, and what they say
 when something breaks.  Figures mean nothing here."""
 
-import glob
 import importlib.util
 import json
 import os
@@ -19,15 +18,6 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 LIMIT = 300
 
 
-def call(script, *arguments, **environment):
-    argv = [os.path.join(TOP, script), "--sandbox", os.path.join(HERE, "fake-sandbox"),
-            "--patience", "0", "--seconds", "0.1", *arguments]
-    return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True,
-                          text=True, timeout=LIMIT, check=False,
-                          env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1",
-                               **environment})
-
-
 def built_mpi():
     bench = os.path.join(os.environ.get("HPCB_BUILDDIR", "."), "bench")
     launchers = {"openmpi": "mpirun.openmpi", "mpich": "mpiexec.mpich"}
@@ -41,10 +31,20 @@ def built_mpi():
 @unittest.skipIf((os.cpu_count() or 1) < 2, "one CPU")
 class ScriptTest(unittest.TestCase):
     def setUp(self):
-        self.before = set(glob.glob("/var/tmp/hpcb-bench*"))
+        self.scratch = tempfile.mkdtemp(dir="/var/tmp")
+        self.addCleanup(shutil.rmtree, self.scratch)
 
     def left(self):
-        return set(glob.glob("/var/tmp/hpcb-bench*")) - self.before
+        return [os.path.join(self.scratch, name) for name in os.listdir(self.scratch)]
+
+    def call(self, script, *arguments, **environment):
+        argv = [os.path.join(TOP, script), "--sandbox",
+                os.path.join(HERE, "fake-sandbox"), "--patience", "0", "--seconds",
+                "0.1", *arguments]
+        return subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=LIMIT, check=False,
+                              env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1",
+                                   "HPCB_BENCH_TMP": self.scratch, **environment})
 
     def assert_failed(self, done, words):
         self.assertEqual(done.returncode, 1, done.stdout)
@@ -53,12 +53,11 @@ class ScriptTest(unittest.TestCase):
         self.assertNotIn("Traceback", done.stderr)
         for path in self.left():
             self.assertIn(path, last)
-            shutil.rmtree(path)
 
 
 class Stolen(ScriptTest):
     def test_all_regimes_of_every_repetition(self):
-        done = call("bench/stolen", "--primaries", "cpu", "--reps", "2", "--json")
+        done = self.call("bench/stolen", "--primaries", "cpu", "--reps", "2", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
         self.assertEqual(len(found["runs"]), 2 * 4)
@@ -66,10 +65,10 @@ class Stolen(ScriptTest):
             self.assertEqual(run["guest_cpu"] > 0, run["regime"] != "alone", run)
         same = [v for v in found["verdicts"] if "same result" in v["text"]]
         self.assertEqual([v["kept"] for v in same], [True])
-        self.assertEqual(self.left(), set())
+        self.assertEqual(self.left(), [])
 
     def test_table(self):
-        done = call("bench/stolen", "--primaries", "sleep", "--reps", "1")
+        done = self.call("bench/stolen", "--primaries", "sleep", "--reps", "1")
         self.assertEqual(done.returncode, 0, done.stderr)
         for words in ("alone", "nice -n 19", "ours, --guest", "added"):
             self.assertIn(words, done.stdout)
@@ -78,16 +77,16 @@ class Stolen(ScriptTest):
         for arguments in (["--primaries", "cpu,gpu"], ["--reps", "0"],
                           ["--seconds", "0"], ["--what"]):
             with self.subTest(arguments=arguments):
-                done = call("bench/stolen", *arguments)
+                done = self.call("bench/stolen", *arguments)
                 self.assertEqual(done.returncode, 2, done.stderr)
 
     def test_refused_submission(self):
-        done = call("bench/stolen", "--primaries", "cpu", FAKE_REFUSE="no such part")
+        done = self.call("bench/stolen", "--primaries", "cpu", FAKE_REFUSE="no such part")
         self.assert_failed(done, "no such part")
 
     def test_no_programs(self):
         with tempfile.TemporaryDirectory() as empty:
-            self.assert_failed(call("bench/stolen", "--build", empty), "not built")
+            self.assert_failed(self.call("bench/stolen", "--build", empty), "not built")
 
 
 class Compare(ScriptTest):
@@ -98,17 +97,17 @@ class Compare(ScriptTest):
             self.skipTest("no MPI")
 
     def test_three_regimes_and_a_sentence(self):
-        done = call("bench/compare", "--mpi", self.mpi, "--reps", "1", "--json")
+        done = self.call("bench/compare", "--mpi", self.mpi, "--reps", "1", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
         self.assertEqual([row["regime"] for row in found["summary"]],
                          ["after", "nice", "guest"])
         self.assertEqual(found["summary"][0]["ratio"], 1)
         self.assertIn("than one after the other", found["conclusion"])
-        self.assertEqual(self.left(), set())
+        self.assertEqual(self.left(), [])
 
     def test_singletons_are_noticed(self):
-        done = call("bench/compare", "--mpi", self.mpi, FAKE_SINGLETONS="1")
+        done = self.call("bench/compare", "--mpi", self.mpi, FAKE_SINGLETONS="1")
         self.assert_failed(done, "expected one result of 2 ranks")
 
 
