@@ -17,9 +17,11 @@
  * is ever taken out of the log, except that a log grown large (a job of thousands of
  * steps) loses the lines of tasks that have ended when it is opened.
  *
- * The lock keeps that compaction and appends of other slurmstepds apart.  A writer that
- * does not get it in LOCK_TRIES milliseconds goes on without: a guest's start must not
- * hang on another step.
+ * No writer ever waits for another, a guest's start must not hang on another step.  A
+ * compaction writes the lines that matter to a new file, puts it in the log's place,
+ * and then appends what was written to the old file meanwhile; a writer whose line went
+ * to a file that is no longer the log writes it again.  So a line may be there twice,
+ * but is never lost.  Two compactions are kept apart by flock.
  */
 #include "config.h"
 
@@ -33,20 +35,21 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include "cgroup/knob.h"
 #include "cgroup/parse.h"
 #include "cgroup/task.h"
 #include "cgroup/undo.h"
+#include "common/cleanup.h"
 #include "common/file.h"
 #include "common/log.h"
 
-#define LOCK_TRIES 10
-#define LARGE_LOG  (256 * 1024)
-#define LOG_MAX    (64 * 1024 * 1024)
-#define FIELDS     5
-#define ENTRY_MAX  (4 * (PATH_MAX + HPCB_TASK_TEXT_MAX) + 128)
+#define APPEND_TRIES 8 /* against compactions, one after the other */
+#define LARGE_LOG    (256 * 1024)
+#define LOG_MAX      (64 * 1024 * 1024)
+#define CARRY_BYTES  (256 * 1024)
+#define FIELDS       5
+#define ENTRY_MAX    (4 * (PATH_MAX + HPCB_TASK_TEXT_MAX) + 128)
 
 typedef struct {
     pid_t pid; /* 0: a file */
@@ -106,51 +109,40 @@ static int log_path(const char *state_dir, uint32_t job_id, char *path, size_t s
     return 0;
 }
 
-static void try_lock(int fd)
+static bool is_named(int fd, const char *path)
 {
-    const struct timespec nap = {.tv_nsec = 1000000};
+    struct stat opened, named;
 
-    for (int i = 0; i < LOCK_TRIES; i++) {
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-            return;
-        nanosleep(&nap, NULL);
-    }
+    return fstat(fd, &opened) == 0 && lstat(path, &named) == 0 &&
+           opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
-/* Open and lock the file that path names now, not one that was replaced meanwhile. */
-static int open_log(const char *path, int flags)
+/* -1 with errno; 0 when it is written to what is the log now; 1: once more. */
+static int append_once(const char *path, const char *text, size_t length)
 {
-    for (int i = 0; i < 3; i++) {
-        struct stat opened, named;
-        int fd = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-
-        if (fd < 0)
-            return -1;
-        try_lock(fd);
-        if (fstat(fd, &opened) == 0 && lstat(path, &named) == 0 &&
-            opened.st_ino == named.st_ino && opened.st_dev == named.st_dev)
-            return fd;
-        close(fd);
-    }
-    errno = EAGAIN;
-    return -1;
-}
-
-static int append(const char *path, const char *record, hpcb_error_t *err)
-{
-    size_t length = strlen(record);
-    int fd = open_log(path, O_WRONLY | O_APPEND | O_CREAT);
+    hpcb_autoclose int fd =
+        open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+             0600);
     ssize_t n;
 
     if (fd < 0)
-        return hpcb_error(err, "%s: %s", path, strerror(errno));
-    n = write(fd, record, length);
-    if (n >= 0 && (size_t)n != length)
+        return -1;
+    n = write(fd, text, length);
+    if (n >= 0 && (size_t)n < length)
         errno = ENOSPC;
-    if (n < 0 || (size_t)n != length)
-        hpcb_error(err, "%s: %s", path, strerror(errno));
-    close(fd);
-    return n >= 0 && (size_t)n == length ? 0 : -1;
+    if (n < 0 || (size_t)n < length)
+        return -1;
+    return is_named(fd, path) ? 0 : 1;
+}
+
+static int append(const char *path, const char *text, size_t length, hpcb_error_t *err)
+{
+    int rc = 1;
+
+    errno = EAGAIN;
+    for (int i = 0; i < APPEND_TRIES && rc > 0; i++)
+        rc = append_once(path, text, length);
+    return rc ? hpcb_error(err, "%s: %s", path, strerror(errno)) : 0;
 }
 
 static void free_entry(entry_t *entry)
@@ -230,7 +222,7 @@ static int note(hpcb_undo_t *undo, const entry_t *entry, hpcb_error_t *err)
     if (strlen(entry->old) >= HPCB_TASK_TEXT_MAX || strlen(entry->name) >= PATH_MAX ||
         render(entry, record, sizeof(record)) < 0)
         return hpcb_error(err, "undo log: entry for %s too long", entry->name);
-    if (undo->path[0] && append(undo->path, record, err) < 0) {
+    if (undo->path[0] && append(undo->path, record, strlen(record), err) < 0) {
         undo->broken = true;
         return -1;
     }
@@ -448,24 +440,50 @@ static char *compact_text(char *text)
     return kept;
 }
 
-static void compact(const char *path)
+/*
+ * Append to the log, in whole lines, what was appended to the old one after its first
+ * read.  Half a line at its end is still being written: its writer will find that the
+ * log has been replaced.
+ */
+static void carry_over(int fd, off_t offset, const char *path)
 {
-    struct stat status;
-    char *text, *kept;
-    int fd;
+    hpcb_autofree char *text = malloc(CARRY_BYTES);
+    ssize_t n;
 
-    if (lstat(path, &status) < 0 || status.st_size < LARGE_LOG)
-        return;
-    fd = open_log(path, O_WRONLY | O_APPEND);
-    if (fd < 0)
+    while (text && (n = pread(fd, text, CARRY_BYTES, offset)) > 0) {
+        while (n > 0 && text[n - 1] != '\n')
+            n--;
+        if (n == 0 || append(path, text, (size_t)n, NULL) < 0)
+            return;
+        offset += n;
+    }
+}
+
+static void compact_open(int fd, const char *path)
+{
+    hpcb_autofree char *text = NULL, *kept = NULL;
+    off_t offset;
+
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0 || !is_named(fd, path))
         return;
     text = read_log(path, NULL);
-    kept = text ? compact_text(text) : NULL;
-    if (kept)
-        hpcb_file_replace(path, kept, strlen(kept), 0600, NULL);
-    free(kept);
-    free(text);
-    close(fd);
+    if (!text || !strrchr(text, '\n'))
+        return;
+    /* Each record ends with a newline: what follows the last one is half a record. */
+    strrchr(text, '\n')[1] = '\0';
+    offset = (off_t)strlen(text);
+    kept = compact_text(text);
+    if (kept && hpcb_file_replace(path, kept, strlen(kept), 0600, NULL) == 0)
+        carry_over(fd, offset, path);
+}
+
+static void compact(const char *path)
+{
+    hpcb_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat status;
+
+    if (fd >= 0 && fstat(fd, &status) == 0 && status.st_size >= LARGE_LOG)
+        compact_open(fd, path);
 }
 
 static int prepare(hpcb_undo_t *undo, const char *state_dir, uint32_t job_id,

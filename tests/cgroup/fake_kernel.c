@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@
 #include "cgroup/plain.h"
 #include "common/file.h"
 #include "tests/cgroup/fake_kernel.h"
+#include "tests/cgroup/real_kernel.h"
 
 #define TASKS_MAX 16
 
@@ -263,13 +263,10 @@ void fake_stop(void)
 
 pid_t fake_task(int like)
 {
-    pid_t pid = fork();
+    pid_t pid = real_fork();
 
-    if (pid == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        for (;;)
-            pause();
-    }
+    while (pid == 0)
+        pause();
     if (pid < 0 || fake.n_tasks == TASKS_MAX)
         die("fork");
     fake.tasks[fake.n_tasks++] = pid;

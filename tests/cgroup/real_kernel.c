@@ -104,14 +104,27 @@ bool real_enter(void)
     return remount(0) && remount(1);
 }
 
+pid_t real_fork(void)
+{
+    pid_t parent = getpid(), pid = fork();
+
+    if (pid != 0)
+        return pid;
+    signal(SIGALRM, SIG_DFL); /* Check has a handler */
+    alarm(60);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+    return 0;
+}
+
 pid_t real_burner(void)
 {
-    pid_t pid = fork();
+    pid_t pid = real_fork();
     cpu_set_t all, one;
 
     if (pid != 0)
         return pid;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     setsid();
     sched_getaffinity(0, sizeof(all), &all);
     CPU_ZERO(&one);
@@ -122,7 +135,6 @@ pid_t real_burner(void)
         }
     }
     sched_setaffinity(0, sizeof(one), &one);
-    alarm(60);
     for (volatile unsigned long i = 0;; i++)
         ;
 }

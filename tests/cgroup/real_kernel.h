@@ -25,6 +25,10 @@ bool real_enter(void);
 /* Why not; for a line on stderr. */
 const char *real_why(void);
 
+/* fork() whose child dies with its parent, and after a minute in any case: a test that
+ * fails must leave nobody behind. */
+pid_t real_fork(void);
+
 /* A busy loop in a session of its own, bound to one CPU (the same for all). */
 pid_t real_burner(void);
 

@@ -17,6 +17,7 @@
 #include "cgroup/task.h"
 #include "common/log.h"
 #include "tests/cgroup/fake_kernel.h"
+#include "tests/cgroup/real_kernel.h"
 
 #define GUESTS    "hpcb_guest"
 #define CPU       "sys/fs/cgroup/cpu/"
@@ -278,6 +279,7 @@ END_TEST
 START_TEST(policy_counts_only_beside_primaries)
 {
     hpcb_target_t target;
+    char path[64];
 
     if (geteuid() != 0)
         return;
@@ -287,10 +289,14 @@ START_TEST(policy_counts_only_beside_primaries)
     expect(&target, NULL);
     fake_write(AUTOGROUP, "0\n");
     expect(&target, "sched-idle");
-    /* In a group of its own it competes as that group. */
-    fake_fail("", 0);
-    ck_assert_int_eq(hpcb_task_set(target.pid, "cgroup", "/nonexistent", NULL), -1);
+    fake_write(AUTOGROUP, "1\n");
+    ck_assert(!verifies(&target, "sched-idle"));
+    fake_write(AUTOGROUP, "0\n");
     ck_assert(verifies(&target, "sched-idle"));
+    /* In a group of its own it competes as that group. */
+    snprintf(path, sizeof(path), "proc/%d/cgroup", (int)target.pid);
+    fake_write(path, "1:cpu:/other\n");
+    ck_assert(!verifies(&target, "sched-idle"));
     end();
     begin("v1-namespaced");
     target = guest(fake_task(100));
@@ -588,7 +594,7 @@ static void look(pid_t pid, char seen[CRASH_FILES + 4][256])
 /* kill -9 at the nth change; 0 when it ended before. */
 static int crash_at(const hpcb_target_t *target, int nth)
 {
-    pid_t pid = fork();
+    pid_t pid = real_fork();
     int status;
 
     ck_assert_int_ge(pid, 0);

@@ -137,16 +137,26 @@ START_TEST(tells_root_groups_from_children)
 }
 END_TEST
 
+/* A container's part of the hierarchy, mounted over the whole of it. */
 START_TEST(takes_the_uncovered_mount)
 {
-    hpcb_node_t *node = open_node(snapshot_root("v1-namespaced"));
+    const char *root = fake_start("v1-hybrid");
     char dir[PATH_MAX];
+    hpcb_node_t *node;
 
-    /* The host's mount (root "/..") lies under the namespace's own on the same point:
-     * with the former, task 100 would be outside. */
+    fake_write("proc/self/mountinfo",
+               "32 31 0:29 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
+               "50 32 0:29 /docker/x /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"
+               "33 31 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+               "51 33 0:99 / /sys/fs/cgroup/memory rw - tmpfs tmpfs rw\n");
+    fake_write("proc/100/cgroup", "1:cpu:/docker/x/y\n4:memory:/\n");
+    node = open_node(root);
     ck_assert_int_eq(
         hpcb_node_task_dir(node, 100, HPCB_CTL_CPU, dir, sizeof(dir), NULL), 0);
+    ck_assert_str_eq(dir + strlen(root), CG "/cpu/y");
+    ck_assert_int_eq(hpcb_node_version(node, HPCB_CTL_MEMORY), 0);
     hpcb_node_close(node);
+    fake_stop();
 }
 END_TEST
 

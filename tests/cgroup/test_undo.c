@@ -19,6 +19,7 @@
 #include "cgroup/undo.h"
 #include "common/file.h"
 #include "common/log.h"
+#include "tests/cgroup/real_kernel.h"
 
 #define JOB 42
 
@@ -46,6 +47,17 @@ static const char *get(const char *path)
 
     ck_assert_int_ge(hpcb_file_read(path, text, sizeof(text), NULL), 0);
     return text;
+}
+
+static int count_lines(const char *start)
+{
+    static char text[1 << 20];
+    int count = 0;
+
+    ck_assert_int_ge(hpcb_file_read(log_file, text, sizeof(text), NULL), 0);
+    for (const char *p = text; (p = strstr(p, start)); p++)
+        count++;
+    return count;
 }
 
 static void setup(void)
@@ -174,21 +186,12 @@ END_TEST
 
 static pid_t sleeper(void)
 {
-    pid_t pid = fork();
+    pid_t pid = real_fork();
 
     ck_assert_int_ge(pid, 0);
-    if (pid == 0) {
-        alarm(20);
-        for (;;)
-            pause();
-    }
+    while (pid == 0)
+        pause();
     return pid;
-}
-
-static void reap(pid_t pid)
-{
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
 }
 
 START_TEST(restores_each_attribute)
@@ -219,7 +222,7 @@ START_TEST(restores_each_attribute)
         ck_assert_int_eq(hpcb_task_get(pid, changes[i][0], now, sizeof(now), NULL), 0);
         ck_assert_str_eq(now, old[i]);
     }
-    reap(pid);
+    real_reap(pid);
 }
 END_TEST
 
@@ -341,7 +344,7 @@ START_TEST(many_writers_lose_nothing)
     char text[32];
 
     for (int w = 0; w < writers; w++) {
-        pid_t pid = fork();
+        pid_t pid = real_fork();
 
         ck_assert_int_ge(pid, 0);
         if (pid == 0) {
@@ -366,22 +369,62 @@ START_TEST(many_writers_lose_nothing)
 }
 END_TEST
 
+static void add_dead_tasks(void)
+{
+    FILE *file = fopen(log_file, "a");
+
+    ck_assert_ptr_nonnull(file);
+    for (int i = 0; i < 12000; i++)
+        fprintf(file, "\ntask 2147483000 %d nice 0\n", i);
+    ck_assert_int_eq(fclose(file), 0);
+}
+
+/* One process compacts again and again while another one notes. */
+START_TEST(compaction_loses_nothing)
+{
+    const int notes = 3000;
+    hpcb_undo_t *undo = open_undo();
+    char text[32];
+    int status;
+    pid_t pid;
+
+    ck_assert_int_eq(hpcb_undo_note_file(undo, other, "-", NULL), 0);
+    hpcb_undo_close(undo);
+    pid = real_fork();
+    ck_assert_int_ge(pid, 0);
+    while (pid == 0) {
+        add_dead_tasks();
+        hpcb_undo_close(open_undo());
+        if (access(other, F_OK) < 0)
+            _exit(0);
+    }
+    undo = open_undo();
+    for (int i = 0; i < notes; i++) {
+        char path[128];
+
+        snprintf(text, sizeof(text), "%d", i);
+        snprintf(path, sizeof(path), "%s/none/%d", dir, i);
+        ck_assert_int_eq(hpcb_undo_note_file(undo, path, text, NULL), 0);
+    }
+    hpcb_undo_close(undo);
+    ck_assert_int_eq(unlink(other), 0);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+    ck_assert_int_eq(count_lines("\nfile "), notes + 1);
+}
+END_TEST
+
 START_TEST(forgets_ended_tasks_when_large)
 {
     hpcb_undo_t *undo = open_undo();
     pid_t pid = sleeper();
     struct stat status;
-    FILE *file;
 
     ck_assert_int_eq(hpcb_undo_note_file(undo, knob, "first", NULL), 0);
     ck_assert_int_eq(hpcb_undo_note_file(undo, knob, "second", NULL), 0);
     ck_assert_int_eq(hpcb_undo_note_task(undo, pid, "oom_score_adj", "0", NULL), 0);
     hpcb_undo_close(undo);
-    file = fopen(log_file, "a");
-    ck_assert_ptr_nonnull(file);
-    for (int i = 0; i < 20000; i++)
-        fprintf(file, "\ntask 2147483000 %d nice 0\n", i);
-    ck_assert_int_eq(fclose(file), 0);
+    add_dead_tasks();
     undo = open_undo();
     ck_assert_int_eq(stat(log_file, &status), 0);
     ck_assert_int_lt(status.st_size, 1000);
@@ -391,7 +434,7 @@ START_TEST(forgets_ended_tasks_when_large)
     put(knob, "third");
     ck_assert_int_eq(replay(), 3);
     ck_assert_str_eq(get(knob), "first");
-    reap(pid);
+    real_reap(pid);
 }
 END_TEST
 
@@ -418,6 +461,7 @@ int main(void)
     SRunner *runner;
     int failed;
 
+    tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, replays_backwards_to_the_first_value);
     tcase_add_test(tcase, keeps_odd_values);
@@ -430,6 +474,7 @@ int main(void)
     tcase_add_test(tcase, keeps_the_log_when_something_fails);
     tcase_add_test(tcase, does_not_trust_a_foreign_log);
     tcase_add_test(tcase, many_writers_lose_nothing);
+    tcase_add_test(tcase, compaction_loses_nothing);
     tcase_add_test(tcase, forgets_ended_tasks_when_large);
     tcase_add_test(tcase, works_without_a_log);
     suite_add_tcase(suite, tcase);
