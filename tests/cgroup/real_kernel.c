@@ -99,7 +99,7 @@ bool real_enter(void)
     }
     why = "no namespaces";
     if (unshare(CLONE_NEWCGROUP | CLONE_NEWNS) < 0 ||
-        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0)
         return false;
     return remount(0) && remount(1);
 }

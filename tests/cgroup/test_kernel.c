@@ -138,7 +138,7 @@ START_TEST(read_only_mount_leaves_sched_idle)
     if (!enter())
         return;
     cpu = hpcb_node_mount(node, HPCB_CTL_CPU);
-    ck_assert_int_eq(mount("none", cpu, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL),
+    ck_assert_int_eq(mount("none", cpu, "none", MS_REMOUNT | MS_BIND | MS_RDONLY, NULL),
                      0);
     primary = real_burner();
     lowered = real_burner();
