@@ -17,7 +17,8 @@
  * Every call of MPI is timed by the clock and by the CPU time of the thread.  Rank 0
  * prints one line of JSON: wall (s), and summed over ranks: wait (s in MPI), idle (s of
  * it that the CPU was free for others: the time on the run queue of the whole run is
- * taken off), long_wait and long_idle: the same of single waits longer than 1 ms.
+ * taken off), long_wait and long_idle: the same of single waits longer than 1 ms, and
+ * guest: CPU time of the processes $WAITS_GUESTS ("pid pid", one a rank), 0 without.
  * With PATTERN calibrate it prints how many units one microsecond holds.
  */
 #define _GNU_SOURCE
@@ -51,17 +52,40 @@ static double seconds(clockid_t clock)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* Time on the run queue so far (s), field 2 of schedstat. */
-static double run_delay(void)
+/* On the CPU and on the run queue so far (s): the first two fields of schedstat. */
+static void schedstat(const char *path, double *cpu, double *delay)
 {
-    unsigned long long cpu = 0, delay = 0;
-    FILE *file = fopen("/proc/thread-self/schedstat", "re");
+    unsigned long long fields[2] = {0};
+    FILE *file = fopen(path, "re");
 
-    if (file && fscanf(file, "%llu %llu", &cpu, &delay) != 2)
-        delay = 0;
+    if (file && fscanf(file, "%llu %llu", &fields[0], &fields[1]) != 2)
+        fields[0] = fields[1] = 0;
     if (file)
         fclose(file);
-    return (double)delay * 1e-9;
+    *cpu = (double)fields[0] * 1e-9;
+    *delay = (double)fields[1] * 1e-9;
+}
+
+static double run_delay(void)
+{
+    double cpu, delay;
+
+    schedstat("/proc/thread-self/schedstat", &cpu, &delay);
+    return delay;
+}
+
+static double guest_cpu(int rank)
+{
+    const char *guests = getenv("WAITS_GUESTS");
+    int pids[2] = {0};
+    double cpu, delay;
+    char path[64];
+
+    if (!guests || sscanf(guests, "%d %d", &pids[0], &pids[1]) != 2)
+        return 0.0;
+    snprintf(path, sizeof path, "/proc/%d/schedstat", pids[rank]);
+    schedstat(path, &cpu, &delay);
+    return cpu;
 }
 
 static void compute(long units)
@@ -157,23 +181,24 @@ static void steps(const char *name, long units, long count, int rank)
     }
 }
 
-static void report(int rank, double wall, double delay)
+static void report(int rank, double wall, double delay, double guest)
 {
-    double mine[5] = {times.wait, times.cpu, times.long_wait, times.long_cpu, delay};
-    double all[5];
+    double mine[6] = {times.wait,     times.cpu, times.long_wait,
+                      times.long_cpu, delay,     guest};
+    double all[6];
 
-    MPI_Reduce(mine, all, 5, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Reduce(mine, all, 6, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0)
         printf("{\"wall\": %.6f, \"wait\": %.6f, \"idle\": %.6f, \"long_wait\": %.6f, "
-               "\"long_idle\": %.6f, \"run_delay\": %.6f}\n",
+               "\"long_idle\": %.6f, \"run_delay\": %.6f, \"guest\": %.6f}\n",
                wall, all[0], all[0] - all[1] - all[4], all[2], all[2] - all[3] - all[4],
-               all[4]);
+               all[4], all[5]);
 }
 
 static void run(int argc, char **argv, int rank)
 {
     long units = atol(argv[3]), count = atol(argv[4]);
-    double wall, delay;
+    double wall, delay, guest;
 
     if (rank == 1)
         units = (long)((double)units * atof(argv[2]));
@@ -188,11 +213,12 @@ static void run(int argc, char **argv, int rank)
     memset(&times, 0, sizeof times);
     MPI_Barrier(MPI_COMM_WORLD);
     delay = run_delay();
+    guest = guest_cpu(rank);
     wall = seconds(CLOCK_MONOTONIC);
     steps(argv[1], units, count, rank);
     MPI_Barrier(MPI_COMM_WORLD);
     wall = seconds(CLOCK_MONOTONIC) - wall;
-    report(rank, wall, run_delay() - delay);
+    report(rank, wall, run_delay() - delay, guest_cpu(rank) - guest);
 }
 
 /* The best of ten tries counts: other load only takes time away. */

@@ -66,7 +66,7 @@ uint64_t hpcb_nap_next(const hpcb_nap_conf_t *conf, const hpcb_nap_site_t *site,
 {
     uint64_t nap = 0;
 
-    if (wait->elapsed_ns < conf->spin_ns || wait->quiet_ns < conf->spin_ns)
+    if (wait->quiet_ns < conf->spin_ns)
         return 0;
     if (site->waits >= 4)
         nap = until_expected(site, late_ns, wait->elapsed_ns);
