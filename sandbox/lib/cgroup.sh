@@ -110,8 +110,8 @@ cgroup_v2_missing() {
     echo "$missing"
 }
 
-# Inside a host, at the root of its cgroup namespace: prints the files to which a
-# process that enters the host writes 0.  On v2 the root becomes a pure parent, and
+# Inside a host, at the root of its cgroup namespace: prints the files by which a
+# process joins the host's groups.  On v2 the root becomes a pure parent, and
 # Slurm 22.05, which makes only the last directory of its path, finds the rest.
 cgroup_prepare_host() {
     local where _ child

@@ -86,15 +86,19 @@ host_names() { # every host, controller first
     for ((i = 1; i <= NODES; i++)); do echo "n$i"; done
 }
 
-# Replaces the caller by CMD inside HOST, as USER, in CWD where that exists.
-# 9 is the lock.
+# Replaces the caller by CMD inside HOST, as USER, in CWD where that exists.  Joins the
+# host's cgroups first (0 is the writer): from inside its cgroup namespace the kernel
+# may refuse that (v2 with nsdelegate).  9 is the lock.
 enter_host() { # enter_host HOST USER CWD CMD...
-    local pid
+    local pid procs
     pid=$(host_pid "$1") || {
         say "$DIR: host $1 is not running"
         exit 1
     }
     shift
+    while read -r procs; do
+        echo 0 > "/proc/$pid/root$procs"
+    done < "/proc/$pid/root/run/cgroups" 2> /dev/null
     exec nsenter -t "$pid" -m -u -i -n -p -C -r -w -- /run/hpcb/lib/enter "$@" 9>&-
 }
 

@@ -76,10 +76,16 @@ assert_worlds() { # assert_worlds "world 2 sum 1 " COUNT, in $output
     [ "$(echo in | sandbox_exec -- sh -c 'cat; echo err >&2' 2> "$OWN/err")" = in ]
     [ "$(cat "$OWN/err")" = err ]
     [ "$(cd /usr/lib && sandbox_exec -- pwd)" = /usr/lib ]
-    run timeout 1 "$SANDBOX" exec -- sh -c "echo \$\$ > $OWN/pid; sleep 9173"
-    [ "$status" -eq 124 ]
-    sleep 0.3
-    ! sandbox_exec -- pgrep -f 'sleep 9173'
+    local user
+    for user in root user; do
+        "$SANDBOX" exec --user $user -- sleep 9173 3>&- &
+        sleep 0.7
+        sandbox_exec -- pgrep -f 'sleep 9173'
+        kill $!
+        ! wait $!
+        sleep 0.3
+        ! sandbox_exec -- pgrep -f 'sleep 9173'
+    done
 }
 
 @test "exec as the sandbox's user, as another user, as nobody that exists" {
