@@ -1,0 +1,46 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/* What the verbs say: JSON values through json-c, and problems for stderr. */
+#ifndef HPCB_HPCBCTL_OUTPUT_H
+#define HPCB_HPCBCTL_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <json-c/json.h>
+
+static inline void hpcb_cleanup_json(json_object **object)
+{
+    json_object_put(*object);
+}
+
+#define hpcb_autojson __attribute__((cleanup(hpcb_cleanup_json)))
+
+/* Add a member to object.  value is taken over, also on failure; NULL means that
+ * memory ran out when it was made.  0 or -1. */
+int hpcb_json_add(json_object *object, const char *key, json_object *value);
+/* The same for an element of array. */
+int hpcb_json_append(json_object *array, json_object *value);
+
+/* Members of object; 0, or -1 when memory runs out.  text NULL gives null; seconds are
+ * written with six decimals, from microseconds. */
+int hpcb_json_text(json_object *object, const char *key, const char *text);
+int hpcb_json_u64(json_object *object, const char *key, uint64_t value);
+int hpcb_json_bool(json_object *object, const char *key, bool value);
+int hpcb_json_seconds(json_object *object, const char *key, uint64_t us);
+
+/* A member's value; "", 0 and false where there is none. */
+const char *hpcb_json_get_text(json_object *object, const char *key);
+uint64_t hpcb_json_get_u64(json_object *object, const char *key);
+double hpcb_json_get_double(json_object *object, const char *key);
+bool hpcb_json_get_bool(json_object *object, const char *key);
+
+/* Object on out, indented, newline at the end.  0, or -1 when it cannot be written. */
+int hpcb_json_print(json_object *object, FILE *out);
+
+/* One line "hpcbctl: ..." on stderr. */
+void hpcb_problem(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

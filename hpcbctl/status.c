@@ -1,0 +1,342 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * `hpcbctl status`: everything is collected as JSON, and the text for people is made
+ * from that, so that both always say the same.  Nothing is written anywhere and no name
+ * service is asked (users are numbers), so it works on a node in trouble.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include "cgroup/mechanism.h"
+#include "cgroup/task.h"
+#include "common/state.h"
+#include "hpcbctl/output.h"
+#include "hpcbctl/status.h"
+#include "hpcbctl/tasks.h"
+#include "hpcbctl/topology.h"
+#include "hpcbctl/verbs.h"
+#include "sensor/meter.h"
+
+typedef struct {
+    const hpcb_conf_t *conf;
+    const hpcb_node_t *node;
+    json_object *jobs;
+    unsigned *problems;
+    bool out_of_memory;
+} walk_t;
+
+static json_object *mechanism(const hpcb_node_t *node, const hpcb_mechanism_t *row)
+{
+    json_object *object = json_object_new_object();
+    hpcb_error_t why;
+    bool here = row->probe(node, &why) == 0;
+
+    if (object && hpcb_json_text(object, "name", row->name) == 0 &&
+        hpcb_json_text(object, "what", row->what) == 0 &&
+        hpcb_json_bool(object, "isolates", row->isolates) == 0 &&
+        hpcb_json_bool(object, "here", here) == 0 &&
+        hpcb_json_text(object, "why_not", here ? NULL : why.text) == 0)
+        return object;
+    json_object_put(object);
+    return NULL;
+}
+
+static json_object *mechanisms(const hpcb_node_t *node)
+{
+    json_object *array = json_object_new_array();
+    const hpcb_mechanism_t *rows;
+    size_t count;
+
+    rows = hpcb_mechanisms(&count);
+    for (size_t i = 0; array && i < count; i++) {
+        if (hpcb_json_append(array, mechanism(node, &rows[i])) < 0) {
+            json_object_put(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
+/* 0 from hwloc is "cannot tell". */
+static int add_count(json_object *object, const char *key, unsigned value)
+{
+    return value ? hpcb_json_u64(object, key, value)
+                 : hpcb_json_text(object, key, NULL);
+}
+
+static json_object *topology(const char *synthetic, unsigned *problems)
+{
+    json_object *object = json_object_new_object();
+    hpcb_topology_t found = {0};
+    hpcb_error_t err;
+
+    if (hpcb_topology_read(synthetic, &found, &err) < 0) {
+        hpcb_problem("%s", err.text);
+        ++*problems;
+    }
+    if (object && add_count(object, "packages", found.packages) == 0 &&
+        add_count(object, "numa_nodes", found.numa_nodes) == 0 &&
+        add_count(object, "cores", found.cores) == 0 &&
+        add_count(object, "hardware_threads", found.threads) == 0 &&
+        hpcb_json_bool(object, "smt", found.smt) == 0)
+        return object;
+    json_object_put(object);
+    return NULL;
+}
+
+/*
+ * What is in force for a guest, verified on task pid.  NULL where the job is none, or
+ * has no task; NULL with a problem told where nothing isolates the task.
+ */
+static const char *in_force(const walk_t *walk, const hpcb_job_state_t *job, pid_t pid)
+{
+    const hpcb_target_t target = {
+        .node = walk->node,
+        .pid = pid,
+        .job_id = job->job_id,
+        .guest_cgroup = walk->conf->guest_cgroup,
+        .oom_score_adj = walk->conf->guest_oom_score_adj,
+        .memory_high = walk->conf->guest_memory_high,
+    };
+    const hpcb_mechanism_t *row;
+    hpcb_error_t err;
+    uint64_t start;
+
+    if (job->klass != HPCB_CLASS_GUEST || pid == 0)
+        return NULL;
+    row = hpcb_isolated(&target, &err);
+    if (row)
+        return row->name;
+    /* It may have ended meanwhile. */
+    if (hpcb_task_start(pid, &start) < 0)
+        return NULL;
+    hpcb_problem("job %" PRIu32 ": nothing lowers task %d of this guest: %s",
+                 job->job_id, (int)pid, err.text);
+    ++*walk->problems;
+    return NULL;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* What finished steps have left in the record and what running ones use now.  Returns
+ * true where the running ones are metered. */
+static bool use_of(const walk_t *walk, const hpcb_job_state_t *job, pid_t pid,
+                   hpcb_usage_t *usage)
+{
+    hpcb_usage_scope_t scope;
+    hpcb_usage_t now;
+    hpcb_error_t err;
+
+    *usage = (hpcb_usage_t){0};
+    if (hpcb_state_usage(walk->conf->state_dir, job->job_id, usage, &err) < 0) {
+        hpcb_problem("job %" PRIu32 ": %s", job->job_id, err.text);
+        ++*walk->problems;
+    }
+    if (hpcb_meter_read(walk->node, job->job_id, pid, &now, &scope, NULL) < 0)
+        return false;
+    usage->memory_peak = larger(usage->memory_peak, now.memory_peak);
+    if (scope == HPCB_USAGE_JOB) {
+        usage->cpu_us = larger(usage->cpu_us, now.cpu_us);
+        usage->run_delay_us = larger(usage->run_delay_us, now.run_delay_us);
+        return true;
+    }
+    usage->cpu_us += now.cpu_us;
+    usage->run_delay_us += now.run_delay_us;
+    return true;
+}
+
+static int add_job(const walk_t *walk, const hpcb_job_state_t *job, json_object *object)
+{
+    pid_t pid = hpcb_tasks_any(walk->node, walk->conf->guest_cgroup, job->job_id);
+    hpcb_usage_t usage;
+    bool metered = use_of(walk, job, pid, &usage);
+
+    if (hpcb_json_u64(object, "job_id", job->job_id) < 0 ||
+        hpcb_json_text(object, "class", hpcb_class_name(job->klass)) < 0 ||
+        hpcb_json_u64(object, "user_id", job->uid) < 0 ||
+        hpcb_json_text(object, "partition", job->partition) < 0 ||
+        hpcb_json_text(object, "policy", hpcb_policy_name(job->policy)) < 0 ||
+        hpcb_json_bool(object, "yield_waits", job->yield_waits) < 0 ||
+        hpcb_json_seconds(object, "begin", job->begin_us) < 0)
+        return -1;
+    return hpcb_json_bool(object, "running", pid != 0) ||
+           hpcb_json_text(object, "mechanism", in_force(walk, job, pid)) ||
+           hpcb_json_bool(object, "metered", metered) ||
+           hpcb_json_seconds(object, "cpu_seconds", usage.cpu_us) ||
+           hpcb_json_seconds(object, "run_delay_seconds", usage.run_delay_us) ||
+           hpcb_json_u64(object, "memory_peak_bytes", usage.memory_peak);
+}
+
+static int visit(const hpcb_job_state_t *job, void *arg)
+{
+    walk_t *walk = arg;
+    json_object *object = json_object_new_object();
+
+    if (object && add_job(walk, job, object) == 0)
+        walk->out_of_memory |= hpcb_json_append(walk->jobs, object) < 0;
+    else {
+        walk->out_of_memory = true;
+        json_object_put(object);
+    }
+    return walk->out_of_memory;
+}
+
+static json_object *jobs(const hpcb_conf_t *conf, const hpcb_node_t *node,
+                         unsigned *problems)
+{
+    walk_t walk = {.conf = conf, .node = node, .problems = problems};
+    hpcb_error_t err;
+
+    walk.jobs = json_object_new_array();
+    if (!walk.jobs)
+        return NULL;
+    if (hpcb_state_each(conf->state_dir, visit, &walk, &err) < 0) {
+        hpcb_problem("%s", err.text);
+        ++*problems;
+    }
+    if (!walk.out_of_memory)
+        return walk.jobs;
+    json_object_put(walk.jobs);
+    return NULL;
+}
+
+json_object *hpcb_status_collect(const hpcb_conf_t *conf, const hpcb_node_t *node,
+                                 const char *synthetic, unsigned *problems)
+{
+    json_object *status = json_object_new_object();
+    char name[HPCB_NAME_MAX];
+
+    if (status &&
+        hpcb_json_text(status, "node", hpcb_node_name(name, sizeof(name))) == 0 &&
+        hpcb_json_text(status, "configuration", conf->path) == 0 &&
+        hpcb_json_add(status, "mechanisms", mechanisms(node)) == 0 &&
+        hpcb_json_add(status, "topology", topology(synthetic, problems)) == 0 &&
+        hpcb_json_add(status, "jobs", jobs(conf, node, problems)) == 0)
+        return status;
+    json_object_put(status);
+    return NULL;
+}
+
+static void text_count(FILE *out, json_object *topology, const char *key,
+                       const char *one, const char *many)
+{
+    uint64_t n = hpcb_json_get_u64(topology, key);
+
+    if (n == 0)
+        fprintf(out, "unknown %s", many);
+    else
+        fprintf(out, "%" PRIu64 " %s", n, n == 1 ? one : many);
+}
+
+static void text_topology(json_object *status, FILE *out)
+{
+    json_object *topology = json_object_object_get(status, "topology");
+
+    fprintf(out, "Node %s: ", hpcb_json_get_text(status, "node"));
+    text_count(out, topology, "packages", "package", "packages");
+    fprintf(out, ", ");
+    text_count(out, topology, "cores", "core", "cores");
+    fprintf(out, ", ");
+    text_count(out, topology, "hardware_threads", "hardware thread",
+               "hardware threads");
+    fprintf(out, "%s\n", hpcb_json_get_bool(topology, "smt") ? " (SMT)" : ", no SMT");
+    fprintf(out, "Configuration: %s\n", hpcb_json_get_text(status, "configuration"));
+}
+
+static void text_mechanisms(json_object *rows, FILE *out)
+{
+    fprintf(out, "\n%-12s  %-8s  %s\n", "MECHANISM", "ISOLATES", "HERE");
+    for (size_t i = 0; i < json_object_array_length(rows); i++) {
+        json_object *row = json_object_array_get_idx(rows, i);
+        bool here = hpcb_json_get_bool(row, "here");
+
+        fprintf(out, "%-12s  %-8s  %s%s\n", hpcb_json_get_text(row, "name"),
+                hpcb_json_get_bool(row, "isolates") ? "yes" : "no",
+                here ? "yes: " : "no: ",
+                hpcb_json_get_text(row, here ? "what" : "why_not"));
+    }
+}
+
+/* What the column MECHANISM says of a job. */
+static const char *mechanism_word(json_object *job)
+{
+    const char *name = hpcb_json_get_text(job, "mechanism");
+
+    if (*name)
+        return name;
+    if (strcmp(hpcb_json_get_text(job, "class"), "guest") != 0)
+        return "-";
+    return hpcb_json_get_bool(job, "running") ? "NONE" : "no task";
+}
+
+static void text_jobs(json_object *jobs, FILE *out)
+{
+    size_t count = json_object_array_length(jobs);
+
+    if (count == 0) {
+        fprintf(out, "\nNo jobs.\n");
+        return;
+    }
+    fprintf(out, "\n%-10s  %-7s  %-10s  %-12s  %-8s  %-10s  %12s  %12s  %10s\n", "JOB",
+            "CLASS", "USER", "PARTITION", "POLICY", "MECHANISM", "CPU s", "DELAY s",
+            "MEMORY MiB");
+    for (size_t i = 0; i < count; i++) {
+        json_object *job = json_object_array_get_idx(jobs, i);
+
+        fprintf(out,
+                "%-10s  %-7s  %-10s  %-12s  %-8s  %-10s  %12.3f  %12.3f  %10" PRIu64
+                "\n",
+                hpcb_json_get_text(job, "job_id"), hpcb_json_get_text(job, "class"),
+                hpcb_json_get_text(job, "user_id"),
+                hpcb_json_get_text(job, "partition"), hpcb_json_get_text(job, "policy"),
+                mechanism_word(job), hpcb_json_get_double(job, "cpu_seconds"),
+                hpcb_json_get_double(job, "run_delay_seconds"),
+                hpcb_json_get_u64(job, "memory_peak_bytes") >> 20);
+    }
+}
+
+void hpcb_status_text(json_object *status, FILE *out)
+{
+    text_topology(status, out);
+    text_mechanisms(json_object_object_get(status, "mechanisms"), out);
+    text_jobs(json_object_object_get(status, "jobs"), out);
+}
+
+static int print(json_object *status, bool json)
+{
+    if (json)
+        return hpcb_json_print(status, stdout);
+    hpcb_status_text(status, stdout);
+    return fflush(stdout);
+}
+
+int hpcb_status(const hpcb_ctl_t *ctl)
+{
+    hpcb_autojson json_object *status = NULL;
+    char path[PATH_MAX];
+    hpcb_node_t *node;
+    unsigned problems = 0;
+    hpcb_conf_t conf;
+    hpcb_error_t err;
+
+    if (hpcb_conf_load(hpcb_conf_find(ctl->conf_path, path, sizeof(path)), &conf,
+                       &err) < 0 ||
+        hpcb_node_open("/", &node, &err) < 0) {
+        hpcb_problem("%s", err.text);
+        return 1;
+    }
+    status = hpcb_status_collect(&conf, node, NULL, &problems);
+    hpcb_node_close(node);
+    if (!status || print(status, ctl->json) < 0) {
+        hpcb_problem("status: %s", status ? "cannot write to stdout" : "out of memory");
+        return 1;
+    }
+    return problems ? 1 : 0;
+}
