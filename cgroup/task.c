@@ -2,6 +2,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
+/*
+ * Overview: a pair of functions per attribute (get_X, set_X), the table that names
+ * them, and what else one asks of a task (start time, threads).  The values are texts
+ * so that the undo log needs to know nothing about them; set_X refuses what get_X
+ * cannot have said, because the log may be damaged.
+ */
 #include "config.h"
 
 #include <dirent.h>

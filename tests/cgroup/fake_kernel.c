@@ -2,6 +2,11 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
+/*
+ * Overview: hpcb_plain_ops does what is common to all cgroup file systems; on top of it
+ * fake_knob_write, fake_mkdir and fake_rmdir add the kernel's rules, count changes, and
+ * fail, crash or interfere as the test has asked.
+ */
 #include "config.h"
 
 #include <errno.h>

@@ -2,6 +2,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
+/*
+ * The mechanism table on copies of snapshots that answer as the kernel does
+ * (fake_kernel.h); tasks are real children of the test, because policies, priorities
+ * and limits cannot be faked.  Overview: what a guest gets in each layout, what verify
+ * must not believe, the other rows, then what happens meanwhile (removals, crashes).
+ */
 #include "config.h"
 
 #include <check.h>

@@ -2,6 +2,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
+/*
+ * The undo log on plain files and on real children: replay, hostile content, reverts of
+ * a single mechanism, many writers, compaction.
+ */
 #include "config.h"
 
 #include <check.h>
