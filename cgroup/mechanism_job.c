@@ -61,7 +61,8 @@ static int wanted_high(const hpcb_target_t *target, const char *dir, uint64_t *b
         return -1;
     if (limit >= NO_LIMIT) {
         errno = ENODATA;
-        return hpcb_error(err, "%s/%s: the job has no memory limit", dir, name);
+        hpcb_error(err, "%s/%s: the job has no memory limit", dir, name);
+        return -1;
     }
     *bytes =
         (limit / 100 * target->memory_high + limit % 100 * target->memory_high / 100) /
