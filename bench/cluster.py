@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from contextlib import contextmanager, suppress
 
 # Slurm keeps a job in the queue for as long as it completes; ours take a second.
 DRAIN_SECONDS = 60
@@ -119,6 +120,18 @@ class Cluster:
         """"<job> <state> <reason>" of everything in the queue."""
         out = self.execute(["squeue", "--noheader", "--format=%i %T %r"])
         return [line for line in out.splitlines() if line.strip()]
+
+    @contextmanager
+    def drained(self):
+        """with cluster.drained(): ...  Afterwards the queue is empty; what went wrong
+        inside is told rather than what that did to the cluster."""
+        try:
+            yield
+        except BaseException:
+            with suppress(BenchError):
+                self.drain()
+            raise
+        self.drain()
 
     def drain(self):
         """Cancel what is left and wait until the queue is empty."""

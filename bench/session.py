@@ -88,6 +88,8 @@ class Session:
         if cluster.started:
             self.progress.show(f"starting a sandbox with {title}")
             cluster.up(NODES, CPUS_PER_NODE)
+        # A cluster that was given is up, or else this says so, and is idle now.
+        cluster.drain()
 
     def close(self, error):
         self.progress.clear()
