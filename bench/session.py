@@ -101,7 +101,7 @@ class Session:
                 cluster.down()
             except BenchError as failed:
                 print(failed, file=sys.stderr)
-        if isinstance(error, BenchError) and self.workspace:
+        if isinstance(error, BenchError) and self.workspace and self.workspace.count:
             error.args = (f"{error.args[0]} (job files: {self.workspace.path})",)
         elif self.workspace:
             self.workspace.remove()
