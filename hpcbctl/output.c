@@ -5,9 +5,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
-#include "common/error.h"
-#include "common/text.h"
 #include "hpcbctl/output.h"
 
 #define MILLION 1000000u
@@ -84,15 +81,4 @@ int hpcb_json_print(json_object *object, FILE *out)
     if (!text || fprintf(out, "%s\n", text) < 0)
         return -1;
     return fflush(out);
-}
-
-void hpcb_problem(const char *fmt, ...)
-{
-    char text[HPCB_ERROR_MAX * 2];
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(text, sizeof(text), fmt, args);
-    va_end(args);
-    fprintf(stderr, "hpcbctl: %s\n", hpcb_text_clean(text));
 }

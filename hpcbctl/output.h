@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* What the verbs say: JSON values through json-c, and problems for stderr. */
+/* What the verbs say as JSON, through json-c. */
 #ifndef HPCB_HPCBCTL_OUTPUT_H
 #define HPCB_HPCBCTL_OUTPUT_H
 
@@ -39,8 +39,5 @@ bool hpcb_json_get_bool(json_object *object, const char *key);
 
 /* Object on out, indented, newline at the end.  0, or -1 when it cannot be written. */
 int hpcb_json_print(json_object *object, FILE *out);
-
-/* One line "hpcbctl: ..." on stderr. */
-void hpcb_problem(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -13,6 +13,7 @@
 #include <string.h>
 #include "cgroup/mechanism.h"
 #include "cgroup/task.h"
+#include "common/log.h"
 #include "common/state.h"
 #include "hpcbctl/output.h"
 #include "hpcbctl/status.h"
@@ -75,7 +76,7 @@ static json_object *topology(const char *synthetic, unsigned *problems)
     hpcb_error_t err;
 
     if (hpcb_topology_read(synthetic, &found, &err) < 0) {
-        hpcb_problem("%s", err.text);
+        hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
         ++*problems;
     }
     if (object && add_count(object, "packages", found.packages) == 0 &&
@@ -114,8 +115,9 @@ static const char *in_force(const walk_t *walk, const hpcb_job_state_t *job, pid
     /* It may have ended meanwhile. */
     if (hpcb_task_start(pid, &start) < 0)
         return NULL;
-    hpcb_problem("job %" PRIu32 ": nothing lowers task %d of this guest: %s",
-                 job->job_id, (int)pid, err.text);
+    hpcb_log(HPCB_LOG_ERROR,
+             "job %" PRIu32 ": nothing lowers task %d of this guest: %s", job->job_id,
+             (int)pid, err.text);
     ++*walk->problems;
     return NULL;
 }
@@ -136,7 +138,7 @@ static bool use_of(const walk_t *walk, const hpcb_job_state_t *job, pid_t pid,
 
     *usage = (hpcb_usage_t){0};
     if (hpcb_state_usage(walk->conf->state_dir, job->job_id, usage, &err) < 0) {
-        hpcb_problem("job %" PRIu32 ": %s", job->job_id, err.text);
+        hpcb_log(HPCB_LOG_ERROR, "job %" PRIu32 ": %s", job->job_id, err.text);
         ++*walk->problems;
     }
     if (hpcb_meter_read(walk->node, job->job_id, pid, &now, &scope, NULL) < 0)
@@ -198,7 +200,7 @@ static json_object *jobs(const hpcb_conf_t *conf, const hpcb_node_t *node,
     if (!walk.jobs)
         return NULL;
     if (hpcb_state_each(conf->state_dir, visit, &walk, &err) < 0) {
-        hpcb_problem("%s", err.text);
+        hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
         ++*problems;
     }
     if (!walk.out_of_memory)
@@ -329,13 +331,14 @@ int hpcb_status(const hpcb_ctl_t *ctl)
     if (hpcb_conf_load(hpcb_conf_find(ctl->conf_path, path, sizeof(path)), &conf,
                        &err) < 0 ||
         hpcb_node_open("/", &node, &err) < 0) {
-        hpcb_problem("%s", err.text);
+        hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
         return 1;
     }
     status = hpcb_status_collect(&conf, node, NULL, &problems);
     hpcb_node_close(node);
     if (!status || print(status, ctl->json) < 0) {
-        hpcb_problem("status: %s", status ? "cannot write to stdout" : "out of memory");
+        hpcb_log(HPCB_LOG_ERROR, "status: %s",
+                 status ? "cannot write to stdout" : "out of memory");
         return 1;
     }
     return problems ? 1 : 0;

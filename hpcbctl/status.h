@@ -6,14 +6,15 @@
 #ifndef HPCB_HPCBCTL_STATUS_H
 #define HPCB_HPCBCTL_STATUS_H
 
+#include <stdio.h>
 #include <json-c/json.h>
 #include "cgroup/node.h"
 #include "common/conf.h"
 
 /*
  * Everything that `hpcbctl status --json` says; the caller puts it.  synthetic as for
- * hpcb_topology_read.  *problems is raised by one for each thing that is wrong, told
- * on stderr.  NULL when memory runs out.
+ * hpcb_topology_read.  *problems is raised by one for each thing that is wrong, which
+ * is logged.  NULL when memory runs out.
  */
 json_object *hpcb_status_collect(const hpcb_conf_t *conf, const hpcb_node_t *node,
                                  const char *synthetic, unsigned *problems);

@@ -112,7 +112,8 @@ size_t hpcb_tasks_guest(const hpcb_node_t *node, const char *guest_cgroup,
     return count;
 }
 
-/* The number after prefix at the start of name, followed by nothing or a dot; else 0. */
+/* The number after prefix at the start of name, followed by nothing or a dot; else 0.
+ */
 static uint32_t job_of(const char *name, const char *prefix)
 {
     size_t skip = strlen(prefix);

@@ -17,7 +17,8 @@
  * (pure v2, where we make no groups) one in Slurm's directory job_<id>.  0 where there
  * is none now: a job between two steps is no less a job.
  */
-pid_t hpcb_tasks_any(const hpcb_node_t *node, const char *guest_cgroup, uint32_t job_id);
+pid_t hpcb_tasks_any(const hpcb_node_t *node, const char *guest_cgroup,
+                     uint32_t job_id);
 
 /* The number of processes in the job's guest group (cgroup v1). */
 size_t hpcb_tasks_guest(const hpcb_node_t *node, const char *guest_cgroup,
