@@ -17,6 +17,8 @@
 
 typedef struct {
     hpcb_slurm_t slurm;
+    bool answered;                /* slurmctld did; slurm is empty otherwise */
+    hpcb_error_t cluster_error;   /* why not */
     uint64_t qos_threshold;       /* of GuestQOS; UINT64_MAX: none */
     char host[HPCB_HOST_MAX];     /* this host's short name */
     bool on_node;                 /* it is one of the cluster's nodes */

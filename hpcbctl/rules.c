@@ -10,11 +10,16 @@
 #include "hpcbctl/rule_tests.h"
 
 #define ANY        HPCB_PLACE_ANY
+#define HOST       HPCB_PLACE_HOST
 #define NODE       HPCB_PLACE_NODE
 #define CONTROLLER HPCB_PLACE_CONTROLLER
 
+static void rule_slurmctld(const hpcb_facts_t *facts, hpcb_report_t *report);
+
 static const hpcb_rule_t table[] = {
-    {"configuration", ANY, "classes and paths are taken from it; slurmctld and all "
+    {"slurmctld", HOST, "what the cluster really does is what its controller says",
+     rule_slurmctld},
+    {"configuration", HOST, "classes and paths are taken from it; slurmctld and all "
                            "nodes must agree",
      hpcb_rule_configuration},
     {"same-conf", ANY, "this host works with the configuration that slurmctld has",
@@ -96,7 +101,7 @@ static const hpcb_rule_t table[] = {
     {"meter", NODE, "CPU time and run delay of a job's record have a source",
      hpcb_rule_meter},
     {"directories", NODE, "state and records are root's alone", hpcb_rule_directories},
-    {"munge", ANY, "Slurm's messages, and later our own, are signed by MUNGE",
+    {"munge", HOST, "Slurm's messages, and later our own, are signed by MUNGE",
      hpcb_rule_munge},
     {"ssh-sessions", NODE, "what a guest's owner starts through ssh is lowered too",
      hpcb_rule_ssh_sessions},
@@ -129,20 +134,38 @@ static bool is_here(const hpcb_rule_t *rule, const hpcb_facts_t *facts)
 {
     switch (rule->place) {
     case HPCB_PLACE_NODE:
-        return facts->on_node;
+        return facts->on_node || !facts->answered;
     case HPCB_PLACE_CONTROLLER:
         return facts->on_controller;
     case HPCB_PLACE_ANY:
+    case HPCB_PLACE_HOST:
         break;
     }
     return true;
+}
+
+static bool must_ask(const hpcb_rule_t *rule)
+{
+    return rule->place == ANY || rule->place == CONTROLLER;
+}
+
+static void rule_slurmctld(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    if (facts->answered)
+        hpcb_found(report, HPCB_VERDICT_OK, NULL, "it answers, Slurm %s",
+                   hpcb_setting(facts, "SLURM_VERSION"));
+    else
+        hpcb_found(report, HPCB_VERDICT_FAIL, NULL, "it does not answer: %s",
+                   facts->cluster_error.text);
 }
 
 static void run_rule(const hpcb_rule_t *rule, const hpcb_facts_t *facts,
                      hpcb_report_t *report)
 {
     report->rule = rule;
-    if (is_here(rule, facts))
+    if (!facts->answered && must_ask(rule))
+        hpcb_found(report, HPCB_VERDICT_ELSEWHERE, NULL, "slurmctld does not answer");
+    else if (is_here(rule, facts))
         rule->test(facts, report);
     else
         hpcb_found(report, HPCB_VERDICT_ELSEWHERE, NULL, "not here: run hpcbctl check %s",

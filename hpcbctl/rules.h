@@ -20,7 +20,13 @@ typedef enum {
     HPCB_VERDICT_ELSEWHERE  /* cannot be tested on this host */
 } hpcb_verdict_t;
 
-typedef enum { HPCB_PLACE_ANY, HPCB_PLACE_NODE, HPCB_PLACE_CONTROLLER } hpcb_place_t;
+/* All but HOST need what slurmctld says, NODE only to know that this is a node. */
+typedef enum {
+    HPCB_PLACE_ANY,
+    HPCB_PLACE_HOST,        /* any host, whether slurmctld answers or not */
+    HPCB_PLACE_NODE,
+    HPCB_PLACE_CONTROLLER
+} hpcb_place_t;
 
 typedef struct hpcb_report hpcb_report_t;
 
