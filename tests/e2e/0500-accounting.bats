@@ -25,35 +25,44 @@ field() { python3 -c 'import json,sys; print(json.load(sys.stdin)[sys.argv[1]])'
 
 sacct_has() { as_root sacct -X -n -P -j "$1" -o AdminComment | tr -d ' ' | grep -q "$2"; }
 
+# A task that computes until it has used two seconds of CPU, whoever runs beside it.
+BURN='import time
+while time.process_time() < 2: pass'
+
+check_figures() { # check_figures RECORD: JSON on standard input
+    python3 -c '
+import json, sys
+r = json.loads(sys.argv[1])
+assert 2 <= r["cpu_seconds"] < 4, r
+assert r["cpu_seconds"] <= r["wall_seconds"] + 0.1, r
+assert 0 <= r["run_delay_seconds"] <= r["wall_seconds"], r
+assert 1000000 < r["memory_peak_bytes"] < 1000000000, r
+assert r["cpus"] == 1 and 0 < r["efficiency"] <= 1.01, r
+assert r["end"] - r["begin"] - r["wall_seconds"] < 0.001, r' "$1"
+}
+
 @test "one record per job and node, with what was used" {
-    p=$(submit -N2 -n2 --wrap 'srun bash -c "end=\$((SECONDS+3)); while [ \$SECONDS -lt \$end ]; do :; done"')
-    wait_for_end "$p" 40
+    p=$(submit -N2 -n2 --wrap "srun python3 -c '$BURN'")
+    wait_for_end "$p" 60
     for n in 1 2; do
         node=$(node_name $n)
         wait_until 10 record_of "$p" "$node"
         r=$(record_of "$p" "$node")
         echo "$r"
         [ "$(field class <<< "$r")" = primary ]
-        python3 - "$r" <<'EOF'
-import json, sys
-r = json.loads(sys.argv[1])
-assert r["cpu_seconds"] >= 1.5, r
-assert r["cpu_seconds"] <= r["wall_seconds"] + 1, r
-assert r["run_delay_seconds"] >= 0, r
-assert r["memory_peak_bytes"] > 100000, r
-EOF
+        check_figures "$r"
     done
 }
 
 @test "guests' records say guest and count their CPU time" {
-    g=$(submit --guest -n1 --wrap 'timeout 3 sh -c "while :; do :; done"; true')
-    wait_for_end "$g" 40
+    g=$(submit --guest -n1 --wrap "python3 -c '$BURN'")
+    wait_for_end "$g" 60
     node=$(as_root sacct -X -n -P -j "$g" -o NodeList)
     wait_until 10 record_of "$g" "$node"
     r=$(record_of "$g" "$node")
     echo "$r"
     [ "$(field class <<< "$r")" = guest ]
-    python3 -c 'import json,sys; assert json.loads(sys.argv[1])["cpu_seconds"] > 2' "$r"
+    check_figures "$r"
 }
 
 @test "after the end no trace of the job is left on the node" {
@@ -65,8 +74,13 @@ EOF
 }
 
 no_trace() { # no_trace JOB NODE
-    ! run_in_node "$2" find /run/hpc-balance /sys/fs/cgroup -path "*hpc*" -name "*$1*" 2> /dev/null |
-        grep -v /sys/fs/cgroup/freezer/slurm | grep -q .
+    # shellcheck disable=SC2016 # expanded in the node
+    run_in_node "$2" bash -c '
+        guests=$(sed -n "s/^GuestCgroup=//p" /etc/slurm/hpc-balance.conf)
+        ls -d /run/hpc-balance/jobs/$1* /sys/fs/cgroup/{,cpu/}${guests/\%n/$2}/job_$1 \
+            /sys/fs/cgroup/{,unified/}hpcb/job_$1 2> /dev/null
+        true' trace "$1" "$2" > "$WORK/traces"
+    ! grep . "$WORK/traces"
 }
 
 @test "hpcbctl check finds the sandbox in order, on the controller and on a node" {
@@ -109,21 +123,16 @@ no_trace() { # no_trace JOB NODE
 
 @test "prolog and epilog: under 50 ms and 5 MB each" {
     run run_in_node "$(node_name 1)" bash -c '
-        export SLURM_JOB_ID=4000000 SLURM_JOB_UID=0 SLURM_JOB_PARTITION=guest SLURMD_NODENAME=$(hostname)
-        for verb in begin end; do
-            /usr/bin/env python3 - $verb <<EOF
-import os, resource, subprocess, sys, time
-best = 1e9
-for i in range(5):
-    t = time.monotonic()
-    subprocess.run(["hpcbctl", "job", sys.argv[1]], check=True)
-    best = min(best, time.monotonic() - t)
-rss = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-print(sys.argv[1], "ms", round(best * 1000, 1), "maxrss KiB", rss)
-assert rss < 5 * 1024, rss
-assert best < 0.05, best
-EOF
-        done'
+        export SLURM_JOB_ID=4000000 SLURM_JOB_UID=0 SLURM_JOB_PARTITION=guest SLURMD_NODENAME=n1
+        for i in 1 2 3 4 5 6 7 8; do
+            env time -f "begin %e %M" hpcbctl job begin
+            env time -f "end %e %M" hpcbctl job end
+        done 2>&1'
     echo "$output"
     [ "$status" -eq 0 ]
+    # The fastest of eight: a busy machine delays them, none makes them faster.
+    awk '$1 == "begin" || $1 == "end" {
+            n++; if (!($1 in best) || $2 < best[$1]) best[$1] = $2; if ($3 > rss) rss = $3 }
+        END { exit !(n == 16 && best["begin"] < 0.05 && best["end"] < 0.05 && rss < 5120) }' \
+        <<< "$output"
 }
