@@ -5,11 +5,12 @@
 /*
  * A program that computes and exchanges, as bench/waits measures it.
  *
- *   waits_exchange PATTERN LOAD UNITS STEPS [pin]
+ *   waits_exchange PATTERN LOAD SCATTER UNITS STEPS [pin]
  *
  * PATTERN  sendrecv, waitall, allreduce: all ranks compute, then exchange;
  *          chain: one rank computes while the other one waits, in turns
  * LOAD     rank 1 computes LOAD times as long as rank 0
+ * SCATTER  percent by which the work of a step differs at random, up or down
  * UNITS    work of rank 0 in a step (work, not time: a slower CPU takes longer)
  * STEPS    how often
  * pin      bind rank r to CPU r
@@ -97,6 +98,21 @@ static void compute(long units)
     sink = x;
 }
 
+/* The same on every run, another one on every rank. */
+static long scattered(long units, int percent)
+{
+    static unsigned seed;
+    int rank;
+
+    if (percent == 0)
+        return units;
+    if (seed == 0) {
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        seed = (unsigned)rank + 1;
+    }
+    return units + units / 100 * (rand_r(&seed) % (2 * percent + 1) - percent);
+}
+
 static void sendrecv(int rank, int peer)
 {
     (void)rank;
@@ -167,16 +183,18 @@ static exchange_fn *pattern(const char *name)
     return !strcmp(name, "allreduce") ? allreduce : NULL;
 }
 
-static void steps(const char *name, long units, long count, int rank)
+static void steps(const char *name, long units, int scatter, long count, int rank)
 {
     exchange_fn *exchange = pattern(name);
 
     for (long i = 0; i < count; i++) {
+        long now = scattered(units, scatter);
+
         if (exchange) {
-            compute(units);
+            compute(now);
             timed(exchange, rank, 1 - rank);
         } else {
-            chain_step(units, rank, 1 - rank);
+            chain_step(now, rank, 1 - rank);
         }
     }
 }
@@ -197,25 +215,26 @@ static void report(int rank, double wall, double delay, double guest)
 
 static void run(int argc, char **argv, int rank)
 {
-    long units = atol(argv[3]), count = atol(argv[4]);
+    long units = atol(argv[4]), count = atol(argv[5]);
+    int scatter = atoi(argv[3]);
     double wall, delay, guest;
 
     if (rank == 1)
         units = (long)((double)units * atof(argv[2]));
-    if (argc > 5) {
+    if (argc > 6) {
         cpu_set_t set;
 
         CPU_ZERO(&set);
         CPU_SET(rank, &set);
         sched_setaffinity(0, sizeof set, &set);
     }
-    steps(argv[1], units, WARM_UP_STEPS, rank);
+    steps(argv[1], units, scatter, WARM_UP_STEPS, rank);
     memset(&times, 0, sizeof times);
     MPI_Barrier(MPI_COMM_WORLD);
     delay = run_delay();
     guest = guest_cpu(rank);
     wall = seconds(CLOCK_MONOTONIC);
-    steps(argv[1], units, count, rank);
+    steps(argv[1], units, scatter, count, rank);
     MPI_Barrier(MPI_COMM_WORLD);
     wall = seconds(CLOCK_MONOTONIC) - wall;
     report(rank, wall, run_delay() - delay, guest_cpu(rank) - guest);
@@ -248,8 +267,9 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (argc < 5 || size != 2) {
-        fprintf(stderr, "usage: 2 ranks of waits_exchange PATTERN LOAD UNITS STEPS\n");
+    if (argc < 6 || size != 2) {
+        fprintf(stderr, "usage: 2 ranks of waits_exchange "
+                        "PATTERN LOAD SCATTER UNITS STEPS\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     run(argc, argv, rank);

@@ -3,11 +3,12 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Ping-pong between two ranks, as bench/waits measures it.
+ * How long the shortest calls between two ranks take, as bench/waits measures it.
  *
  *   waits_pingpong BYTES ROUNDS [pin]
  *
- * Rank 0 prints half a round trip in microseconds: the median over blocks of rounds.
+ * Rank 0 prints one line of JSON, in microseconds, medians over blocks of rounds:
+ * pingpong: half a round trip; allreduce: an MPI_Allreduce of one double.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -26,6 +27,18 @@ static void pin(int cpu)
     sched_setaffinity(0, sizeof set, &set);
 }
 
+typedef void round_fn(char *buf, int bytes, int rank);
+
+static void allreduce(char *buf, int bytes, int rank)
+{
+    double mine = 1.0, sum;
+
+    (void)buf;
+    (void)bytes;
+    (void)rank;
+    MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
 static void round_trip(char *buf, int bytes, int rank)
 {
     if (rank == 0)
@@ -42,7 +55,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median_us(char *buf, int bytes, int rounds, int rank)
+static double median_us(round_fn *round, char *buf, int bytes, int rounds, int rank)
 {
     double block[BLOCKS];
 
@@ -50,8 +63,8 @@ static double median_us(char *buf, int bytes, int rounds, int rank)
         MPI_Barrier(MPI_COMM_WORLD);
         block[b] = MPI_Wtime();
         for (int i = 0; i < rounds / BLOCKS; i++)
-            round_trip(buf, bytes, rank);
-        block[b] = (MPI_Wtime() - block[b]) / (rounds / BLOCKS) / 2 * 1e6;
+            round(buf, bytes, rank);
+        block[b] = (MPI_Wtime() - block[b]) / (rounds / BLOCKS) * 1e6;
     }
     qsort(block, BLOCKS, sizeof block[0], compare);
     return (block[BLOCKS / 2 - 1] + block[BLOCKS / 2]) / 2;
@@ -60,7 +73,7 @@ static double median_us(char *buf, int bytes, int rounds, int rank)
 int main(int argc, char **argv)
 {
     int rank, bytes, rounds;
-    double us;
+    double pingpong, sum;
     char *buf;
 
     MPI_Init(&argc, &argv);
@@ -72,10 +85,11 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 2);
     if (argc > 3)
         pin(rank);
-    median_us(buf, bytes, rounds / 4 + BLOCKS, rank);
-    us = median_us(buf, bytes, rounds, rank);
+    median_us(round_trip, buf, bytes, rounds / 4 + BLOCKS, rank);
+    pingpong = median_us(round_trip, buf, bytes, rounds, rank) / 2;
+    sum = median_us(allreduce, buf, bytes, rounds, rank);
     if (rank == 0)
-        printf("%.3f\n", us);
+        printf("{\"pingpong\": %.3f, \"allreduce\": %.3f}\n", pingpong, sum);
     free(buf);
     MPI_Finalize();
     return 0;

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
+#include <stdbool.h>
 #include "policy/nap.h"
 
 /* Shorter naps cost more cycles than they free: 13 to 25 us a nap were measured in a
@@ -71,7 +72,7 @@ uint64_t hpcb_nap_next(const hpcb_nap_conf_t *conf, const hpcb_nap_site_t *site,
     if (site->waits >= 4)
         nap = until_expected(site, late_ns, wait->elapsed_ns);
     if (nap < LEAST_NAP_NS)
-        nap = at_any_time(site, wait->elapsed_ns);
+        nap = min_u64(at_any_time(site, wait->elapsed_ns), conf->nap_max_ns / 2);
     if (nap < LEAST_NAP_NS)
         return 0;
     return min_u64(nap, conf->nap_max_ns);
@@ -80,7 +81,8 @@ uint64_t hpcb_nap_next(const hpcb_nap_conf_t *conf, const hpcb_nap_site_t *site,
 void hpcb_nap_learn(hpcb_nap_site_t *site, uint64_t waited_ns)
 {
     uint64_t waited = min_u64(waited_ns, LONGEST_WAIT_NS);
-    uint64_t off;
+    bool longer = waited > site->mean_ns;
+    uint64_t off = longer ? waited - site->mean_ns : site->mean_ns - waited;
 
     if (site->waits == 0) {
         site->mean_ns = waited;
@@ -88,9 +90,15 @@ void hpcb_nap_learn(hpcb_nap_site_t *site, uint64_t waited_ns)
         site->waits = 1;
         return;
     }
-    off = waited > site->mean_ns ? waited - site->mean_ns : site->mean_ns - waited;
-    site->deviation_ns += (off >> DEVIATION_SHIFT) - (site->deviation_ns >> DEVIATION_SHIFT);
-    site->mean_ns += (waited >> MEAN_SHIFT) - (site->mean_ns >> MEAN_SHIFT);
+    /* A single wait that went wrong (a busy CPU, a lost packet) must not count as much
+     * as it was long; a new habit of the site comes through in a few waits. */
+    off = min_u64(off, 4 * site->deviation_ns + LEAST_NAP_NS / 8);
+    if (longer)
+        site->mean_ns += off >> MEAN_SHIFT;
+    else
+        site->mean_ns -= off >> MEAN_SHIFT;
+    site->deviation_ns += off >> DEVIATION_SHIFT;
+    site->deviation_ns -= site->deviation_ns >> DEVIATION_SHIFT;
     if (site->waits < UINT32_MAX)
         site->waits++;
 }
