@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -229,10 +230,31 @@ START_TEST(works_with_damaged_state)
     fake_write("state/jobs/99999999999999999999", "no job");
     ck_assert_int_eq(hpcb_group_create(node, HPCB_CTL_CPU, "hpcb_guest/job_8", NULL),
                      0);
+    ck_assert_int_eq(hpcb_meter_attach(node, 8, "0", 0, fake_task(100), NULL), 0);
+    fake_write(UNIFIED "/hpcb/job_8/0.0/cpu.stat", "usage_usec 4200\n");
     ck_assert_uint_eq(release(&conf, node, 0, 0), 2);
     ck_assert(!exists(root, CPU "/hpcb_guest"));
     ck_assert(exists(root, "state/jobs/5"));
     ck_assert(!exists(root, "state/jobs/8.usage"));
+    hpcb_node_close(node);
+    fake_stop();
+}
+END_TEST
+
+/* Also a job whose groups cannot be removed goes on running. */
+START_TEST(thaws)
+{
+    const char *root = fake_start("v1-hybrid");
+    hpcb_node_t *node = open_node(root);
+    hpcb_conf_t conf;
+
+    set_up(&conf, root);
+    record(&conf, 5);
+    ck_assert_int_eq(hpcb_meter_attach(node, 5, "0", 0, fake_task(100), NULL), 0);
+    fake_write(UNIFIED "/hpcb/job_5/cgroup.freeze", "1");
+    fake_fail("unified/cgroup.procs", EPERM);
+    release(&conf, node, 0, 1);
+    ck_assert_str_eq(fake_read(UNIFIED "/hpcb/job_5/cgroup.freeze"), "0");
     hpcb_node_close(node);
     fake_stop();
 }
@@ -279,12 +301,14 @@ END_TEST
 START_TEST(refuses_users)
 {
     const hpcb_ctl_t ctl = {.conf_path = "/nonexistent"};
+    const uid_t before = geteuid();
 
     hpcb_log_set_sink(keep);
-    if (geteuid() == 0)
+    if (before == 0)
         ck_assert_int_eq(seteuid(65534), 0);
     ck_assert_int_eq(hpcb_release(&ctl), 1);
     ck_assert_str_eq(logged, "release: only root can undo what was done to jobs\n");
+    ck_assert_int_eq(seteuid(before), 0);
 }
 END_TEST
 
@@ -316,6 +340,7 @@ static pid_t forking_task(int go, int tell)
 
     if (pid != 0)
         return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     alarm(60);
     if (read(go, &byte, 1) != 1)
         _exit(1);
@@ -378,6 +403,7 @@ int main(void)
     tcase_add_test(tcase, tells_what_stays);
     tcase_add_test(tcase, keeps_the_log_when_a_write_fails);
     tcase_add_test(tcase, works_with_damaged_state);
+    tcase_add_test(tcase, thaws);
     tcase_add_test(tcase, leaves_groups_of_others);
     tcase_add_test(tcase, forgets_what_is_older_than_the_boot);
     tcase_add_test(tcase, refuses_users);

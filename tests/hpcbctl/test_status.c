@@ -20,7 +20,8 @@
 #include "tests/cgroup/fake_kernel.h"
 #include "tests/cgroup/real_kernel.h"
 
-#define SMT "pack:2 core:4 pu:2"
+#define SMT   "pack:2 core:4 pu:2"
+#define METER "sys/fs/cgroup/unified/hpcb/job_5/0.0"
 
 static char logged[4096];
 
@@ -168,6 +169,7 @@ END_TEST
 
 START_TEST(tells_of_a_guest_that_nothing_lowers)
 {
+    const hpcb_usage_t ended = {.cpu_us = 1000000};
     const char *root = fake_start("v1-hybrid");
     hpcb_node_t *node = open_node(root);
     pid_t pid = fake_task(100);
@@ -177,11 +179,17 @@ START_TEST(tells_of_a_guest_that_nothing_lowers)
     set_up(&conf, root);
     record(&conf, 5, HPCB_CLASS_GUEST);
     ck_assert_int_eq(hpcb_meter_attach(node, 5, "0", 0, pid, NULL), 0);
+    fake_write(METER "/cpu.stat", "usage_usec 4200\n");
+    fake_write(METER "/cpu.pressure", "some avg10=0.00 total=300\n");
+    hpcb_state_add_usage(conf.state_dir, 5, HPCB_USAGE_STEP, &ended, NULL);
     status = collect(&conf, node, 1);
     row = find(status, "jobs", "job_id", "5");
     ck_assert(hpcb_json_get_bool(row, "running"));
     ck_assert_str_eq(hpcb_json_get_text(row, "mechanism"), "");
     ck_assert_ptr_nonnull(strstr(logged, "job 5: nothing lowers task"));
+    /* Ended steps and the running one. */
+    ck_assert_str_eq(hpcb_json_get_text(row, "cpu_seconds"), "1.004200");
+    ck_assert_str_eq(hpcb_json_get_text(row, "run_delay_seconds"), "0.000300");
     json_object_put(status);
     hpcb_node_close(node);
     fake_stop();
