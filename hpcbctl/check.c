@@ -14,6 +14,7 @@
 #include "hpcbctl/verbs.h"
 
 #define LINE_WIDTH 88
+#define INDENT     6 /* what stands below "FAIL  " */
 
 static const char *verdict_name(hpcb_verdict_t verdict)
 {
@@ -55,14 +56,14 @@ static void print_problems(const hpcb_report_t *report, hpcb_verdict_t verdict)
             print_problem(&report->findings[i]);
 }
 
-/* A rule's name, behind the others of its line. */
+/* A rule's name, behind the others of its line; column 0 is that of the first one. */
 static void print_name(const char *name, size_t *column)
 {
-    size_t length = strlen(name) + 2;
+    size_t length = strlen(name) + strlen(", ");
 
-    if (*column && *column + length > LINE_WIDTH) {
+    if (*column + length > LINE_WIDTH - INDENT) {
         fputs(",\n      ", stdout);
-        *column = 6;
+        *column = 0;
     } else if (*column) {
         fputs(", ", stdout);
     }
@@ -100,10 +101,11 @@ static void print_elsewhere(const hpcb_report_t *report)
     }
 }
 
-static void print_good(const hpcb_report_t *report)
+/* Returns the number of rules: some have several findings. */
+static size_t print_good(const hpcb_report_t *report)
 {
     const hpcb_rule_t *last = NULL;
-    size_t column = 0;
+    size_t column = 0, rules = 0;
 
     for (size_t i = 0; i < report->count; i++) {
         const hpcb_finding_t *finding = &report->findings[i];
@@ -114,19 +116,21 @@ static void print_good(const hpcb_report_t *report)
             fputs("OK    ", stdout);
         print_name(finding->rule->name, &column);
         last = finding->rule;
+        rules++;
     }
     if (column)
         putchar('\n');
+    return rules;
 }
 
 static void print_text(const hpcb_report_t *report)
 {
-    print_good(report);
+    size_t good = print_good(report);
+
     print_elsewhere(report);
     print_problems(report, HPCB_VERDICT_WARN);
     print_problems(report, HPCB_VERDICT_FAIL);
-    printf("%zu ok, %zu warnings, %zu failed\n",
-           hpcb_report_count(report, HPCB_VERDICT_OK),
+    printf("%zu ok, %zu warnings, %zu failed\n", good,
            hpcb_report_count(report, HPCB_VERDICT_WARN),
            hpcb_report_count(report, HPCB_VERDICT_FAIL));
 }

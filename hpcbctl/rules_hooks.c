@@ -88,19 +88,39 @@ static const char *next_entry(const char *list, const char *separators, char *en
     return list + length;
 }
 
-/* The first file of that name in PluginDir, as Slurm searches it.  0, or -1. */
-static int find_in_plugin_dirs(const hpcb_facts_t *facts, const char *name, char *path,
+/* The next file of that name in PluginDir, whose rest is *list.  0, or -1. */
+static int next_in_plugin_dirs(const char **list, const char *name, char *path,
                                size_t size)
 {
-    const char *list = hpcb_setting(facts, "PluginDir");
     char dir[PATH_MAX];
     struct stat st;
 
-    while ((list = next_entry(list, ":", dir, sizeof(dir))))
+    while ((*list = next_entry(*list, ":", dir, sizeof(dir))))
         if (snprintf(path, size, "%s/%s", dir, name) < (int)size &&
             stat(path, &st) == 0 && S_ISREG(st.st_mode))
             return 0;
     return -1;
+}
+
+/* The file that slurmctld takes: builds for several releases may stand side by side, and
+ * those of another version are passed over.  Where all are, the first one.  0, or -1. */
+static int find_submit_plugin(const hpcb_facts_t *facts, char *path, size_t size)
+{
+    const char *list = hpcb_setting(facts, "PluginDir");
+    char other[PATH_MAX];
+    uint32_t version;
+
+    if (next_in_plugin_dirs(&list, SUBMIT_FILE, path, size))
+        return -1;
+    snprintf(other, sizeof(other), "%s", path);
+    do {
+        if (hpcb_elf_u32(other, VERSION_SYMBOL, &version, NULL) == 0 &&
+            version == version_of_slurm(facts)) {
+            snprintf(path, size, "%s", other);
+            break;
+        }
+    } while (next_in_plugin_dirs(&list, SUBMIT_FILE, other, sizeof(other)) == 0);
+    return 0;
 }
 
 static bool is_submit_plugin(const char *name)
@@ -135,10 +155,25 @@ void hpcb_rule_job_submit(const hpcb_facts_t *facts, hpcb_report_t *report)
         hpcb_mend(report, "JobSubmitPlugins=%s" SUBMIT_NAME, others);
 }
 
+static void mend_build(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    hpcb_mend(report,
+              "build and install slurm-hpc-balance with the headers of Slurm %s",
+              hpcb_setting(facts, "SLURM_VERSION"));
+}
+
+/* No setting helps where this installation has nothing for that version. */
 static void mend_plugin_dir(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
-    hpcb_mend(report, "PluginDir=" HPCB_PKGLIBDIR "/slurm-%s:%s",
-              hpcb_setting(facts, "SLURM_VERSION"), hpcb_setting(facts, "PluginDir"));
+    const char *version = hpcb_setting(facts, "SLURM_VERSION");
+    const char *dirs = hpcb_setting(facts, "PluginDir");
+    char dir[PATH_MAX];
+
+    snprintf(dir, sizeof(dir), HPCB_PKGLIBDIR "/slurm-%s", version);
+    if (access(dir, F_OK) == 0 && !strstr(dirs, dir))
+        hpcb_mend(report, "PluginDir=%s:%s", dir, dirs);
+    else
+        mend_build(facts, report);
 }
 
 void hpcb_rule_job_submit_plugin(const hpcb_facts_t *facts, hpcb_report_t *report)
@@ -148,7 +183,7 @@ void hpcb_rule_job_submit_plugin(const hpcb_facts_t *facts, hpcb_report_t *repor
     uint32_t version;
     hpcb_error_t err;
 
-    if (find_in_plugin_dirs(facts, SUBMIT_FILE, path, sizeof(path))) {
+    if (find_submit_plugin(facts, path, sizeof(path))) {
         hpcb_found(report, HPCB_VERDICT_FAIL, slurm_conf(facts),
                    "PluginDir=%s: no " SUBMIT_FILE " there",
                    hpcb_setting(facts, "PluginDir"));
@@ -284,11 +319,9 @@ static void check_hook(const hpcb_facts_t *facts, hpcb_report_t *report, const c
                    "not here: run hpcbctl check on a node");
     } else {
         hpcb_found(report, HPCB_VERDICT_FAIL, slurm_conf(facts),
-                   "%s=%s: no script there calls hpcbctl job %s", key, hook.value, verb);
-        if (*hook.value)
-            hpcb_mend(report, "%s (in a script of %s)", ours, key);
-        else
-            hpcb_mend(report, "%s=%s", key, ours);
+                   "%s=%s: nothing there calls hpcbctl job %s%s", key, hook.value, verb,
+                   *hook.value ? "; add this line to such a script" : "");
+        hpcb_mend(report, "%s%s%s", *hook.value ? "" : key, *hook.value ? "" : "=", ours);
     }
 }
 
@@ -360,17 +393,21 @@ static void check_spank_file(const hpcb_facts_t *facts, hpcb_report_t *report,
     uint32_t version;
     hpcb_error_t err;
 
-    if (flaw) {
-        hpcb_found(report, HPCB_VERDICT_FAIL, path, HPCB_SPANK_FILE ": %s", flaw);
+    if (access(path, F_OK)) {
+        hpcb_found(report, HPCB_VERDICT_FAIL, path, "%s: %s", path, strerror(errno));
+        mend_plugstack(report);
+    } else if (flaw) {
+        hpcb_found(report, HPCB_VERDICT_FAIL, path, HPCB_SPANK_FILE " %s", flaw);
         hpcb_mend(report, "chown root: %s && chmod 755 %s", path, path);
     } else if (hpcb_elf_u32(path, VERSION_SYMBOL, &version, &err)) {
         hpcb_found(report, HPCB_VERDICT_FAIL, path, "%s", err.text);
         mend_plugstack(report);
     } else if ((version ^ version_of_slurm(facts)) & RELEASE_MASK) {
         hpcb_found(report, HPCB_VERDICT_FAIL, path,
-                   "it is built for Slurm %s, this is %s: rebuild it",
+                   "it is built for Slurm %s, slurmctld is %s",
                    print_version(version, text, sizeof(text)),
                    hpcb_setting(facts, "SLURM_VERSION"));
+        mend_build(facts, report);
     } else {
         hpcb_found(report, HPCB_VERDICT_OK, path, "it is built for Slurm %s",
                    print_version(version, text, sizeof(text)));
@@ -379,6 +416,7 @@ static void check_spank_file(const hpcb_facts_t *facts, hpcb_report_t *report,
 
 void hpcb_rule_spank_plugin(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
+    const char *dirs = hpcb_setting(facts, "PluginDir");
     hpcb_plugstack_line_t line;
     char path[PATH_MAX];
 
@@ -387,7 +425,7 @@ void hpcb_rule_spank_plugin(const hpcb_facts_t *facts, hpcb_report_t *report)
                    "plugstack.conf does not load it");
     } else if (line.plugin[0] == '/') {
         check_spank_file(facts, report, line.plugin);
-    } else if (find_in_plugin_dirs(facts, line.plugin, path, sizeof(path)) == 0) {
+    } else if (next_in_plugin_dirs(&dirs, line.plugin, path, sizeof(path)) == 0) {
         check_spank_file(facts, report, path);
     } else {
         hpcb_found(report, HPCB_VERDICT_FAIL, line.file,

@@ -71,6 +71,8 @@ static bool is_left_out(const hpcb_pair_t *pair)
     static const char *const usual[] = {"ALL", "N/A", "NONE", "(null)", "UNLIMITED",
                                         "NO",  "0",   ""};
 
+    if (strcasecmp(pair->key, "PriorityJobFactor") == 0) /* its default is 1 */
+        return false;
     for (size_t i = 0; i < sizeof(derived) / sizeof(derived[0]); i++)
         if (strcasecmp(pair->key, derived[i]) == 0 &&
             (strcasecmp(pair->key, "QoS") != 0 || strcmp(pair->value, "N/A") == 0))

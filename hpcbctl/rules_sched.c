@@ -247,7 +247,7 @@ void hpcb_rule_released_guests(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
     bool good = is_multifactor(facts);
 
-    hpcb_found(report, good ? HPCB_VERDICT_OK : HPCB_VERDICT_WARN, slurm_conf(facts),
+    hpcb_found(report, good ? HPCB_VERDICT_OK : HPCB_VERDICT_FAIL, slurm_conf(facts),
                "PriorityType=%s%s", hpcb_setting(facts, "PriorityType"),
                good ? "" : " (a guest that was held and released reserves nodes)");
     if (!good)
