@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/file.h"
 #include "common/log.h"
 #include "common/state.h"
 #include "tests/common/crash.h"
@@ -155,6 +156,7 @@ END_TEST
 START_TEST(a_damaged_leftover_is_replaced)
 {
     hpcb_job_state_t back;
+    char kept[16];
 
     catch_log();
     ck_assert_int_eq(save(7, 1000, NULL), 0);
@@ -162,9 +164,11 @@ START_TEST(a_damaged_leftover_is_replaced)
     ck_assert_int_eq(save(7, 1000, NULL), 0);
     ck_assert_int_eq(hpcb_state_load(scratch("run"), 7, &back, NULL), 0);
     ck_assert_int_eq(unlink(scratch("run/jobs/7")), 0);
-    ck_assert_int_eq(symlink("/etc/passwd", scratch("run/jobs/7")), 0);
+    put_file(scratch("precious"), "kept\n");
+    ck_assert_int_eq(symlink("../../precious", scratch("run/jobs/7")), 0);
     ck_assert_int_eq(save(7, 1000, NULL), 0);
     ck_assert_int_eq(hpcb_state_load(scratch("run"), 7, &back, NULL), 0);
+    ck_assert_int_eq(hpcb_file_read(scratch("precious"), kept, sizeof(kept), NULL), 5);
 }
 END_TEST
 
