@@ -191,7 +191,7 @@ int hpcb_state_load(const char *state_dir, uint32_t job_id, hpcb_job_state_t *st
                     hpcb_error_t *err)
 {
     char path[PATH_MAX], text[RECORD_BYTES];
-    hpcb_job_state_t read;
+    hpcb_job_state_t read = {0};
     hpcb_error_t why;
     ssize_t length;
 
@@ -236,7 +236,7 @@ typedef enum { LEFTOVER_KEEP, LEFTOVER_REPLACE, LEFTOVER_UNKNOWN } leftover_t;
 static leftover_t judge_leftover(const char *state_dir, const hpcb_job_state_t *state,
                                  hpcb_error_t *err)
 {
-    hpcb_job_state_t old;
+    hpcb_job_state_t old = {0};
     hpcb_error_t why = {""};
     char usage[PATH_MAX];
 
