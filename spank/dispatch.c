@@ -28,17 +28,17 @@
  * user_init             slurmstepd (euid = user, its   environment of the tasks; lines
  *                        I/O reaches the user)          for the user
  * task_init_privileged  the forked task (root)         guests: oom_score_adj
- * task_post_fork        slurmstepd (root), the task    meter; guests: isolate
- *                        waits; also for the extern
- *                        step, as task -1 without pid
+ * task_post_fork        slurmstepd (root), the task    meter; guests: isolate, and
+ *                        waits; also for the extern     watch over their end in a
+ *                        step, as task -1 without pid   thread of our own
  * task_init             the task (user), released,     guests: verify, or end the task
  *                        its stdio in place; not in
  *                        the extern step
  * task_exit             slurmstepd (root), the task    read what Slurm's cgroups say
  *                        is reaped, the step's
  *                        cgroups are still there
- * exit                  slurmstepd (root), the step's  fold the step's usage
- *                        cgroups are gone
+ * exit                  slurmstepd (root), the step's  end the thread, fold the step's
+ *                        cgroups are gone               usage
  *                       elsewhere                      nothing
  * job_epilog            own slurmstepd (root), before  nothing; epilog=yes: clean up
  *                        the Epilog script
@@ -51,6 +51,7 @@
 
 #include "spank/args.h"
 #include "spank/compat.h"
+#include "spank/dying.h"
 #include "spank/extern.h"
 #include "spank/isolate.h"
 #include "spank/jobscript.h"
@@ -109,6 +110,7 @@ static void task_post_fork(spank_t sp, const hpcb_step_t *step)
         task = 0;
     hpcb_spank_usage_attach(step, (uint32_t)task, pid);
     hpcb_spank_isolate_task(step, pid);
+    hpcb_spank_dying_watch(step, pid);
 }
 
 static void in_step(hook_t hook, spank_t sp, const hpcb_step_t *step)
@@ -133,6 +135,7 @@ static void in_step(hook_t hook, spank_t sp, const hpcb_step_t *step)
         hpcb_spank_usage_task_exit(sp, step);
         break;
     case HOOK_EXIT:
+        hpcb_spank_dying_stop();
         hpcb_spank_usage_exit(step);
         hpcb_spank_step_close();
         break;

@@ -547,6 +547,8 @@ static void tasks_run(host_step_t *step, child_t *children)
         now.task = i;
         call("task_exit", TASK_EXIT);
     }
+    if (step->ended)
+        step->ended();
 }
 
 static void extern_step(host_step_t *step)

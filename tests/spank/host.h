@@ -34,6 +34,7 @@ typedef struct {
     void (*forked)(pid_t pid);    /* in slurmstepd, before each task_post_fork */
     void (*prepare)(void);        /* in the task, where Slurm prepares it as root */
     void (*program)(void);        /* what the task runs; its output is out[] */
+    void (*ended)(void);          /* in slurmstepd, after the last task_exit */
     /* results */
     int status[HOST_TASKS]; /* as waitpid gives it */
     char out[HOST_TEXT];    /* stdout and stderr of all tasks */

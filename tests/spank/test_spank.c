@@ -135,6 +135,7 @@ int main(void)
     suite_add_tcase(suite, prolog_tests());
     suite_add_tcase(suite, step_tests());
     suite_add_tcase(suite, isolation_tests());
+    suite_add_tcase(suite, dying_tests());
     suite_add_tcase(suite, yield_tests());
     suite_add_tcase(suite, usage_tests());
     srunner_run_all(runner, CK_ENV);

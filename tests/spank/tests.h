@@ -16,6 +16,7 @@ TCase *options_tests(void);
 TCase *prolog_tests(void);
 TCase *step_tests(void);
 TCase *isolation_tests(void);
+TCase *dying_tests(void);
 TCase *yield_tests(void);
 TCase *usage_tests(void);
 

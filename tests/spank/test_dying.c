@@ -1,0 +1,165 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Who is lifted when a guest's step ends.  A zombie stands for a process that is
+ * exiting: to the kernel it is one, and it stays.  What the lift is worth shows only
+ * beside a busy primary (tests/e2e).
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "tests/spank/tests.h"
+
+#define JOB_GROUP "/slurm_n1/uid_1/job_9"
+/* The thread looks every 2 s. */
+#define WAIT_TENTHS 80
+
+static pid_t zombie, alive;
+
+static pid_t child(bool stays)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        while (stays)
+            pause();
+        _exit(0);
+    }
+    return pid;
+}
+
+static void show_job(pid_t pid)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "proc/%d/cgroup", (int)pid);
+    test_write(name, "3:freezer:" JOB_GROUP "/step_0\n");
+}
+
+static void wait_for_lift(void)
+{
+    for (int i = 0; i < WAIT_TENTHS; i++) {
+        if (sched_getscheduler(zombie) == SCHED_FIFO)
+            return;
+        usleep(100000);
+    }
+}
+
+static void wait_in_vain(void)
+{
+    usleep(3000000);
+}
+
+static bool load_freezer(void)
+{
+    static const struct sched_param lowest = {.sched_priority = 1};
+
+    alive = child(true);
+    /* Containers often may not, and groups without a real-time budget cannot. */
+    if (sched_setscheduler(alive, SCHED_FIFO, &lowest) < 0)
+        return false;
+    sched_setscheduler(alive, SCHED_OTHER, &(struct sched_param){0});
+    zombie = child(false);
+    test_load("", false);
+    test_write("proc/self/mountinfo", "30 22 0:26 / /sys/fs/cgroup/freezer rw - cgroup "
+                                      "cgroup rw,freezer\n");
+    test_write("sys/fs/cgroup/freezer/cgroup.procs", "%s", "");
+    test_write("sys/fs/cgroup/freezer" JOB_GROUP "/cgroup.procs", "%s", "");
+    test_write("sys/fs/cgroup/freezer" JOB_GROUP "/step_0/cgroup.procs", "%d\n%d\n",
+               (int)alive, (int)zombie);
+    return true;
+}
+
+static void run(const char *klass, void (*program)(void), void (*ended)(void),
+                int *of_zombie, int *of_alive)
+{
+    host_step_t step = {.job_id = 9,
+                        .uid = test_user(),
+                        .tasks = 2,
+                        .forked = show_job,
+                        .program = program,
+                        .ended = ended};
+
+    test_record(9, klass, "none", false);
+    host_step(&step);
+    *of_zombie = sched_getscheduler(zombie);
+    *of_alive = sched_getscheduler(alive);
+}
+
+static void end_children(void)
+{
+    kill(alive, SIGKILL);
+    waitpid(alive, NULL, 0);
+    if (zombie > 0)
+        waitpid(zombie, NULL, 0);
+    zombie = 0;
+}
+
+/* Slurm unloads the plugin after exit: a thread left behind would run into nothing. */
+static int threads(void)
+{
+    DIR *dir = opendir("/proc/self/task");
+    int count = 0;
+
+    for (struct dirent *entry; (entry = readdir(dir));)
+        count += entry->d_name[0] != '.';
+    closedir(dir);
+    return count;
+}
+
+static void check(const char *klass, void (*program)(void), void (*ended)(void),
+                  int expected)
+{
+    int of_zombie, of_alive;
+    bool can = load_freezer();
+
+    if (can)
+        run(klass, program, ended, &of_zombie, &of_alive);
+    end_children();
+    if (!can)
+        return;
+    ck_assert_int_eq(of_zombie, expected);
+    ck_assert_int_eq(threads(), 1);
+    ck_assert_int_eq(of_alive, SCHED_OTHER);
+    ck_assert_int_eq(host_failures(), 0);
+    ck_assert_int_lt(host_longest_us(), TEST_PATIENCE_US);
+}
+
+START_TEST(exiting_ones_are_lifted)
+{
+    check("guest", NULL, wait_for_lift, SCHED_FIFO);
+}
+END_TEST
+
+START_TEST(primaries_are_not)
+{
+    check("primary", NULL, wait_in_vain, SCHED_OTHER);
+}
+END_TEST
+
+/* Nothing ends yet: what comes and goes inside a running guest is left alone. */
+START_TEST(nothing_before_the_end)
+{
+    check("guest", wait_in_vain, NULL, SCHED_OTHER);
+}
+END_TEST
+
+TCase *dying_tests(void)
+{
+    TCase *tc = tcase_create("dying");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_checked_fixture(tc, test_setup, test_teardown);
+    tcase_add_test(tc, exiting_ones_are_lifted);
+    tcase_add_test(tc, primaries_are_not);
+    tcase_add_test(tc, nothing_before_the_end);
+    return tc;
+}
