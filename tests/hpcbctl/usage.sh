@@ -1,0 +1,94 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The slurm-hpc-balance developers
+#
+# What hpcbctl says to those who call it in a wrong way: one line and exit code 2; and
+# to a shell that calls what slurmd calls: one line and exit code 0.
+hpcbctl=${HPCB_BUILDDIR:-.}/hpcbctl/hpcbctl
+number=0
+out=$(mktemp -d) || exit 99
+trap 'rm -rf "$out"' EXIT
+unset SLURM_JOB_ID SLURM_JOB_UID SLURM_CONF HPC_BALANCE_CONF
+echo 1..31
+
+verdict() { # verdict DESCRIPTION FLAW
+    number=$((number + 1))
+    echo "${2:+not }ok $number - $1"
+    [ -z "$2" ] || printf '%s\n' "$2" | sed 's/^/# /'
+}
+
+call() { # call ARG...: sets code; its output is in $out
+    timeout 20 "$hpcbctl" "$@" > "$out/1" 2> "$out/2" < /dev/null
+    code=$?
+}
+
+lines() { wc -l < "$out/$1" | tr -d ' '; }
+
+refuses() { # refuses WORDS ARG...: usage error whose line has WORDS
+    words=$1 flaw=
+    shift
+    call "$@"
+    [ "$code" = 2 ] || flaw="exit code $code, not 2"
+    [ "$(lines 2)" = 1 ] && [ ! -s "$out/1" ] || flaw="$flaw; not one line on stderr"
+    grep -qF -e "$words" "$out/2" || flaw="$flaw; it says: $(cat "$out/2")"
+    LC_ALL=C grep -q '[[:cntrl:]]' "$out/2" && flaw="$flaw; it prints control characters"
+    verdict "usage error: $words" "$flaw"
+}
+
+prints() { # prints WORDS ARG...: exit code 0, WORDS on stdout
+    words=$1 flaw=
+    shift
+    call "$@"
+    [ "$code" = 0 ] || flaw="exit code $code, not 0"
+    [ ! -s "$out/2" ] || flaw="$flaw; stderr: $(cat "$out/2")"
+    grep -qF -e "$words" "$out/1" || flaw="$flaw; it does not print it"
+    verdict "$* prints: $words" "$flaw"
+}
+
+grumbles() { # grumbles VERB: a line on stderr and exit code 0
+    flaw=
+    call job "$1"
+    [ "$code" = 0 ] || flaw="exit code $code, not 0"
+    [ "$(lines 2)" = 1 ] && [ ! -s "$out/1" ] || flaw="$flaw; not one line on stderr"
+    grep -q "^hpcbctl: job $1: no job in the environment" "$out/2" ||
+        flaw="$flaw; it says: $(cat "$out/2")"
+    verdict "job $1 $2" "$flaw"
+}
+
+refuses "a verb is missing"
+refuses "a verb is missing" --json
+refuses "unknown verb 'checks'" checks
+refuses "unknown verb ''" ""
+refuses "check: takes no argument" check me
+refuses "status: takes no argument" status n1 n2
+refuses "release: takes no argument" release 17
+refuses "job: give begin or end" job
+refuses "job: give begin or end" job start
+refuses "job: give begin or end" job begin now
+refuses "unknown option '--jsn'" --jsn check
+refuses "unknown option '-x'" -x check
+refuses "unknown option" check --json=yes
+refuses "option '--config' needs a value" check --config
+refuses "option '-c' needs a value" check -c
+refuses "unknown verb" "$(printf 'a\nb\033[31m\007')"
+refuses "unknown option" "$(printf -- '--a\nb\377')"
+refuses "unknown verb" "$(printf '%5000s' x)"
+refuses "unknown verb '--help'" -- --help
+
+prints "Usage: hpcbctl [--config FILE] [--json] VERB" --help
+prints "job begin" -h
+prints "hpcbctl [--config FILE] check" check --help
+prints "hpcbctl [--config FILE] status" --help status
+prints "hpcbctl [--config FILE] release" release -h
+prints "hpcbctl [--config FILE] job end" job end --help
+prints "hpc-balance" --version
+
+grumbles begin "outside of slurmd"
+grumbles end "outside of slurmd"
+SLURM_JOB_ID=x SLURM_JOB_UID=0
+export SLURM_JOB_ID SLURM_JOB_UID
+grumbles begin "with a job id that is none"
+SLURM_JOB_ID=0
+grumbles end "with job id 0"
+SLURM_JOB_ID=1 SLURM_JOB_UID=99999999999
+grumbles begin "with a user id that is too large"
