@@ -31,8 +31,8 @@
 #include <string.h>
 #include <time.h>
 
-#define DOUBLES      64 /* 512 bytes: a halo row, sent eagerly by every MPI */
-#define LONG_WAIT_S  1e-3
+#define DOUBLES       64 /* 512 bytes: a halo row, sent eagerly by every MPI */
+#define LONG_WAIT_S   1e-3
 #define WARM_UP_STEPS 50
 
 typedef struct {

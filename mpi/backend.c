@@ -3,14 +3,14 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The bodies of the wrapped calls.  Compiled once per MPI ABI, with that MPI's mpi.h and
- * HPCB_BACKEND naming the result; only entry.c calls into it.
+ * The bodies of the wrapped calls.  Compiled once per MPI ABI, with that MPI's mpi.h
+ * and HPCB_BACKEND naming the result; only entry.c calls into it.
  *
- * Every blocking call is begun by its nonblocking form and then tested until it is done,
- * with pauses in between (wait.h).  Arguments are checked, errors raised and statuses
- * filled by the MPI itself, in the nonblocking form or in the test, once either way.
- * What is called here are the MPI's own PMPI_ functions, so that tools stacked before or
- * after see the calls of the application and not our tests.
+ * Every blocking call is begun by its nonblocking form and then tested until it is
+ * done, with pauses in between (wait.h).  Arguments are checked, errors raised and
+ * statuses filled by the MPI itself, in the nonblocking form or in the test, once
+ * either way. What is called here are the MPI's own PMPI_ functions, so that tools
+ * stacked before or after see the calls of the application and not our tests.
  *
  * No symbol of an MPI is referenced: functions are found at MPI_Init, and where a
  * handle is the address of an object (Open MPI) so is that.
@@ -33,7 +33,7 @@
 #else
 #define MARKER          "MPI_UNWEIGHTED"
 #define RAISES_ON_WORLD 1
-/* MPI_ERROR of a status without error: the blocking calls set it, the tests leave it. */
+/* The blocking calls set MPI_ERROR of a status without error, the tests leave it. */
 #define SETS_ERROR 1
 #endif
 
@@ -47,56 +47,56 @@ static struct {
 } handle;
 
 /* Functions of the MPI that are called here besides the nonblocking collectives. */
-#define FUNCTIONS(X)     \
-    X(Cancel)            \
-    X(Comm_create_keyval) \
-    X(Comm_free_keyval)  \
-    X(Comm_get_attr)     \
-    X(Comm_get_errhandler) \
-    X(Comm_group)        \
-    X(Comm_set_attr)     \
-    X(Comm_size)         \
-    X(Comm_set_errhandler) \
-    X(Comm_test_inter)   \
-    X(Errhandler_free)   \
-    X(Group_free)        \
-    X(Group_size)        \
-    X(Group_translate_ranks) \
-    X(Improbe)           \
-    X(Imrecv)            \
-    X(Iprobe)            \
-    X(Irecv)             \
-    X(Irsend)            \
-    X(Isend)             \
-    X(Issend)            \
-    X(Mrecv)             \
-    X(Pack)              \
-    X(Pack_size)         \
-    X(Recv)              \
-    X(Send)              \
-    X(Sendrecv)          \
-    X(Sendrecv_replace)  \
-    X(Test)              \
-    X(Testall)           \
-    X(Testany)           \
-    X(Testsome)          \
-    X(Wait)              \
-    X(Waitany)           \
+#define FUNCTIONS(X)                                                                   \
+    X(Cancel)                                                                          \
+    X(Comm_create_keyval)                                                              \
+    X(Comm_free_keyval)                                                                \
+    X(Comm_get_attr)                                                                   \
+    X(Comm_get_errhandler)                                                             \
+    X(Comm_group)                                                                      \
+    X(Comm_set_attr)                                                                   \
+    X(Comm_size)                                                                       \
+    X(Comm_set_errhandler)                                                             \
+    X(Comm_test_inter)                                                                 \
+    X(Errhandler_free)                                                                 \
+    X(Group_free)                                                                      \
+    X(Group_size)                                                                      \
+    X(Group_translate_ranks)                                                           \
+    X(Improbe)                                                                         \
+    X(Imrecv)                                                                          \
+    X(Iprobe)                                                                          \
+    X(Irecv)                                                                           \
+    X(Irsend)                                                                          \
+    X(Isend)                                                                           \
+    X(Issend)                                                                          \
+    X(Mrecv)                                                                           \
+    X(Pack)                                                                            \
+    X(Pack_size)                                                                       \
+    X(Recv)                                                                            \
+    X(Send)                                                                            \
+    X(Sendrecv)                                                                        \
+    X(Sendrecv_replace)                                                                \
+    X(Test)                                                                            \
+    X(Testall)                                                                         \
+    X(Testany)                                                                         \
+    X(Testsome)                                                                        \
+    X(Wait)                                                                            \
+    X(Waitany)                                                                         \
     X(Waitsome)
 
 static struct {
 #define DECLARE(name) __typeof__(PMPI_##name) *name;
     FUNCTIONS(DECLARE)
 #define CALL(name, nargs)
-#define COLLECTIVE(name, nargs, form, params, args) \
-    __typeof__(PMPI_##name) *name;                  \
+#define COLLECTIVE(name, nargs, form, params, args)                                    \
+    __typeof__(PMPI_##name) *name;                                                     \
     __typeof__(PMPI_##form) *form;
 #include "mpi/calls.def"
 } mpi;
 
 static int keyval;
 
-/* Test until the request is done; begun earlier or not, wait counts from its first. */
+/* Test until the request is done, or there is an error; the caller ends the wait. */
 static int finish(hpcb_wait_t *wait, MPI_Request *request, MPI_Status *status)
 {
     int done = 0;
@@ -116,14 +116,14 @@ static int complete(MPI_Request *request, MPI_Status *status)
     return rc;
 }
 
-#define SEND(name, form)                                                             \
-    static int do_##name(const void *buf, int count, MPI_Datatype type, int dest,    \
-                         int tag, MPI_Comm comm)                                     \
-    {                                                                                \
-        MPI_Request request;                                                         \
-        int rc = mpi.form(buf, count, type, dest, tag, comm, &request);              \
-                                                                                     \
-        return rc == MPI_SUCCESS ? complete(&request, MPI_STATUS_IGNORE) : rc;       \
+#define SEND(name, form)                                                               \
+    static int do_##name(const void *buf, int count, MPI_Datatype type, int dest,      \
+                         int tag, MPI_Comm comm)                                       \
+    {                                                                                  \
+        MPI_Request request;                                                           \
+        int rc = mpi.form(buf, count, type, dest, tag, comm, &request);                \
+                                                                                       \
+        return rc == MPI_SUCCESS ? complete(&request, MPI_STATUS_IGNORE) : rc;         \
     }
 
 SEND(Send, Isend)
@@ -214,8 +214,8 @@ static int do_Mrecv(void *buf, int count, MPI_Datatype type, MPI_Message *messag
 }
 
 /*
- * The receive is posted first, as is usual; if the send then turned out to be wrong, the
- * receive might have taken a message already that is meant for a later one.  So see
+ * The receive is posted first, as is usual; if the send then turned out to be wrong,
+ * the receive might have taken a message already that is meant for a later one.  So see
  * first that the send is right: to nobody it is checked and not done.  *answer: the
  * destination is not plainly right.
  */
@@ -261,8 +261,8 @@ static int do_Sendrecv(const void *out, int nout, MPI_Datatype tout, int dest,
     if (rc != MPI_SUCCESS)
         return rc;
     if (keep)
-        return mpi.Sendrecv(out, nout, tout, dest, tag_out, in, nin, tin, source, tag_in,
-                            comm, status);
+        return mpi.Sendrecv(out, nout, tout, dest, tag_out, in, nin, tin, source,
+                            tag_in, comm, status);
     rc = mpi.Irecv(in, nin, tin, source, tag_in, comm, &receive);
     if (rc != MPI_SUCCESS)
         return rc;
@@ -387,7 +387,8 @@ static int do_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
     int found = 0;
     int rc;
 
-    while ((rc = mpi.Iprobe(source, tag, comm, &found, status)) == MPI_SUCCESS && !found)
+    while ((rc = mpi.Iprobe(source, tag, comm, &found, status)) == MPI_SUCCESS &&
+           !found)
         hpcb_wait_pause(&wait);
     hpcb_wait_end(&wait);
     return rc;
@@ -464,19 +465,19 @@ static int changes_form(MPI_Comm comm, bool *answer)
 
 #define UNPACK(...) __VA_ARGS__
 #define CALL(name, nargs)
-#define COLLECTIVE(name, nargs, form, params, args)                                  \
-    static int do_##name params                                                      \
-    {                                                                                \
-        MPI_Request request;                                                         \
-        bool change;                                                                 \
-        int rc = changes_form(comm, &change);                                        \
-                                                                                     \
-        if (rc != MPI_SUCCESS)                                                       \
-            return rc;                                                               \
-        if (!change)                                                                 \
-            return mpi.name args;                                                    \
-        rc = mpi.form(UNPACK args, &request);                                        \
-        return rc == MPI_SUCCESS ? complete(&request, MPI_STATUS_IGNORE) : rc;       \
+#define COLLECTIVE(name, nargs, form, params, args)                                    \
+    static int do_##name params                                                        \
+    {                                                                                  \
+        MPI_Request request;                                                           \
+        bool change;                                                                   \
+        int rc = changes_form(comm, &change);                                          \
+                                                                                       \
+        if (rc != MPI_SUCCESS)                                                         \
+            return rc;                                                                 \
+        if (!change)                                                                   \
+            return mpi.name args;                                                      \
+        rc = mpi.form(UNPACK args, &request);                                          \
+        return rc == MPI_SUCCESS ? complete(&request, MPI_STATUS_IGNORE) : rc;         \
     }
 #include "mpi/calls.def"
 
@@ -493,7 +494,8 @@ static const hpcb_fn_t replacement[HPCB_CALLS] = {
 };
 
 /* A duplicate is judged anew: its group is the same, but this is the cheaper rule. */
-static int do_not_copy(MPI_Comm comm, int key, void *extra, void *in, void *out, int *copy)
+static int do_not_copy(MPI_Comm comm, int key, void *extra, void *in, void *out,
+                       int *copy)
 {
     (void)comm, (void)key, (void)extra, (void)in, (void)out;
     *copy = 0;
@@ -528,17 +530,17 @@ static int find_handles(void)
 #endif
 }
 
-#define FIND(name)                                                               \
-    mpi.name = (__typeof__(mpi.name))hpcb_next("PMPI_" #name, NULL);             \
-    if (!mpi.name)                                                               \
+#define FIND(name)                                                                     \
+    mpi.name = (__typeof__(mpi.name))hpcb_next("PMPI_" #name, NULL);                   \
+    if (!mpi.name)                                                                     \
         return -1;
 
 static int find_functions(void)
 {
     FUNCTIONS(FIND)
 #define CALL(name, nargs)
-#define COLLECTIVE(name, nargs, form, params, args) \
-    FIND(name)                                      \
+#define COLLECTIVE(name, nargs, form, params, args)                                    \
+    FIND(name)                                                                         \
     FIND(form)
 #include "mpi/calls.def"
     return 0;

@@ -17,7 +17,8 @@ enum hpcb_call {
 typedef struct {
     /* A symbol that every MPI of this ABI defines, and no other. */
     const char *marker;
-    /* From MPI_Init: find what is needed of the MPI.  -1: cannot be used, pass through. */
+    /* From MPI_Init: find what is needed of the MPI.  -1: cannot be used, pass through.
+     */
     int (*start)(void);
     /* From MPI_Finalize, before MPI ends. */
     void (*stop)(void);

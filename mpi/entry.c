@@ -7,16 +7,18 @@
  * wrapped call, of MPI_Init, MPI_Init_thread and MPI_Finalize.
  *
  * Both names, because calls come in both ways: C programs call MPI_X; the Fortran layer
- * of Open MPI and every PMPI tool in front of us call PMPI_X; that of MPICH calls MPI_X.
- * So no Fortran symbol is wrapped at all, whatever its mangling, and what is special
- * about Fortran (MPI_BOTTOM, MPI_STATUS_IGNORE, handles) has been translated before.
+ * of Open MPI and every PMPI tool in front of us call PMPI_X; that of MPICH calls
+ * MPI_X. So no Fortran symbol is wrapped at all, whatever its mangling, and what is
+ * special about Fortran (MPI_BOTTOM, MPI_STATUS_IGNORE, handles) has been translated
+ * before.
  *
  *   application -> [tool] -> MPI_X, ours -> [tool's MPI_X -> PMPI_X, ours] -> MPI
  *
  * MPI_X goes on to the next MPI_X if that is a tool's, so that the tool sees what the
  * application called; the tool's PMPI_X then comes to us.  Otherwise, and from PMPI_X,
  * the back end of the MPI that the process uses does the work.  Before MPI_Init, after
- * MPI_Finalize, and where no back end fits, every call goes straight to the next symbol.
+ * MPI_Finalize, and where no back end fits, every call goes straight to the next
+ * symbol.
  *
  * Nothing of MPI's types is known here: an argument, whatever it is in that MPI's ABI,
  * fills one register or stack slot of the machine word's size (all 64-bit Linux ABIs),
@@ -135,30 +137,30 @@ static void deactivate(void)
  * Told apart by stack depth too: all calls from Fortran come from one place in the
  * MPI's own layer, and many C programs have one wrapper of their own.
  */
-#define NOTE_CALL_SITE()                                              \
-    (hpcb_call_site = (uintptr_t)__builtin_return_address(0) ^        \
+#define NOTE_CALL_SITE()                                                               \
+    (hpcb_call_site = (uintptr_t)__builtin_return_address(0) ^                         \
                       (uintptr_t)__builtin_frame_address(0) << 24)
 
-#define DEFINE(level, prefix, name, params, args)                                     \
-    EXPORTED int prefix##name params;                                                 \
-    EXPORTED int prefix##name params                                                  \
-    {                                                                                 \
-        hpcb_fn_t fn = atomic_load_explicit(&route[level][HPCB_CALL_##name],          \
-                                            memory_order_acquire);                    \
-                                                                                      \
-        NOTE_CALL_SITE();                                                             \
-        if (__builtin_expect(!fn, 0))                                                 \
-            fn = look_up(level, HPCB_CALL_##name, __builtin_return_address(0));       \
-        return ((int(*) params)fn)args;                                               \
+#define DEFINE(level, prefix, name, params, args)                                      \
+    EXPORTED int prefix##name params;                                                  \
+    EXPORTED int prefix##name params                                                   \
+    {                                                                                  \
+        hpcb_fn_t fn = atomic_load_explicit(&route[level][HPCB_CALL_##name],           \
+                                            memory_order_acquire);                     \
+                                                                                       \
+        NOTE_CALL_SITE();                                                              \
+        if (__builtin_expect(!fn, 0))                                                  \
+            fn = look_up(level, HPCB_CALL_##name, __builtin_return_address(0));        \
+        return ((int(*) params)fn)args;                                                \
     }
 
-#define PARAMS_1  (slot_t a)
-#define PARAMS_2  (slot_t a, slot_t b)
-#define PARAMS_3  (slot_t a, slot_t b, slot_t c)
-#define PARAMS_4  (slot_t a, slot_t b, slot_t c, slot_t d)
-#define PARAMS_5  (slot_t a, slot_t b, slot_t c, slot_t d, slot_t e)
-#define PARAMS_6  (slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f)
-#define PARAMS_7  (slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f, slot_t g)
+#define PARAMS_1 (slot_t a)
+#define PARAMS_2 (slot_t a, slot_t b)
+#define PARAMS_3 (slot_t a, slot_t b, slot_t c)
+#define PARAMS_4 (slot_t a, slot_t b, slot_t c, slot_t d)
+#define PARAMS_5 (slot_t a, slot_t b, slot_t c, slot_t d, slot_t e)
+#define PARAMS_6 (slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f)
+#define PARAMS_7 (slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f, slot_t g)
 #define PARAMS_8                                                                       \
     (slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f, slot_t g, slot_t h)
 #define PARAMS_9                                                                       \
@@ -178,23 +180,24 @@ static void deactivate(void)
 #define ARGS_9  (a, b, c, d, e, f, g, h, i)
 #define ARGS_12 (a, b, c, d, e, f, g, h, i, j, k, l)
 
-#define CALL(name, nargs)                                       \
-    DEFINE(LEVEL_MPI, MPI_, name, PARAMS_##nargs, ARGS_##nargs) \
+#define CALL(name, nargs)                                                              \
+    DEFINE(LEVEL_MPI, MPI_, name, PARAMS_##nargs, ARGS_##nargs)                        \
     DEFINE(LEVEL_PMPI, PMPI_, name, PARAMS_##nargs, ARGS_##nargs)
 #include "mpi/calls.def"
 
-#define DEFINE_INIT(prefix, name, params, args)                                       \
-    EXPORTED int prefix##name params;                                                 \
-    EXPORTED int prefix##name params                                                  \
-    {                                                                                 \
-        hpcb_fn_t fn = need(#prefix #name, "PMPI_" #name, __builtin_return_address(0)); \
-        int rc = ((int(*) params)fn)args;                                             \
-                                                                                      \
-        if (rc == 0) {                                                                \
-            activate();                                                               \
-            hpcb_environ_leave();                                                     \
-        }                                                                             \
-        return rc;                                                                    \
+#define DEFINE_INIT(prefix, name, params, args)                                        \
+    EXPORTED int prefix##name params;                                                  \
+    EXPORTED int prefix##name params                                                   \
+    {                                                                                  \
+        hpcb_fn_t fn =                                                                 \
+            need(#prefix #name, "PMPI_" #name, __builtin_return_address(0));           \
+        int rc = ((int(*) params)fn)args;                                              \
+                                                                                       \
+        if (rc == 0) {                                                                 \
+            activate();                                                                \
+            hpcb_environ_leave();                                                      \
+        }                                                                              \
+        return rc;                                                                     \
     }
 
 DEFINE_INIT(MPI_, Init, PARAMS_2, ARGS_2)

@@ -14,7 +14,7 @@
 /* Defaults chosen by bench/waits, see there; ranges as in hpc-balance.conf. */
 #define SPIN_DEFAULT_US    10
 #define SPIN_LIMIT_US      10000
-#define NAP_MAX_DEFAULT_US 200
+#define NAP_MAX_DEFAULT_US 400
 #define NAP_MAX_LIMIT_US   100000
 
 #define LD_PRELOAD "LD_PRELOAD"

@@ -4,10 +4,9 @@
  */
 #include "config.h"
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 #include "mpi/environ.h"
+#include "mpi/sleep.h"
 #include "mpi/wait.h"
 
 #define NS_PER_S 1000000000ULL
@@ -19,6 +18,12 @@
  */
 #define MOVED_NS       3000
 #define MOVED_AFTER_NS 15000
+
+/*
+ * Tests between two naps.  One is not enough: in the first the message comes in, only
+ * in the next one does a collective begin the round that another rank is waiting for.
+ */
+#define TESTS_BETWEEN_NAPS 4
 
 _Thread_local uintptr_t hpcb_call_site;
 
@@ -50,16 +55,20 @@ static void make_slack_small(void)
 
 static void nap(hpcb_wait_t *wait, uint64_t now, uint64_t ns)
 {
-    struct timespec time = {.tv_sec = (time_t)(ns / NS_PER_S),
-                            .tv_nsec = (long)(ns % NS_PER_S)};
+    bool to_the_end;
 
     make_slack_small();
-    wait->nap_began = now;
-    wait->napped = true;
-    /* Not through the C library: there it is a cancellation point, MPI calls are none. */
-    syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &time, NULL);
+    to_the_end = hpcb_sleep(ns, now);
     wait->looked = clock_ns();
-    hpcb_nap_learn_late(&table, ns, wait->looked - now);
+    wait->since_nap = 0;
+    wait->blind_from = now;
+    if (to_the_end) {
+        hpcb_nap_learn_late(&table, ns, wait->looked - now);
+        return;
+    }
+    /* Woken because something has come in: it has not been waiting long. */
+    wait->blind_from = wait->looked;
+    wait->moved = wait->looked;
 }
 
 static void begin(hpcb_wait_t *wait)
@@ -72,14 +81,14 @@ static void begin(hpcb_wait_t *wait)
 static void judge_test(hpcb_wait_t *wait, uint64_t now)
 {
     uint64_t took = now - wait->looked;
-    uint64_t slow = wait->napped ? MOVED_AFTER_NS : MOVED_NS;
+    uint64_t slow = wait->since_nap == 0 ? MOVED_AFTER_NS : MOVED_NS;
 
     if (took < wait->usual_test)
         wait->usual_test = took;
     if (took - wait->usual_test > slow)
         wait->moved = now;
     wait->looked = now;
-    wait->napped = false;
+    wait->since_nap++;
 }
 
 void hpcb_wait_look(hpcb_wait_t *wait)
@@ -93,6 +102,8 @@ void hpcb_wait_look(hpcb_wait_t *wait)
     }
     now = clock_ns();
     judge_test(wait, now);
+    if (wait->since_nap < TESTS_BETWEEN_NAPS)
+        return;
     so_far.elapsed_ns = now - wait->began;
     so_far.quiet_ns = now - wait->moved;
     ns = hpcb_nap_next(&conf, wait->site, table.late_ns, &so_far);
@@ -105,7 +116,7 @@ void hpcb_wait_learn(const hpcb_wait_t *wait)
     uint64_t ended = wait->looked;
 
     /* What ended while the task slept may have ended at any time of the nap. */
-    if (wait->napped)
-        ended = wait->nap_began + (wait->looked - wait->nap_began) / 2;
+    if (wait->blind_from != 0 && wait->since_nap < TESTS_BETWEEN_NAPS)
+        ended = wait->blind_from + (wait->looked - wait->blind_from) / 2;
     hpcb_nap_learn(wait->site, ended - wait->began);
 }

@@ -20,16 +20,16 @@
 /* Times in ns of CLOCK_MONOTONIC; begin with all zero. */
 typedef struct {
     unsigned tests;
-    bool napped;         /* the test under way is the first one after a nap */
+    unsigned since_nap;  /* tests since the last nap, or since the clock is read */
     uint64_t began;      /* 0: the clock has not been read yet */
     uint64_t looked;     /* when the test under way began */
     uint64_t moved;      /* end of the last test that moved data */
-    uint64_t nap_began;
+    uint64_t blind_from; /* begin of the last nap, its end if it was woken */
     uint64_t usual_test; /* the shortest test so far */
     hpcb_nap_site_t *site;
 } hpcb_wait_t;
 
-/* Where the application called from: set by entry.c, read by the waits of this thread. */
+/* Where the application called from: set by entry.c, read by this thread's waits. */
 extern _Thread_local uintptr_t hpcb_call_site;
 
 /* Read the settings; from MPI_Init, before any other thread may call MPI. */

@@ -9,11 +9,16 @@
  * virtual machine, 3 to 5 us are usual on bare metal. */
 #define LEAST_NAP_NS 40000
 
+/* A site with shorter waits than this does not sleep on a prediction.  There is little
+ * to gain, and much to lose: two ranks that wait for each other in turns would learn
+ * from one another's naps that waits are long. */
+#define SHORT_WAIT_NS 500000
+
 /* Without a prediction a nap is this part of the wait: it can delay by 6 % of it. */
 #define NAPS_PER_WAIT 16
 
 /* Weights of a new wait in mean and deviation, as RFC 6298 has them. */
-#define MEAN_SHIFT 3
+#define MEAN_SHIFT      3
 #define DEVIATION_SHIFT 2
 
 /* No wait is believed to be longer: keeps sums far from overflow. */
@@ -69,7 +74,7 @@ uint64_t hpcb_nap_next(const hpcb_nap_conf_t *conf, const hpcb_nap_site_t *site,
 
     if (wait->quiet_ns < conf->spin_ns)
         return 0;
-    if (site->waits >= 4)
+    if (site->waits >= 4 && site->mean_ns >= SHORT_WAIT_NS)
         nap = until_expected(site, late_ns, wait->elapsed_ns);
     if (nap < LEAST_NAP_NS)
         nap = min_u64(at_any_time(site, wait->elapsed_ns), conf->nap_max_ns / 2);
@@ -105,7 +110,8 @@ void hpcb_nap_learn(hpcb_nap_site_t *site, uint64_t waited_ns)
 
 void hpcb_nap_learn_late(hpcb_nap_table_t *table, uint64_t asked_ns, uint64_t took_ns)
 {
-    uint64_t late = took_ns > asked_ns ? min_u64(took_ns - asked_ns, LONGEST_WAIT_NS) : 0;
+    uint64_t late =
+        took_ns > asked_ns ? min_u64(took_ns - asked_ns, LONGEST_WAIT_NS) : 0;
 
     /* A nap that was preempted afterwards says nothing about timers. */
     if (late > asked_ns + LEAST_NAP_NS)

@@ -43,8 +43,8 @@ typedef struct {
     hpcb_nap_site_t site[HPCB_NAP_SITES];
 } hpcb_nap_table_t;
 
-/* Where a wait stands: begun elapsed_ns ago, and nothing has moved for the last quiet_ns
- * of it (all of it, if nothing has moved yet). */
+/* Where a wait stands: begun elapsed_ns ago, and nothing has moved for the last
+ * quiet_ns of it (all of it, if nothing has moved yet). */
 typedef struct {
     uint64_t elapsed_ns;
     uint64_t quiet_ns;

@@ -4,14 +4,15 @@
  */
 /*
  * Every wrapped collective, with MPI_IN_PLACE where it exists, a user's operation that
- * does not commute, and a derived datatype, on the world, a duplicate, a reversed split,
- * MPI_COMM_SELF and an intercommunicator, mixed with nonblocking ones of the program.
+ * does not commute, and a derived datatype, on the world, a duplicate, a reversed
+ * split, MPI_COMM_SELF and an intercommunicator, mixed with nonblocking ones of the
+ * program.
  */
 #include "say.h"
 
 #define COUNT 6
 #define LINES (COUNT / 2) /* as many pairs */
-#define MOST  16 /* ranks */
+#define MOST  16          /* ranks */
 
 static int rank, size, root;
 static MPI_Op chain;      /* composition of x -> m x + c: associative only */

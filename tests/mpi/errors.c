@@ -54,12 +54,12 @@ static void bad_messages(void)
                                          peer, 0, world, &status));
     result("Sendrecv source", MPI_Sendrecv(&value, 1, MPI_INT, peer, 0, &value, 1,
                                            MPI_INT, 99, 0, other, &status));
-    result("Sendrecv comm", MPI_Sendrecv(&value, 1, MPI_INT, peer, 0, &value, 1, MPI_INT,
-                                         peer, 0, MPI_COMM_NULL, &status));
-    result("Sendrecv_replace count", MPI_Sendrecv_replace(&value, -1, MPI_INT, peer, 0,
-                                                          peer, 0, world, &status));
-    result("Sendrecv_replace dest", MPI_Sendrecv_replace(&value, 1, MPI_INT, 99, 0, peer,
-                                                         0, other, &status));
+    result("Sendrecv comm", MPI_Sendrecv(&value, 1, MPI_INT, peer, 0, &value, 1,
+                                         MPI_INT, peer, 0, MPI_COMM_NULL, &status));
+    result("Sendrecv_replace count",
+           MPI_Sendrecv_replace(&value, -1, MPI_INT, peer, 0, peer, 0, world, &status));
+    result("Sendrecv_replace dest",
+           MPI_Sendrecv_replace(&value, 1, MPI_INT, 99, 0, peer, 0, other, &status));
     result("Sendrecv_replace comm",
            MPI_Sendrecv_replace(&value, 1, MPI_INT, peer, 0, peer, 0, MPI_COMM_NULL,
                                 &status));
@@ -110,7 +110,8 @@ static void truncated(void)
         send_two(world);
         send_two(other);
         send_two(other);
-        MPI_Sendrecv(two, 2, MPI_INT, peer, 0, two, 2, MPI_INT, peer, 0, world, &status);
+        MPI_Sendrecv(two, 2, MPI_INT, peer, 0, two, 2, MPI_INT, peer, 0, world,
+                     &status);
         send_two(other);
         MPI_Recv(&one, 1, MPI_INT, peer, 0, other, &status);
         return;
@@ -118,8 +119,8 @@ static void truncated(void)
     truncated_receives();
     result("Sendrecv", MPI_Sendrecv(two, 2, MPI_INT, peer, 0, &one, 1, MPI_INT, peer, 0,
                                     world, &status));
-    result("Sendrecv_replace", MPI_Sendrecv_replace(&one, 1, MPI_INT, peer, 0, peer, 0,
-                                                    other, &status));
+    result("Sendrecv_replace",
+           MPI_Sendrecv_replace(&one, 1, MPI_INT, peer, 0, peer, 0, other, &status));
 }
 
 /* One of two receives fails: MPI_ERR_IN_STATUS, and each status has its own class. */

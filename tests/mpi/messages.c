@@ -107,8 +107,8 @@ static void nobody(void)
     say_status("Mrecv from nobody", &status, MPI_INT);
     say("message is null: %d", message == MPI_MESSAGE_NULL);
     say_soil(&status);
-    MPI_Sendrecv(&value, 1, MPI_INT, MPI_PROC_NULL, 1, &value, 1, MPI_INT, MPI_PROC_NULL,
-                 1, world, &status);
+    MPI_Sendrecv(&value, 1, MPI_INT, MPI_PROC_NULL, 1, &value, 1, MPI_INT,
+                 MPI_PROC_NULL, 1, world, &status);
     say_status("Sendrecv with nobody", &status, MPI_INT);
     say_soil(&status);
     MPI_Sendrecv_replace(&value, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_PROC_NULL, 1, world,

@@ -29,7 +29,7 @@ int module_run(void)
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
         cpu = (double)(after.tv_sec - before.tv_sec) * 1e9 +
               (double)(after.tv_nsec - before.tv_nsec);
-        say("sleeps: %d", cpu < (double)LATE_NS / 4);
+        say("sleeps: %d", cpu < (double)LATE_NS / 2);
     } else {
         nanosleep(&late, NULL);
         value = 5;

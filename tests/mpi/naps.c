@@ -264,7 +264,7 @@ static void judge(const char *name, call_fn *call)
     wall = seconds(CLOCK_MONOTONIC) - wall;
     cpu = seconds(CLOCK_THREAD_CPUTIME_ID) - cpu;
     if (name[0] != '(')
-        say("%s %s", name, cpu < LATE_S / 4 ? "sleeps" : "spins");
+        say("%s %s", name, cpu < LATE_S / 2 ? "sleeps" : "spins");
     if (wall < LATE_S / 2 && name[0] != '(')
         say("%s did not wait", name);
 }

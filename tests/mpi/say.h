@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What a test program prints: one file a rank ($HPCB_TEST_OUT.<rank>), because launchers
- * mix the output of ranks.  Lines must not depend on time or addresses: the runner
- * compares them with and without the library.
+ * What a test program prints: one file a rank ($HPCB_TEST_OUT.<rank>), because
+ * launchers mix the output of ranks.  Lines must not depend on time or addresses: the
+ * runner compares them with and without the library.
  */
 #ifndef HPCB_TESTS_MPI_SAY_H
 #define HPCB_TESTS_MPI_SAY_H

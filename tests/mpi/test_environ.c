@@ -30,8 +30,8 @@ static void nap_max(const char *text, uint64_t expected_us)
         setenv("HPCB_YIELD_NAP_MAX", text, 1);
     else
         unsetenv("HPCB_YIELD_NAP_MAX");
-    ck_assert_msg(hpcb_environ_naps().nap_max_ns == expected_us * US, "%s: %lu ns", text,
-                  hpcb_environ_naps().nap_max_ns);
+    ck_assert_msg(hpcb_environ_naps().nap_max_ns == expected_us * US, "%s: %lu ns",
+                  text, hpcb_environ_naps().nap_max_ns);
 }
 
 START_TEST(test_settings)
@@ -47,9 +47,21 @@ END_TEST
 
 START_TEST(test_malformed_settings)
 {
-    static const char *const malformed[] = {
-        "", " ", "-1", "+5", " 5", "5 ", "5us", "0x10", "1e3", "1.5", "five", "\n",
-        "\xff\xfe", "99999999999999999999999999999999", "18446744073709551617"};
+    static const char *const malformed[] = {"",
+                                            " ",
+                                            "-1",
+                                            "+5",
+                                            " 5",
+                                            "5 ",
+                                            "5us",
+                                            "0x10",
+                                            "1e3",
+                                            "1.5",
+                                            "five",
+                                            "\n",
+                                            "\xff\xfe",
+                                            "99999999999999999999999999999999",
+                                            "18446744073709551617"};
     uint64_t spin_us, nap_us;
 
     unsetenv("HPCB_YIELD_SPIN");

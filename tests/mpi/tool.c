@@ -26,12 +26,12 @@ static void *next(const char *name)
 }
 
 /* name is the one with P in front. */
-#define GO_ON(kind, name, ...)                                      \
-    do {                                                            \
-        __typeof__(name) *fn = (__typeof__(name) *)next(#name);     \
-                                                                    \
-        counts[kind]++;                                             \
-        return fn ? fn(__VA_ARGS__) : name(__VA_ARGS__);            \
+#define GO_ON(kind, name, ...)                                                         \
+    do {                                                                               \
+        __typeof__(name) *fn = (__typeof__(name) *)next(#name);                        \
+                                                                                       \
+        counts[kind]++;                                                                \
+        return fn ? fn(__VA_ARGS__) : name(__VA_ARGS__);                               \
     } while (0)
 
 int MPI_Init(int *argc, char ***argv)
@@ -45,8 +45,8 @@ int MPI_Send(const void *buf, int count, MPI_Datatype type, int dest, int tag,
     GO_ON(SEND, PMPI_Send, buf, count, type, dest, tag, comm);
 }
 
-int MPI_Recv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-             MPI_Status *status)
+int MPI_Recv(void *buf, int count, MPI_Datatype type, int source, int tag,
+             MPI_Comm comm, MPI_Status *status)
 {
     GO_ON(RECV, PMPI_Recv, buf, count, type, source, tag, comm, status);
 }

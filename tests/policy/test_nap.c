@@ -11,7 +11,8 @@
 
 static const hpcb_nap_conf_t usual = {.spin_ns = 10 * US, .nap_max_ns = 200 * US};
 
-/* What one wait of length ns comes to: the CPU is free during naps, less their price. */
+/* What one wait of length ns comes to: the CPU is free during naps, less their price.
+ */
 typedef struct {
     uint64_t napped, late, longest;
     unsigned naps;
@@ -21,7 +22,8 @@ typedef struct {
 #define TEST_NS  500
 
 /* Live through one wait as mpi/wait.c does, and learn from it. */
-static outcome_t wait_for(hpcb_nap_site_t *site, const hpcb_nap_conf_t *conf, uint64_t ns)
+static outcome_t wait_for(hpcb_nap_site_t *site, const hpcb_nap_conf_t *conf,
+                          uint64_t ns)
 {
     outcome_t outcome = {0};
     uint64_t now = 0, nap = 0;
@@ -69,8 +71,7 @@ START_TEST(test_spins_first)
     for (int i = 0; i < 20; i++)
         hpcb_nap_learn(&site, 5 * MS);
     for (uint64_t t = 0; t < usual.spin_ns; t += 100)
-        ck_assert_uint_eq(
-            hpcb_nap_next(&usual, &site, 0, &(hpcb_nap_wait_t){t, t}), 0);
+        ck_assert_uint_eq(hpcb_nap_next(&usual, &site, 0, &(hpcb_nap_wait_t){t, t}), 0);
     ck_assert_uint_gt(
         hpcb_nap_next(&usual, &site, 0, &(hpcb_nap_wait_t){11 * US, 11 * US}), 0);
 }
@@ -82,8 +83,10 @@ START_TEST(test_spins_while_data_move)
 
     for (int i = 0; i < 20; i++)
         hpcb_nap_learn(&site, 5 * MS);
-    ck_assert_uint_eq(hpcb_nap_next(&usual, &site, 0, &(hpcb_nap_wait_t){MS, 9 * US}), 0);
-    ck_assert_uint_gt(hpcb_nap_next(&usual, &site, 0, &(hpcb_nap_wait_t){MS, 11 * US}), 0);
+    ck_assert_uint_eq(hpcb_nap_next(&usual, &site, 0, &(hpcb_nap_wait_t){MS, 9 * US}),
+                      0);
+    ck_assert_uint_gt(hpcb_nap_next(&usual, &site, 0, &(hpcb_nap_wait_t){MS, 11 * US}),
+                      0);
 }
 END_TEST
 

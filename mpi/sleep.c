@@ -1,0 +1,143 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * An MPI over TCP gets its messages through sockets, and the kernel wakes whoever waits
+ * for them: then a nap delays nothing.  Which sockets are the MPI's is not to be known,
+ * so all TCP connections of the process are watched, edge-triggered: what is not read,
+ * because it is meant for someone else, wakes a sleeper once and not again.  Nothing is
+ * read or changed here.  Where there are no such connections (shared memory,
+ * InfiniBand) or the kernel lacks epoll_pwait2 (Linux < 5.11), a nap just takes its
+ * time.
+ */
+#include "config.h"
+#include <dirent.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "mpi/sleep.h"
+
+#define NS_PER_S 1000000000ULL
+
+/* Connections come up when ranks first talk to each other: look for new ones this often
+ * (ns), and seldom enough to spend less than a thousandth of the time on it. */
+#define LOOK_AFTER_NS 100000000ULL
+#define LOOK_SHARE    1000
+#define EVENTS        16
+
+#define NEVER UINT64_MAX
+
+/* The epoll instance; -1: none yet, or none any more. */
+static atomic_int watcher = -1;
+static atomic_bool has_connections;
+static _Atomic uint64_t look_at; /* when to look for connections, NEVER: given up */
+static atomic_flag looking = ATOMIC_FLAG_INIT;
+
+static uint64_t clock_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static bool option_is(int fd, int option, int expected)
+{
+    int value = -1;
+    socklen_t size = sizeof value;
+
+    return getsockopt(fd, SOL_SOCKET, option, &value, &size) == 0 && value == expected;
+}
+
+static bool is_connection(int fd)
+{
+    return option_is(fd, SO_TYPE, SOCK_STREAM) && option_is(fd, SO_ACCEPTCONN, 0) &&
+           (option_is(fd, SO_DOMAIN, AF_INET) || option_is(fd, SO_DOMAIN, AF_INET6));
+}
+
+/* The kernel forgets what is closed. */
+static void watch(int epoll, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0)
+        atomic_store(&has_connections, true);
+}
+
+static void watch_connections(int epoll)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    struct dirent *entry;
+
+    if (!dir)
+        return;
+    while ((entry = readdir(dir))) {
+        int fd = atoi(entry->d_name);
+
+        if (fd > 0 && is_connection(fd))
+            watch(epoll, fd);
+    }
+    closedir(dir);
+}
+
+static void give_up(void)
+{
+    atomic_store(&has_connections, false);
+    atomic_store(&look_at, NEVER);
+}
+
+static void look_for_connections(uint64_t now)
+{
+    uint64_t took;
+
+    if (atomic_flag_test_and_set(&looking))
+        return;
+    if (atomic_load(&watcher) < 0)
+        atomic_store(&watcher, epoll_create1(EPOLL_CLOEXEC));
+    if (atomic_load(&watcher) >= 0) {
+        watch_connections(atomic_load(&watcher));
+        took = clock_ns() - now;
+        atomic_store(&look_at, now + LOOK_AFTER_NS + LOOK_SHARE * took);
+    } else {
+        give_up();
+    }
+    atomic_flag_clear(&looking);
+}
+
+/* Through syscall(2): the C library's functions are cancellation points, and MPI calls
+ * are none. */
+static bool plain_sleep(const struct timespec *time)
+{
+    return syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, time, NULL) == 0;
+}
+
+bool hpcb_sleep(uint64_t ns, uint64_t now_ns)
+{
+    struct timespec time = {.tv_sec = (time_t)(ns / NS_PER_S),
+                            .tv_nsec = (long)(ns % NS_PER_S)};
+#ifdef SYS_epoll_pwait2
+    struct epoll_event events[EVENTS];
+    long count;
+
+    if (now_ns >= atomic_load(&look_at))
+        look_for_connections(now_ns);
+    if (!atomic_load(&has_connections))
+        return plain_sleep(&time);
+    count = syscall(SYS_epoll_pwait2, atomic_load(&watcher), events, EVENTS, &time,
+                    NULL, 0);
+    if (count >= 0 || errno == EINTR)
+        return count == 0;
+    /* No such call here, or the program has closed what it did not know. */
+    give_up();
+#else
+    (void)now_ns;
+#endif
+    return plain_sleep(&time);
+}
