@@ -95,6 +95,7 @@ START_TEST(test_short_waits_never_sleep)
     ck_assert_uint_eq(many_waits(&usual, 2 * US, 50).naps, 0);
     ck_assert_uint_eq(many_waits(&usual, 20 * US, 90).naps, 0);
     ck_assert_uint_eq(many_waits(&usual, 60 * US, 30).naps, 0);
+    ck_assert_uint_eq(many_waits(&usual, 400 * US, 5).naps, 0);
 }
 END_TEST
 
@@ -119,6 +120,23 @@ START_TEST(test_regular_waits_end_awake)
 {
     ck_assert_uint_lt(many_waits(&usual, MS, 2).late, 1000 * MS / 200);
     ck_assert_uint_lt(many_waits(&usual, 5 * MS, 2).late, 1000 * 5 * MS / 200);
+}
+END_TEST
+
+/* One wait in twenty is disturbed: the others must still end awake. */
+START_TEST(test_outliers_do_not_count)
+{
+    hpcb_nap_site_t site = {0};
+    uint64_t late = 0, napped = 0;
+
+    for (int i = 0; i < 1000; i++) {
+        outcome_t one = wait_for(&site, &usual, i % 20 == 7 ? 6 * MS : MS);
+
+        late += i % 20 == 7 ? 0 : one.late;
+        napped += i % 20 == 7 ? 0 : one.napped;
+    }
+    ck_assert_uint_lt(late, 950 * MS / 200);
+    ck_assert_uint_gt(napped, 950 * MS * 75 / 100);
 }
 END_TEST
 
@@ -250,6 +268,7 @@ int main(void)
     tcase_add_test(tcase, test_short_waits_never_sleep);
     tcase_add_test(tcase, test_long_waits_sleep);
     tcase_add_test(tcase, test_regular_waits_end_awake);
+    tcase_add_test(tcase, test_outliers_do_not_count);
     tcase_add_test(tcase, test_irregular_waits_are_late_by_little);
     tcase_add_test(tcase, test_nap_max_bounds);
     tcase_add_test(tcase, test_never_with_nap_max_0);

@@ -1,0 +1,182 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+#include <arpa/inet.h>
+#include <check.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+#include "mpi/sleep.h"
+
+#define MS 1000000ULL
+
+/* A sleep that is to be ended early, and when it must have ended on a busy machine. */
+#define LONG_NS  (1000 * MS)
+#define EARLY_NS (600 * MS)
+
+/* Each test runs in a process of its own, with one connection. */
+static int here = -1, there = -1;
+
+static uint64_t clock_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 * MS + (uint64_t)now.tv_nsec;
+}
+
+static void connect_both(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+    ck_assert_int_ge(listener, 0);
+    ck_assert_int_eq(bind(listener, (struct sockaddr *)&address, size), 0);
+    ck_assert_int_eq(listen(listener, 1), 0);
+    ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+    here = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_eq(connect(here, (struct sockaddr *)&address, size), 0);
+    there = accept(listener, NULL, NULL);
+    ck_assert_int_ge(there, 0);
+}
+
+static void *write_soon(void *fd)
+{
+    struct timespec soon = {0, 30 * MS};
+
+    nanosleep(&soon, NULL);
+    ck_assert_int_eq(write(*(int *)fd, "x", 1), 1);
+    return NULL;
+}
+
+/* How long a sleep of ns takes while a byte is written to fd soon after its begin. */
+static uint64_t sleep_while_writing(int *fd, uint64_t ns, bool *to_the_end)
+{
+    uint64_t began = clock_ns();
+    pthread_t writer;
+
+    ck_assert_int_eq(pthread_create(&writer, NULL, write_soon, fd), 0);
+    *to_the_end = hpcb_sleep(ns, began);
+    began = clock_ns() - began;
+    pthread_join(writer, NULL);
+    return began;
+}
+
+START_TEST(test_without_connections)
+{
+    uint64_t began = clock_ns();
+
+    ck_assert(hpcb_sleep(20 * MS, began));
+    ck_assert_uint_ge(clock_ns() - began, 20 * MS);
+    ck_assert(hpcb_sleep(0, began));
+}
+END_TEST
+
+START_TEST(test_message_ends_sleep)
+{
+    bool to_the_end;
+
+    connect_both();
+    ck_assert_uint_lt(sleep_while_writing(&there, LONG_NS, &to_the_end), EARLY_NS);
+    ck_assert(!to_the_end);
+}
+END_TEST
+
+START_TEST(test_unread_message_ends_one_sleep)
+{
+    bool to_the_end;
+
+    connect_both();
+    sleep_while_writing(&there, LONG_NS, &to_the_end);
+    ck_assert(hpcb_sleep(20 * MS, clock_ns()));
+    ck_assert(hpcb_sleep(20 * MS, clock_ns()));
+    ck_assert_uint_lt(sleep_while_writing(&there, LONG_NS, &to_the_end), EARLY_NS);
+    ck_assert(!to_the_end);
+}
+END_TEST
+
+/* Read by others while we do not sleep: no reason to wake up. */
+START_TEST(test_read_message_ends_no_sleep)
+{
+    char byte;
+
+    connect_both();
+    ck_assert(hpcb_sleep(MS, clock_ns()));
+    ck_assert_int_eq(write(there, "x", 1), 1);
+    ck_assert_int_eq(read(here, &byte, 1), 1);
+    ck_assert(hpcb_sleep(20 * MS, clock_ns()));
+}
+END_TEST
+
+START_TEST(test_other_files_end_no_sleep)
+{
+    bool to_the_end;
+    int pair[2], ends[2];
+
+    connect_both();
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    ck_assert_int_eq(pipe(ends), 0);
+    sleep_while_writing(&pair[0], 60 * MS, &to_the_end);
+    ck_assert(to_the_end);
+    sleep_while_writing(&ends[1], 60 * MS, &to_the_end);
+    ck_assert(to_the_end);
+}
+END_TEST
+
+START_TEST(test_connection_made_later)
+{
+    uint64_t now = clock_ns();
+    bool to_the_end;
+
+    ck_assert(hpcb_sleep(MS, now));
+    connect_both();
+    /* By its own clock it is time to look again. */
+    hpcb_sleep(MS, now + 10000 * MS);
+    ck_assert_uint_lt(sleep_while_writing(&there, LONG_NS, &to_the_end), EARLY_NS);
+    ck_assert(!to_the_end);
+}
+END_TEST
+
+/* As programs do that turn themselves into daemons. */
+START_TEST(test_all_files_closed)
+{
+    uint64_t began;
+
+    connect_both();
+    hpcb_sleep(MS, clock_ns());
+    for (int fd = there + 1; fd < 256; fd++)
+        close(fd);
+    began = clock_ns();
+    ck_assert(hpcb_sleep(20 * MS, began));
+    ck_assert_uint_ge(clock_ns() - began, 20 * MS);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("sleep");
+    TCase *tcase = tcase_create("sleep");
+    SRunner *runner;
+    int failed;
+
+    tcase_set_timeout(tcase, 30);
+    tcase_add_test(tcase, test_without_connections);
+    tcase_add_test(tcase, test_message_ends_sleep);
+    tcase_add_test(tcase, test_unread_message_ends_one_sleep);
+    tcase_add_test(tcase, test_read_message_ends_no_sleep);
+    tcase_add_test(tcase, test_other_files_end_no_sleep);
+    tcase_add_test(tcase, test_connection_made_later);
+    tcase_add_test(tcase, test_all_files_closed);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
