@@ -83,28 +83,35 @@ static bool is_left_out(const hpcb_pair_t *pair)
     return false;
 }
 
-static void append(char *line, const char *key, const char *value)
+/* False where it does not fit. */
+static bool append(char *line, const char *key, const char *value)
 {
-    size_t used = strlen(line);
+    size_t used = strlen(line), room = LINE_MAX_BYTES - used;
 
-    snprintf(line + used, LINE_MAX_BYTES - used, "%s%s=%s", used ? " " : "", key, value);
+    return snprintf(line + used, room, "%s%s=%s", used ? " " : "", key, value) <
+           (int)room;
 }
 
 /* The partition's whole line with key set to value: what is pasted over the old one
- * loses nothing. */
+ * loses nothing.  A line that is too long to be whole is not for pasting. */
 static void mend_partition(hpcb_report_t *report, const hpcb_table_t *partition,
                            const char *key, const char *value)
 {
     char line[LINE_MAX_BYTES] = "";
+    bool whole = true;
 
     for (size_t i = 0; i < partition->count; i++) {
         const hpcb_pair_t *pair = &partition->pairs[i];
 
         if (strcasecmp(pair->key, key) != 0 && !is_left_out(pair))
-            append(line, pair->key, pair->value);
+            whole &= append(line, pair->key, pair->value);
     }
-    append(line, key, value);
-    hpcb_mend(report, "%s", line);
+    whole &= append(line, key, value);
+    if (whole)
+        hpcb_mend(report, "%s", line);
+    else
+        hpcb_mend(report, "%s=%s (in the line of partition %s)", key, value,
+                  name_of(partition));
 }
 
 void hpcb_rule_guest_partition(const hpcb_facts_t *facts, hpcb_report_t *report)
@@ -183,25 +190,39 @@ void hpcb_rule_guest_tier(const hpcb_facts_t *facts, hpcb_report_t *report)
         mend_partition(report, guest, "PriorityTier", wanted);
 }
 
+/* The first partition of primaries before primary that meets it in another tier; NULL
+ * where there is none.  Lists of hosts are compared last: that takes its time. */
+static const hpcb_table_t *find_clash(const hpcb_facts_t *facts,
+                                      const hpcb_table_t *primary)
+{
+    const char *nodes = hpcb_table_text(primary, "Nodes");
+    const hpcb_table_t *other = facts->slurm.partitions;
+
+    for (; other != primary; other++)
+        if (tier_of(other) != tier_of(primary) &&
+            hpcb_hostlist_compare(hpcb_table_text(other, "Nodes"), nodes) !=
+                HPCB_HOSTS_APART &&
+            meets_guests(facts, other))
+            return other;
+    return NULL;
+}
+
 void hpcb_rule_primary_tiers(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
-    const hpcb_table_t *first = NULL, *primary;
+    const hpcb_table_t *primary, *other;
     char wanted[24];
 
     if (no_guests(facts, report))
         return;
     for (size_t at = 0; (primary = next_primary(facts, &at));) {
-        if (!first)
-            first = primary;
-        if (tier_of(primary) == tier_of(first) ||
-            hpcb_hostlist_compare(hpcb_table_text(primary, "Nodes"),
-                                  hpcb_table_text(first, "Nodes")) == HPCB_HOSTS_APART)
+        other = find_clash(facts, primary);
+        if (!other)
             continue;
         hpcb_found(report, HPCB_VERDICT_FAIL, slurm_conf(facts),
                    "partitions %s (PriorityTier=%" PRIu64 ") and %s (PriorityTier=%" PRIu64
-                   ") share nodes", name_of(first), tier_of(first), name_of(primary),
+                   ") share nodes", name_of(other), tier_of(other), name_of(primary),
                    tier_of(primary));
-        snprintf(wanted, sizeof(wanted), "%" PRIu64, tier_of(first));
+        snprintf(wanted, sizeof(wanted), "%" PRIu64, tier_of(other));
         mend_partition(report, primary, "PriorityTier", wanted);
     }
     if (report->count == 0 || report->findings[report->count - 1].rule != report->rule)

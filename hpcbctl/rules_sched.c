@@ -140,8 +140,8 @@ static uint64_t reserve_limit(const hpcb_facts_t *facts)
     return limit;
 }
 
-/* SchedulerParameters as they are, less what sets key. */
-static void without(const char *list, const char *key, char *out, size_t size)
+/* SchedulerParameters as they are, less what sets key.  False where they do not fit. */
+static bool without(const char *list, const char *key, char *out, size_t size)
 {
     size_t used = 0, length = strlen(key);
 
@@ -153,11 +153,12 @@ static void without(const char *list, const char *key, char *out, size_t size)
             int n = snprintf(out + used, size - used, "%.*s,", (int)word, list);
 
             if (n < 0 || (size_t)n >= size - used)
-                return;
+                return false;
             used += (size_t)n;
         }
         list += word + (list[word] == ',');
     }
+    return true;
 }
 
 static void mend_reserve(const hpcb_facts_t *facts, hpcb_report_t *report)
@@ -167,10 +168,13 @@ static void mend_reserve(const hpcb_facts_t *facts, hpcb_report_t *report)
                          : (uint64_t)facts->conf.guest_priority + 1;
     char others[4096];
 
-    without(hpcb_setting(facts, "SchedulerParameters"), "bf_min_prio_reserve", others,
-            sizeof(others));
-    hpcb_mend(report, "SchedulerParameters=%sbf_min_prio_reserve=%" PRIu64, others,
-              limit);
+    if (without(hpcb_setting(facts, "SchedulerParameters"), "bf_min_prio_reserve",
+                others, sizeof(others)))
+        hpcb_mend(report, "SchedulerParameters=%sbf_min_prio_reserve=%" PRIu64, others,
+                  limit);
+    else
+        hpcb_mend(report, "bf_min_prio_reserve=%" PRIu64 " (in SchedulerParameters)",
+                  limit);
 }
 
 void hpcb_rule_guests_never_reserve(const hpcb_facts_t *facts, hpcb_report_t *report)

@@ -46,8 +46,8 @@ START_TEST(test_line)
 {
     hpcb_table_t table;
 
-    ck_assert_int_eq(hpcb_table_parse_line("  stray A=1 OS=Linux 6.1 #1 SMP  B==2 C= =x D\nE=1",
-                                           &table),
+    ck_assert_int_eq(hpcb_table_parse_line(
+                         "  stray A=1 OS=Linux 6.1 #1 SMP  B==2 C= =x D\nE=1", &table),
                      0);
     ck_assert_uint_eq(table.count, 4);
     ck_assert_str_eq(hpcb_table_get(&table, "A"), "1");
@@ -60,8 +60,22 @@ START_TEST(test_line)
 END_TEST
 
 static const char *const junk[] = {
-    "", "\n", "=", "==", " = ", "=\n=\n", "no equals at all", "[0]=x", "  \t\r\n",
-    "\x01\x02\xff=\xfe", "A", "A=", "=A", "\n\n\n=A", "A =\n B", "          ",
+    "",
+    "\n",
+    "=",
+    "==",
+    " = ",
+    "=\n=\n",
+    "no equals at all",
+    "[0]=x",
+    "  \t\r\n",
+    "\x01\x02\xff=\xfe",
+    "A",
+    "A=",
+    "=A",
+    "\n\n\n=A",
+    "A =\n B",
+    "          ",
 };
 
 START_TEST(test_junk)
@@ -78,8 +92,8 @@ START_TEST(test_junk)
     ck_assert_int_eq(hpcb_slurm_parse(junk[_i], junk[_i], junk[_i], &slurm, &err), -1);
     ck_assert_str_ne(err.text, "");
     hpcb_slurm_free(&slurm);
-    ck_assert_int_eq(hpcb_slurm_parse("SelectType = x\n", junk[_i], junk[_i], &slurm, &err),
-                     0);
+    ck_assert_int_eq(
+        hpcb_slurm_parse("SelectType = x\n", junk[_i], junk[_i], &slurm, &err), 0);
     ck_assert_uint_eq(slurm.n_partitions, 0);
     ck_assert(!slurm.node_known);
     hpcb_slurm_free(&slurm);
@@ -112,7 +126,8 @@ START_TEST(test_numbers)
 {
     hpcb_table_t table;
 
-    hpcb_table_parse_line("A=18446744073709551616 B=-1 C=0x10 D=1G E= F=UNLIMITED", &table);
+    hpcb_table_parse_line("A=18446744073709551616 B=-1 C=0x10 D=1G E= F=UNLIMITED",
+                          &table);
     ck_assert_uint_eq(hpcb_table_number(&table, "A", 7), UINT64_MAX);
     ck_assert_uint_eq(hpcb_table_number(&table, "B", 7), 7);
     ck_assert_uint_eq(hpcb_table_number(&table, "C", 7), 0);
