@@ -71,7 +71,10 @@ run_both() {
     autogroup=$(cat /proc/sys/kernel/sched_autogroup_enabled 2> /dev/null || echo 0)
     [ "$autogroup" = 1 ] || skip "without autogroup SCHED_IDLE verifies"
     run_in_node "$(node_name 1)" mount -o remount,ro,bind /sys/fs/cgroup/cpu
+    run run_in_node "$(node_name 1)" mkdir /sys/fs/cgroup/cpu/hpcb_writable
+    grep -q 'Read-only' <<< "$output"
     run_both
+    run_in_node "$(node_name 1)" grep ' /sys/fs/cgroup/cpu ' /proc/self/mountinfo
     grep -q started <<< "$primary_out"
     ! grep -q started <<< "$guest_out"
     [ "$(grep -c 'hpc_balance: ' <<< "$guest_out")" -eq 1 ]
