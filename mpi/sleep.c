@@ -95,7 +95,7 @@ static void give_up(void)
 
 static void look_for_connections(uint64_t now)
 {
-    uint64_t took;
+    uint64_t began = clock_ns();
 
     if (atomic_flag_test_and_set(&looking))
         return;
@@ -103,8 +103,7 @@ static void look_for_connections(uint64_t now)
         atomic_store(&watcher, epoll_create1(EPOLL_CLOEXEC));
     if (atomic_load(&watcher) >= 0) {
         watch_connections(atomic_load(&watcher));
-        took = clock_ns() - now;
-        atomic_store(&look_at, now + LOOK_AFTER_NS + LOOK_SHARE * took);
+        atomic_store(&look_at, now + LOOK_AFTER_NS + LOOK_SHARE * (clock_ns() - began));
     } else {
         give_up();
     }

@@ -5,9 +5,11 @@
 #include "config.h"
 #include <arpa/inet.h>
 #include <check.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include "mpi/sleep.h"
@@ -18,7 +20,6 @@
 #define LONG_NS  (1000 * MS)
 #define EARLY_NS (600 * MS)
 
-/* Each test runs in a process of its own, with one connection. */
 static int here = -1, there = -1;
 
 static uint64_t clock_ns(void)
@@ -27,6 +28,15 @@ static uint64_t clock_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000 * MS + (uint64_t)now.tv_nsec;
+}
+
+/* Make a sleep believe that it is time to look for connections. */
+static void look_again(void)
+{
+    static uint64_t ahead;
+
+    ahead += 1000000 * MS;
+    hpcb_sleep(1, clock_ns() + ahead);
 }
 
 static void connect_both(void)
@@ -44,6 +54,7 @@ static void connect_both(void)
     ck_assert_int_eq(connect(here, (struct sockaddr *)&address, size), 0);
     there = accept(listener, NULL, NULL);
     ck_assert_int_ge(there, 0);
+    look_again();
 }
 
 static void *write_soon(void *fd)
@@ -131,13 +142,11 @@ END_TEST
 
 START_TEST(test_connection_made_later)
 {
-    uint64_t now = clock_ns();
     bool to_the_end;
 
-    ck_assert(hpcb_sleep(MS, now));
     connect_both();
-    /* By its own clock it is time to look again. */
-    hpcb_sleep(MS, now + 10000 * MS);
+    ck_assert(hpcb_sleep(MS, clock_ns()));
+    connect_both();
     ck_assert_uint_lt(sleep_while_writing(&there, LONG_NS, &to_the_end), EARLY_NS);
     ck_assert(!to_the_end);
 }
@@ -158,6 +167,16 @@ START_TEST(test_all_files_closed)
 }
 END_TEST
 
+/* Linux has it since 5.11, valgrind does not know it: then nothing ends a nap early. */
+static bool can_be_woken(void)
+{
+#ifdef SYS_epoll_pwait2
+    return syscall(SYS_epoll_pwait2, -1, NULL, 0, NULL, NULL, 0) < 0 && errno != ENOSYS;
+#else
+    return false;
+#endif
+}
+
 int main(void)
 {
     Suite *suite = suite_create("sleep");
@@ -167,11 +186,13 @@ int main(void)
 
     tcase_set_timeout(tcase, 30);
     tcase_add_test(tcase, test_without_connections);
-    tcase_add_test(tcase, test_message_ends_sleep);
-    tcase_add_test(tcase, test_unread_message_ends_one_sleep);
     tcase_add_test(tcase, test_read_message_ends_no_sleep);
     tcase_add_test(tcase, test_other_files_end_no_sleep);
-    tcase_add_test(tcase, test_connection_made_later);
+    if (can_be_woken()) {
+        tcase_add_test(tcase, test_message_ends_sleep);
+        tcase_add_test(tcase, test_unread_message_ends_one_sleep);
+        tcase_add_test(tcase, test_connection_made_later);
+    }
     tcase_add_test(tcase, test_all_files_closed);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
