@@ -7,6 +7,10 @@
  * that neither cpu.idle nor a weight counts.  A kernel with CONFIG_RT_GROUP_SCHED (not
  * Debian's, not RHEL's) wants a real-time budget in each v1 group first.
  *
+ * The primary pays for what they take, so they are lifted for a small part of each
+ * period only, and for a larger one the longer it lasts: all of it before Slurm gives
+ * up (UnkillableStepTimeout, 60 s by default).
+ *
  * The thread shares with slurmstepd's main thread what is in `watch`, under its lock.
  */
 #include "config.h"
@@ -26,7 +30,9 @@
 #include "common/log.h"
 #include "spank/dying.h"
 
-#define PERIOD_S    2
+#define PERIOD_MS   2000
+#define LIFT_MS     100 /* of the first periods: 5 % */
+#define ROUNDS      5   /* until that doubles */
 #define STACK_BYTES (256 * 1024)
 #define DEPTH_MAX   8    /* job_N/step_N/user/task_N is 4 */
 #define THREADS_MAX 4096 /* looked at in one round */
@@ -88,32 +94,33 @@ static void grant_budgets(void)
     grant(watch.group, BUDGET_JOB);
 }
 
-static void lift(pid_t tid)
+static void set_policy(pid_t tid, int policy)
 {
-    const struct sched_param lowest = {.sched_priority = 1};
+    const struct sched_param param = {.sched_priority = policy == SCHED_FIFO ? 1 : 0};
 
-    if (sched_setscheduler(tid, SCHED_FIFO, &lowest) == 0 || errno != EPERM)
+    if (sched_setscheduler(tid, policy, &param) == 0 || errno != EPERM)
         return;
     grant_budgets();
-    if (sched_setscheduler(tid, SCHED_FIFO, &lowest) < 0 && errno == EPERM)
+    if (sched_setscheduler(tid, policy, &param) < 0 && errno == EPERM)
         hpcb_log(HPCB_LOG_DEBUG, "exiting task %d cannot be lifted", (int)tid);
 }
 
-static void lift_exiting(pid_t pid, size_t *budget)
+static void set_exiting(pid_t pid, int policy, size_t *budget)
 {
     pid_t *tids;
     size_t count;
 
     if (hpcb_task_threads(pid, &tids, &count, NULL) < 0)
         return;
-    for (size_t i = 0; i<count && * budget> 0; i++, (*budget)--) {
+    for (size_t i = 0; i < count && *budget > 0; i++) {
+        (*budget)--;
         if (life_of(pid, tids[i]) == EXITING)
-            lift(tids[i]);
+            set_policy(tids[i], policy);
     }
     free(tids);
 }
 
-static void lift_group(const char *dir, size_t *budget)
+static void set_group(const char *dir, int policy, size_t *budget)
 {
     char path[PATH_MAX + 32];
     FILE *file;
@@ -122,25 +129,25 @@ static void lift_group(const char *dir, size_t *budget)
     snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
     file = fopen(path, "re");
     while (file && *budget > 0 && fscanf(file, "%d", &pid) == 1)
-        lift_exiting(pid, budget);
+        set_exiting(pid, policy, budget);
     if (file)
         fclose(file);
 }
 
-static void lift_tree(const char *dir, int depth, size_t *budget)
+static void set_tree(const char *dir, int depth, int policy, size_t *budget)
 {
     DIR *handle = depth < DEPTH_MAX ? opendir(dir) : NULL;
     struct dirent *entry;
 
     if (!handle)
         return;
-    lift_group(dir, budget);
+    set_group(dir, policy, budget);
     while ((entry = readdir(handle))) {
         char path[PATH_MAX];
         int n = snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
 
         if (entry->d_type == DT_DIR && entry->d_name[0] != '.' && n < (int)sizeof(path))
-            lift_tree(path, depth + 1, budget);
+            set_tree(path, depth + 1, policy, budget);
     }
     closedir(handle);
 }
@@ -168,21 +175,55 @@ static bool step_ends(void)
     return gone == watch.n_tasks;
 }
 
-static void *watcher(void *unused)
+/* With the lock held, which is let go meanwhile.  False when the thread is to end. */
+static bool sleep_ms(unsigned ms)
 {
     struct timespec when;
+    int rc = 0;
+
+    clock_gettime(CLOCK_REALTIME, &when);
+    when.tv_sec += ms / 1000;
+    when.tv_nsec += (long)(ms % 1000) * 1000000;
+    if (when.tv_nsec >= 1000000000) {
+        when.tv_nsec -= 1000000000;
+        when.tv_sec++;
+    }
+    while (!watch.stop && rc != ETIMEDOUT)
+        rc = pthread_cond_timedwait(&watch.changed, &watch.lock, &when);
+    return !watch.stop;
+}
+
+static void set_job(int policy)
+{
+    size_t budget = THREADS_MAX;
+
+    set_tree(watch.dir, 0, policy, &budget);
+}
+
+static unsigned lift_ms(unsigned round)
+{
+    unsigned doublings = round / ROUNDS;
+    unsigned ms = doublings < 5 ? LIFT_MS << doublings : PERIOD_MS;
+
+    return ms < PERIOD_MS ? ms : PERIOD_MS;
+}
+
+static void *watcher(void *unused)
+{
+    unsigned lifted = 0;
 
     (void)unused;
     pthread_mutex_lock(&watch.lock);
-    while (!watch.stop) {
-        clock_gettime(CLOCK_REALTIME, &when);
-        when.tv_sec += PERIOD_S;
-        if (pthread_cond_timedwait(&watch.changed, &watch.lock, &when) == ETIMEDOUT &&
-            step_ends()) {
-            size_t budget = THREADS_MAX;
-
-            lift_tree(watch.dir, 0, &budget);
-        }
+    for (unsigned round = 0; sleep_ms(PERIOD_MS - lifted);) {
+        lifted = 0;
+        if (!step_ends())
+            continue;
+        lifted = lift_ms(round++);
+        set_job(SCHED_FIFO);
+        if (!sleep_ms(lifted))
+            break;
+        if (lifted < PERIOD_MS)
+            set_job(SCHED_OTHER);
     }
     pthread_mutex_unlock(&watch.lock);
     return NULL;

@@ -19,10 +19,12 @@
 #include "tests/spank/tests.h"
 
 #define JOB_GROUP "/slurm_n1/uid_1/job_9"
-/* The thread looks every 2 s. */
-#define WAIT_TENTHS 80
+/* The thread looks every 2 s, and lifts for 100 ms. */
+#define WAIT_US 8000000
+#define LOOK_US 5000
 
 static pid_t zombie, alive;
+static int highest; /* policy that the zombie was seen with */
 
 static pid_t child(bool stays)
 {
@@ -46,16 +48,30 @@ static void show_job(pid_t pid)
 
 static void wait_for_lift(void)
 {
-    for (int i = 0; i < WAIT_TENTHS; i++) {
-        if (sched_getscheduler(zombie) == SCHED_FIFO)
+    for (int i = 0; i < WAIT_US / LOOK_US && highest != SCHED_FIFO; i++) {
+        highest = sched_getscheduler(zombie);
+        usleep(LOOK_US);
+    }
+}
+
+/* Until it has been lifted, and let down again. */
+static void wait_for_end_of_lift(void)
+{
+    wait_for_lift();
+    for (int i = 0; i < WAIT_US / LOOK_US; i++) {
+        if (sched_getscheduler(zombie) == SCHED_OTHER)
             return;
-        usleep(100000);
+        usleep(LOOK_US);
     }
 }
 
 static void wait_in_vain(void)
 {
-    usleep(3000000);
+    for (int i = 0; i < 3000000 / LOOK_US; i++) {
+        if (sched_getscheduler(zombie) == SCHED_FIFO)
+            highest = SCHED_FIFO;
+        usleep(LOOK_US);
+    }
 }
 
 static bool load_freezer(void)
@@ -68,6 +84,7 @@ static bool load_freezer(void)
         return false;
     sched_setscheduler(alive, SCHED_OTHER, &(struct sched_param){0});
     zombie = child(false);
+    highest = SCHED_OTHER;
     test_load("", false);
     test_write("proc/self/mountinfo", "30 22 0:26 / /sys/fs/cgroup/freezer rw - cgroup "
                                       "cgroup rw,freezer\n");
@@ -90,7 +107,9 @@ static void run(const char *klass, void (*program)(void), void (*ended)(void),
 
     test_record(9, klass, "none", false);
     host_step(&step);
-    *of_zombie = sched_getscheduler(zombie);
+    *of_zombie = highest;
+    if (ended != wait_for_lift)
+        ck_assert_int_eq(sched_getscheduler(zombie), SCHED_OTHER);
     *of_alive = sched_getscheduler(alive);
 }
 
@@ -139,6 +158,13 @@ START_TEST(exiting_ones_are_lifted)
 }
 END_TEST
 
+/* For a part of the period only: the primary pays for it. */
+START_TEST(and_let_down_again)
+{
+    check("guest", NULL, wait_for_end_of_lift, SCHED_FIFO);
+}
+END_TEST
+
 START_TEST(primaries_are_not)
 {
     check("primary", NULL, wait_in_vain, SCHED_OTHER);
@@ -159,6 +185,7 @@ TCase *dying_tests(void)
     tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, test_setup, test_teardown);
     tcase_add_test(tc, exiting_ones_are_lifted);
+    tcase_add_test(tc, and_let_down_again);
     tcase_add_test(tc, primaries_are_not);
     tcase_add_test(tc, nothing_before_the_end);
     return tc;
