@@ -7,8 +7,13 @@
  * waits for them, with an environment that it fills from the job's credential
  * (SLURM_JOB_*) and that users may only add names with SPANK_ to.
  *
- * A failure is one line on stderr and exit code 0: slurmd drains the node otherwise, and
- * a job must run, and end, as it would without us.
+ * A failure is one line and exit code 0: slurmd drains the node otherwise, and a job
+ * must run, and end, as it would without us.  The line goes to stderr and to syslog: of
+ * a script that succeeds slurmd logs the output at debug2 only (22.05).
+ *
+ * Either may be killed anywhere and run again, by slurmd (which forgets over a restart
+ * that an epilog has run) or by hand: the second run finishes what the first one left,
+ * and never makes a record worse.
  */
 #include "config.h"
 
@@ -18,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <syslog.h>
 #include <time.h>
 
 #include "cgroup/mechanism.h"
@@ -32,6 +38,16 @@
 
 /* Stands beside the job's record (common/state.h) and goes with it. */
 #define CPUS_SUFFIX ".cpus"
+
+#define RECORD_BYTES 4096
+
+static void log_line(hpcb_log_level_t level, const char *line)
+{
+    if (level == HPCB_LOG_DEBUG)
+        return;
+    fprintf(stderr, "hpcbctl: %s\n", line);
+    syslog(LOG_DAEMON | (level == HPCB_LOG_ERROR ? LOG_ERR : LOG_INFO), "%s", line);
+}
 
 static uint64_t now_us(void)
 {
@@ -82,8 +98,8 @@ static bool load_conf(const hpcb_ctl_t *ctl, hpcb_conf_t *conf)
     char path[PATH_MAX];
     hpcb_error_t err;
 
-    if (hpcb_conf_load(hpcb_conf_find(ctl->conf_path, path, sizeof(path)), conf, &err) ==
-        0)
+    if (hpcb_conf_load(hpcb_conf_find(ctl->conf_path, path, sizeof(path)), conf,
+                       &err) == 0)
         return true;
     hpcb_log(HPCB_LOG_ERROR, "%s; defaults hold", err.text);
     hpcb_conf_defaults(conf);
@@ -98,13 +114,25 @@ static int cpus_path(const hpcb_conf_t *conf, uint32_t job_id, char *path)
     return n < PATH_MAX ? 0 : -1;
 }
 
-/* Only the prolog's environment has it (the credential is gone in the epilog). */
+/* The job's CPUs on this node; 0 where the environment does not tell.  A node that is
+ * not in the list gets no other node's figure, unless all have the same. */
+static unsigned cpus_in_env(void)
+{
+    const char *counts = env_text("SLURM_JOB_CPUS_PER_NODE");
+    char node[HPCB_NAME_MAX];
+    int index = hpcb_hostlist_index(env_text("SLURM_NODELIST"),
+                                    hpcb_node_name(node, sizeof(node)));
+
+    if (index < 0 && strchr(counts, ','))
+        return 0;
+    return hpcb_count_of_node(counts, index < 0 ? 0 : (unsigned)index);
+}
+
+/* For an epilog without credential (an aborted job), whose environment has no counts.
+ */
 static void save_cpus(const hpcb_conf_t *conf, uint32_t job_id)
 {
-    int index = hpcb_hostlist_index(env_text("SLURM_NODELIST"),
-                                    env_text("SLURMD_NODENAME"));
-    unsigned cpus = hpcb_count_of_node(env_text("SLURM_JOB_CPUS_PER_NODE"),
-                                       index < 0 ? 0 : (unsigned)index);
+    unsigned cpus = cpus_in_env();
     char path[PATH_MAX], text[16];
     hpcb_error_t err;
 
@@ -115,7 +143,7 @@ static void save_cpus(const hpcb_conf_t *conf, uint32_t job_id)
         hpcb_log(HPCB_LOG_ERROR, "job %" PRIu32 ": %s", job_id, err.text);
 }
 
-static unsigned load_cpus(const hpcb_conf_t *conf, uint32_t job_id)
+static unsigned saved_cpus(const hpcb_conf_t *conf, uint32_t job_id)
 {
     char path[PATH_MAX], text[16];
     uint64_t cpus;
@@ -127,25 +155,55 @@ static unsigned load_cpus(const hpcb_conf_t *conf, uint32_t job_id)
     return hpcb_text_u64(text, UINT_MAX, &cpus) ? 0 : (unsigned)cpus;
 }
 
+/* What the environment says of the job: the same in prolog and epilog. */
+static void classify(const hpcb_conf_t *conf, bool conf_read, hpcb_job_state_t *job)
+{
+    const char *partition = getenv("SLURM_JOB_PARTITION");
+
+    job->klass =
+        hpcb_class_of_job(conf, conf_read, partition, getenv("SPANK_HPCB_CLASS"));
+    if (partition && hpcb_text_copy(job->partition, sizeof(job->partition), partition))
+        job->partition[0] = '\0';
+}
+
+/*
+ * The first record of a job wins, but only within one run of it.  A job keeps its id
+ * when it is requeued; if its epilog never ran here and an operator moved it meanwhile,
+ * the old record would make a guest a primary.  Within a run the partition is always
+ * the same, because it comes from the credential.
+ */
+static void drop_earlier_run(const hpcb_conf_t *conf, const hpcb_job_state_t *job)
+{
+    hpcb_job_state_t old;
+    hpcb_error_t err;
+
+    if (hpcb_state_load(conf->state_dir, job->job_id, &old, NULL) || !*old.partition ||
+        !*job->partition || strcmp(old.partition, job->partition) == 0)
+        return;
+    hpcb_log(HPCB_LOG_INFO,
+             "job %" PRIu32 ": replacing the record of an earlier run in partition %s",
+             job->job_id, old.partition);
+    if (hpcb_state_remove(conf->state_dir, job->job_id, &err))
+        hpcb_log(HPCB_LOG_ERROR, "job %" PRIu32 ": %s", job->job_id, err.text);
+}
+
 int hpcb_job_begin(const hpcb_ctl_t *ctl)
 {
     hpcb_job_state_t job = {.begin_us = now_us()};
-    const char *partition = getenv("SLURM_JOB_PARTITION");
     hpcb_conf_t conf;
     hpcb_error_t err;
-    bool conf_read;
 
+    hpcb_log_set_sink(log_line);
     if (which_job("begin", &job))
         return 0;
-    conf_read = load_conf(ctl, &conf);
-    job.klass =
-        hpcb_class_of_job(&conf, conf_read, partition, getenv("SPANK_HPCB_CLASS"));
-    if (partition && hpcb_text_copy(job.partition, sizeof(job.partition), partition))
-        job.partition[0] = '\0';
+    classify(&conf, load_conf(ctl, &conf), &job);
+    drop_earlier_run(&conf, &job);
     job.yield_waits = hpcb_class_yields(&conf, job.klass, job.partition, job.policy);
     if (job.klass == HPCB_CLASS_UNKNOWN)
-        hpcb_log(HPCB_LOG_ERROR, "job %" PRIu32 ": nothing tells its class; it runs as "
-                 "without slurm-hpc-balance", job.job_id);
+        hpcb_log(HPCB_LOG_ERROR,
+                 "job %" PRIu32 ": nothing tells its class; it runs as "
+                 "without slurm-hpc-balance",
+                 job.job_id);
     else if (hpcb_state_save(conf.state_dir, &job, &err))
         hpcb_log(HPCB_LOG_ERROR, "job %" PRIu32 ": %s", job.job_id, err.text);
     else
@@ -153,23 +211,44 @@ int hpcb_job_begin(const hpcb_ctl_t *ctl)
     return 0;
 }
 
-/* What no prolog has recorded is known to have ended here, and no more. */
-static void describe_end(const hpcb_conf_t *conf, const hpcb_job_state_t *asked,
-                         hpcb_record_t *record)
+/* Returns whether the prolog has recorded the job; what it has not is known to have
+ * ended here, and what the environment says. */
+static bool describe_end(const hpcb_conf_t *conf, bool conf_read,
+                         const hpcb_job_state_t *asked, hpcb_record_t *record)
 {
     hpcb_error_t err;
+    bool recorded =
+        hpcb_state_load(conf->state_dir, asked->job_id, &record->job, &err) == 0 &&
+        record->job.uid == asked->uid;
 
     record->end_us = now_us();
-    if (hpcb_state_load(conf->state_dir, asked->job_id, &record->job, &err) ||
-        record->job.uid != asked->uid) {
+    if (!recorded) {
         record->job = *asked;
         record->job.begin_us = record->end_us;
+        classify(conf, conf_read, &record->job);
     }
     hpcb_node_name(record->node, sizeof(record->node));
     if (hpcb_text_copy(record->cluster, sizeof(record->cluster),
                        env_text("SLURM_CLUSTER_NAME")))
         record->cluster[0] = '\0';
-    record->cpus = load_cpus(conf, asked->job_id);
+    record->cpus = cpus_in_env();
+    if (record->cpus == 0)
+        record->cpus = saved_cpus(conf, asked->job_id);
+    return recorded;
+}
+
+/* An epilog that has done its work leaves a record and no state.  When it is run again
+ * it knows less than the first time. */
+static bool is_written(const hpcb_conf_t *conf, const hpcb_record_t *record)
+{
+    char path[PATH_MAX], text[RECORD_BYTES];
+    hpcb_record_t old;
+
+    return snprintf(path, sizeof(path), "%s/records/%" PRIu32 ".%s.json",
+                    conf->spool_dir, record->job.job_id,
+                    record->node) < (int)sizeof(path) &&
+           hpcb_file_read_trusted(path, text, sizeof(text), NULL) > 0 &&
+           hpcb_record_parse(text, &old, NULL) == 0 && old.job.uid == record->job.uid;
 }
 
 static void add_usage(hpcb_usage_t *sum, const hpcb_usage_t *more)
@@ -186,18 +265,24 @@ static void complain(int rc, const hpcb_error_t *err)
         hpcb_log(HPCB_LOG_ERROR, "%s", err->text);
 }
 
-/* What steps have recorded, and what their groups still hold. */
+/* What steps have recorded, and what their groups still hold.  The groups are gone
+ * after this: their figures go to the state at once, so that a run after a kill has
+ * them. */
 static void collect_usage(const hpcb_conf_t *conf, hpcb_node_t *node, uint32_t job_id,
                           hpcb_usage_t *usage)
 {
     hpcb_usage_t rest = {0};
     hpcb_error_t err;
+    bool kept;
 
+    if (node)
+        complain(hpcb_meter_remove(node, job_id, &rest, &err), &err);
+    kept = (rest.cpu_us || rest.run_delay_us) &&
+           hpcb_state_add_usage(conf->state_dir, job_id, HPCB_USAGE_STEP, &rest,
+                                NULL) == 0;
     complain(hpcb_state_usage(conf->state_dir, job_id, usage, &err), &err);
-    if (!node)
-        return;
-    complain(hpcb_meter_remove(node, job_id, &rest, &err), &err);
-    add_usage(usage, &rest);
+    if (!kept)
+        add_usage(usage, &rest);
 }
 
 int hpcb_job_end(const hpcb_ctl_t *ctl)
@@ -207,20 +292,22 @@ int hpcb_job_end(const hpcb_ctl_t *ctl)
     hpcb_node_t *node = NULL;
     hpcb_conf_t conf;
     hpcb_error_t err;
+    bool recorded;
 
+    hpcb_log_set_sink(log_line);
     if (which_job("end", &asked))
         return 0;
-    load_conf(ctl, &conf);
+    recorded = describe_end(&conf, load_conf(ctl, &conf), &asked, &record);
     complain(hpcb_node_open("/", &node, &err), &err);
-    describe_end(&conf, &asked, &record);
     collect_usage(&conf, node, asked.job_id, &record.usage);
-    complain(hpcb_record_write(conf.spool_dir, &record, &err), &err);
+    if (recorded || !is_written(&conf, &record))
+        complain(hpcb_record_write(conf.spool_dir, &record, &err), &err);
     if (node)
         complain(hpcb_isolate_cleanup(node, conf.guest_cgroup, asked.job_id, &err),
                  &err);
-    /* State goes last: killed before that, another `job end` finishes.  The undo log goes
-     * unplayed: what is in it ended with the job, and a process that survived its job
-     * must not be lifted. */
+    /* State goes last: killed before that, another `job end` finishes.  The undo log
+     * goes unplayed: what is in it ended with the job, and a process that survived its
+     * job must not be lifted. */
     complain(hpcb_state_remove(conf.state_dir, asked.job_id, &err), &err);
     hpcb_node_close(node);
     return 0;
