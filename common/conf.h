@@ -19,21 +19,21 @@
 #define HPCB_LIST_MAX 512
 
 typedef struct {
-    char path[PATH_MAX];                  /* the file that was read, "" for defaults */
-    char guest_partition[HPCB_NAME_MAX];  /* GuestPartition=guest */
-    char guest_qos[HPCB_NAME_MAX];        /* GuestQOS= (none) */
-    uint32_t guest_priority;              /* GuestPriority=100 */
-    bool guest_gres;                      /* GuestGres=no */
-    char guest_cgroup[HPCB_NAME_MAX];     /* GuestCgroup=hpcb_guest; %n expanded */
-    int guest_oom_score_adj;              /* GuestOomScoreAdj=500 (0..1000) */
-    unsigned guest_memory_high;           /* GuestMemoryHigh=90: percent of the guest's
-                                             own memory limit, 0 = leave alone */
-    char state_dir[PATH_MAX];             /* StateDir=/run/hpc-balance; %n expanded */
-    char spool_dir[PATH_MAX];             /* SpoolDir=/var/spool/hpc-balance; %n */
-    char yield_waits[HPCB_LIST_MAX];      /* YieldWaits=none | all | partition,... */
-    uint32_t yield_spin_us;               /* YieldSpin: microseconds, 0..10000 */
-    uint32_t yield_nap_max_us;            /* YieldNapMax: microseconds, 1..100000 */
-    char mpi_library[PATH_MAX];           /* MpiLibrary=<pkglibdir>/libhpcb_mpi.so */
+    char path[PATH_MAX];                 /* the file that was read, "" for defaults */
+    char guest_partition[HPCB_NAME_MAX]; /* GuestPartition=guest */
+    char guest_qos[HPCB_NAME_MAX];       /* GuestQOS= (none) */
+    uint32_t guest_priority;             /* GuestPriority=100 */
+    bool guest_gres;                     /* GuestGres=no */
+    char guest_cgroup[HPCB_NAME_MAX];    /* GuestCgroup=hpcb_guest; %n expanded */
+    int guest_oom_score_adj;             /* GuestOomScoreAdj=500 (0..1000) */
+    unsigned guest_memory_high;          /* GuestMemoryHigh=90: percent of the guest's
+                                            own memory limit, 0 = leave alone */
+    char state_dir[PATH_MAX];            /* StateDir=/run/hpc-balance; %n expanded */
+    char spool_dir[PATH_MAX];            /* SpoolDir=/var/spool/hpc-balance; %n */
+    char yield_waits[HPCB_LIST_MAX];     /* YieldWaits=none | all | partition,... */
+    uint32_t yield_spin_us;              /* YieldSpin: microseconds, 0..10000 */
+    uint32_t yield_nap_max_us;           /* YieldNapMax: microseconds, 1..100000 */
+    char mpi_library[PATH_MAX];          /* MpiLibrary=<pkglibdir>/libhpcb_mpi.so */
 } hpcb_conf_t;
 
 /* This node's name for %n: $SLURMD_NODENAME where the caller is root and it is a

@@ -219,8 +219,7 @@ int hpcb_file_create(const char *path, const char *text, size_t length, mode_t m
     return 0;
 }
 
-int hpcb_file_append(const char *path, const char *text, mode_t mode,
-                     hpcb_error_t *err)
+int hpcb_file_append(const char *path, const char *text, mode_t mode, hpcb_error_t *err)
 {
     hpcb_autoclose int fd =
         open_regular(path, O_WRONLY | O_APPEND | O_CREAT, mode, "append to", err);

@@ -35,12 +35,9 @@ static const struct engine {
     hpcb_policy_t policy;
     bool built; /* this release has it */
 } engines[] = {
-    {"auto", HPCB_POLICY_AUTO, true},
-    {"static", HPCB_POLICY_STATIC, false},
-    {"uniform", HPCB_POLICY_UNIFORM, false},
-    {"adaptive", HPCB_POLICY_ADAPTIVE, false},
-    {"dlrb", HPCB_POLICY_DLRB, false},
-    {"deadline", HPCB_POLICY_DEADLINE, false},
+    {"auto", HPCB_POLICY_AUTO, true},        {"static", HPCB_POLICY_STATIC, false},
+    {"uniform", HPCB_POLICY_UNIFORM, false}, {"adaptive", HPCB_POLICY_ADAPTIVE, false},
+    {"dlrb", HPCB_POLICY_DLRB, false},       {"deadline", HPCB_POLICY_DEADLINE, false},
 };
 
 #define N_ENGINES    (sizeof(engines) / sizeof(engines[0]))

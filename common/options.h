@@ -29,22 +29,22 @@ typedef enum {
 
 typedef struct {
     bool guest;
-    hpcb_policy_t policy;                 /* NONE without --hpc-balance */
+    hpcb_policy_t policy;                      /* NONE without --hpc-balance */
     unsigned char priorities[HPCB_STATIC_MAX]; /* static: one per local rank, 1..6 */
     unsigned n_priorities;
-    uint64_t window_period_us;            /* 0 without --hpc-window */
-    double window_duty;                   /* favoured part, 0 < duty < 1 */
-    uint64_t bw_mem;                      /* bytes/s per node, 0 = not given */
+    uint64_t window_period_us; /* 0 without --hpc-window */
+    double window_duty;        /* favoured part, 0 < duty < 1 */
+    uint64_t bw_mem;           /* bytes/s per node, 0 = not given */
     uint64_t bw_net;
-    double bw_cpu;                        /* 0..1, 0 = not given */
+    double bw_cpu; /* 0..1, 0 = not given */
 } hpcb_options_t;
 
 /* One row per option, in the order of --help. */
 typedef struct {
-    const char *name;     /* "guest" */
-    const char *arginfo;  /* NULL: takes no argument */
+    const char *name;    /* "guest" */
+    const char *arginfo; /* NULL: takes no argument */
     bool arg_optional;
-    const char *usage;    /* one line for --help */
+    const char *usage; /* one line for --help */
 } hpcb_option_spec_t;
 
 const hpcb_option_spec_t *hpcb_option_specs(size_t *count);

@@ -17,8 +17,8 @@ typedef struct {
     hpcb_job_state_t job;
     char node[HPCB_NAME_MAX];
     char cluster[HPCB_NAME_MAX];
-    uint64_t end_us;          /* CLOCK_REALTIME */
-    unsigned cpus;            /* CPUs of the job on this node, 0 = unknown */
+    uint64_t end_us; /* CLOCK_REALTIME */
+    unsigned cpus;   /* CPUs of the job on this node, 0 = unknown */
     hpcb_usage_t usage;
 } hpcb_record_t;
 

@@ -113,9 +113,8 @@ static int read_partition(const char *text, char *partition)
 enum { JOB_ID, UID, CLASS, POLICY, YIELD_WAITS, PARTITION, BEGIN, N_KEYS };
 
 static const char *const key_names[N_KEYS] = {
-    [JOB_ID] = "JobId",   [UID] = "Uid",
-    [CLASS] = "Class",    [POLICY] = "Policy",
-    [BEGIN] = "Begin",    [YIELD_WAITS] = "YieldWaits",
+    [JOB_ID] = "JobId",        [UID] = "Uid",     [CLASS] = "Class",
+    [POLICY] = "Policy",       [BEGIN] = "Begin", [YIELD_WAITS] = "YieldWaits",
     [PARTITION] = "Partition",
 };
 
@@ -372,8 +371,7 @@ int hpcb_state_add_usage(const char *state_dir, uint32_t job_id,
              " end\n",
              scope == HPCB_USAGE_JOB ? "job" : "step", usage->cpu_us,
              usage->run_delay_us, usage->memory_peak);
-    if (check_dirs(state_dir, err) ||
-        job_path(path, state_dir, job_id, ".usage", err))
+    if (check_dirs(state_dir, err) || job_path(path, state_dir, job_id, ".usage", err))
         return -1;
     return hpcb_file_append(path, line, FILE_MODE, err);
 }

@@ -31,9 +31,9 @@ typedef struct {
     uid_t uid;
     hpcb_class_t klass;
     hpcb_policy_t policy;
-    bool yield_waits;               /* preload libhpcb_mpi.so into its tasks */
+    bool yield_waits; /* preload libhpcb_mpi.so into its tasks */
     char partition[HPCB_NAME_MAX];
-    uint64_t begin_us;              /* CLOCK_REALTIME, microseconds since the epoch */
+    uint64_t begin_us; /* CLOCK_REALTIME, microseconds since the epoch */
 } hpcb_job_state_t;
 
 /* Save atomically (0644, parents 0755).  klass is primary or guest, partition is one
@@ -67,9 +67,9 @@ int hpcb_state_each(const char *state_dir,
                     hpcb_error_t *err);
 
 typedef struct {
-    uint64_t cpu_us;           /* CPU time, all tasks */
-    uint64_t run_delay_us;     /* runnable but waiting for a CPU */
-    uint64_t memory_peak;      /* bytes */
+    uint64_t cpu_us;       /* CPU time, all tasks */
+    uint64_t run_delay_us; /* runnable but waiting for a CPU */
+    uint64_t memory_peak;  /* bytes */
 } hpcb_usage_t;
 
 /* STEP: what one finished step used (steps are summed).  JOB: the job's running

@@ -73,7 +73,8 @@ static void print_name(const char *name, size_t *column)
 
 static bool is_alike(const hpcb_finding_t *a, const hpcb_finding_t *b)
 {
-    return a->verdict == b->verdict && strcmp(text_of(a->found), text_of(b->found)) == 0;
+    return a->verdict == b->verdict &&
+           strcmp(text_of(a->found), text_of(b->found)) == 0;
 }
 
 static bool was_printed(const hpcb_report_t *report, size_t index)

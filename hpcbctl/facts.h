@@ -17,19 +17,19 @@
 
 typedef struct {
     hpcb_slurm_t slurm;
-    bool answered;                /* slurmctld did; slurm is empty otherwise */
-    hpcb_error_t cluster_error;   /* why not */
-    uint64_t qos_threshold;       /* of GuestQOS; UINT64_MAX: none */
-    char host[HPCB_HOST_MAX];     /* this host's short name */
-    bool on_node;                 /* it is one of the cluster's nodes */
-    bool on_controller;           /* it is one of SlurmctldHost */
-    char etc[PATH_MAX];           /* where Slurm's configuration lies on this host */
-    char conf_path[PATH_MAX];     /* hpc-balance.conf */
-    hpcb_conf_t conf;             /* defaults where it cannot be read */
+    bool answered;              /* slurmctld did; slurm is empty otherwise */
+    hpcb_error_t cluster_error; /* why not */
+    uint64_t qos_threshold;     /* of GuestQOS; UINT64_MAX: none */
+    char host[HPCB_HOST_MAX];   /* this host's short name */
+    bool on_node;               /* it is one of the cluster's nodes */
+    bool on_controller;         /* it is one of SlurmctldHost */
+    char etc[PATH_MAX];         /* where Slurm's configuration lies on this host */
+    char conf_path[PATH_MAX];   /* hpc-balance.conf */
+    hpcb_conf_t conf;           /* defaults where it cannot be read */
     bool conf_read;
-    hpcb_error_t conf_error;      /* why not */
-    char root[PATH_MAX];          /* "/"; tests: a snapshot */
-    hpcb_node_t *node;            /* NULL: node_error says why */
+    hpcb_error_t conf_error; /* why not */
+    char root[PATH_MAX];     /* "/"; tests: a snapshot */
+    hpcb_node_t *node;       /* NULL: node_error says why */
     hpcb_error_t node_error;
 } hpcb_facts_t;
 

@@ -81,9 +81,8 @@ static int expand(walk_t *walk, const char *prefix, const char *text, size_t len
     size_t plain = open ? (size_t)(open - text) : length;
     char name[NAME_BYTES];
 
-    if (memchr(text, ']', plain) ||
-        snprintf(name, sizeof(name), "%s%.*s", prefix, (int)plain, text) >=
-            (int)sizeof(name))
+    if (memchr(text, ']', plain) || snprintf(name, sizeof(name), "%s%.*s", prefix,
+                                             (int)plain, text) >= (int)sizeof(name))
         return -1;
     if (!open)
         return *name ? emit(walk, name) : -1;

@@ -25,9 +25,11 @@ static const char general_help[] =
     "  status      mechanisms of this node, jobs and their classes here\n"
     "  release     undo everything that was done to jobs on this node\n"
     "  job begin   record the class of a job (called by the prolog)\n"
-    "  job end     write the record of a job, remove its traces (called by the epilog)\n"
+    "  job end     write the record of a job, remove its traces (called by the "
+    "epilog)\n"
     "\n"
-    "  -c, --config FILE   hpc-balance.conf to use instead of the one beside slurm.conf\n"
+    "  -c, --config FILE   hpc-balance.conf to use instead of the one beside "
+    "slurm.conf\n"
     "  -j, --json          print one JSON object\n"
     "  -h, --help          this text, or that of the verb\n"
     "  -V, --version       print the version\n";
@@ -44,7 +46,8 @@ static const verb_t verbs[] = {
      "Usage: hpcbctl [--config FILE] check [--json]\n"
      "\n"
      "Tests the running cluster (through scontrol) and this host, and prints one line\n"
-     "per setting that is wrong with the line that mends it.  Exit code: 0 when nothing\n"
+     "per setting that is wrong with the line that mends it.  Exit code: 0 when "
+     "nothing\n"
      "is broken, 1 when something is or slurmctld does not answer.\n"},
     {"status", NULL, hpcb_status,
      "Usage: hpcbctl [--config FILE] status [--json]\n"
@@ -55,17 +58,20 @@ static const verb_t verbs[] = {
      "Usage: hpcbctl [--config FILE] release [--json]\n"
      "\n"
      "Undoes everything that was done to jobs on this node: tasks leave the guests'\n"
-     "groups, knobs get back what they held before, our groups are removed.  Records of\n"
+     "groups, knobs get back what they held before, our groups are removed.  Records "
+     "of\n"
      "running jobs stay, so that later steps of guests are guests.  Needs root.\n"},
     {"job", "begin", hpcb_job_begin,
      "Usage: hpcbctl [--config FILE] job begin\n"
      "\n"
      "Called by slurmd's prolog, whose environment says which job it is.  Records the\n"
-     "job's class.  Exit code 0 whatever happens; one line on stderr says what failed.\n"},
+     "job's class.  Exit code 0 whatever happens; one line on stderr says what "
+     "failed.\n"},
     {"job", "end", hpcb_job_end,
      "Usage: hpcbctl [--config FILE] job end\n"
      "\n"
-     "Called by slurmd's epilog.  Writes the job's record to SpoolDir and removes every\n"
+     "Called by slurmd's epilog.  Writes the job's record to SpoolDir and removes "
+     "every\n"
      "trace of the job.  Exit code 0 whatever happens; one line on stderr says what\n"
      "failed.\n"},
     /* End of verbs */
@@ -138,8 +144,10 @@ static int run(const hpcb_ctl_t *ctl, bool help, int argc, char **argv)
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"config", required_argument, NULL, 'c'}, {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},         {"version", no_argument, NULL, 'V'},
+        {"config", required_argument, NULL, 'c'},
+        {"json", no_argument, NULL, 'j'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},
         {NULL, 0, NULL, 0},
     };
     hpcb_ctl_t ctl = {0};

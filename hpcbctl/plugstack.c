@@ -16,8 +16,9 @@
 
 #define LINE_BYTES   4096
 #define LINES_MAX    4096
-#define INCLUDES_MAX 4 /* SPANK has no limit: a loop of includes ends slurmd, not us */
-#define BLANKS       " \t\r\n"
+#define INCLUDES_MAX 4 /* SPANK has no limit: a loop of includes ends slurmd, not us   \
+                        */
+#define BLANKS " \t\r\n"
 
 static int search(const char *path, int depth, hpcb_plugstack_line_t *found,
                   hpcb_error_t *err);

@@ -13,9 +13,9 @@
 #define HPCB_SPANK_FILE "hpc_balance.so"
 
 typedef struct {
-    char file[PATH_MAX];    /* where the line is: it may have been included */
+    char file[PATH_MAX]; /* where the line is: it may have been included */
     unsigned line;
-    char plugin[PATH_MAX];  /* as written there */
+    char plugin[PATH_MAX]; /* as written there */
     bool required;
 } hpcb_plugstack_line_t;
 

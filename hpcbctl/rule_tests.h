@@ -8,7 +8,7 @@
 
 #include "hpcbctl/rules.h"
 
-#define HPCB_RULE(name) \
+#define HPCB_RULE(name)                                                                \
     void hpcb_rule_##name(const hpcb_facts_t *facts, hpcb_report_t *report)
 
 /* rules_sched.c: how slurmctld places jobs */

@@ -19,8 +19,9 @@ static void rule_slurmctld(const hpcb_facts_t *facts, hpcb_report_t *report);
 static const hpcb_rule_t table[] = {
     {"slurmctld", HOST, "what the cluster really does is what its controller says",
      rule_slurmctld},
-    {"configuration", HOST, "classes and paths are taken from it; slurmctld and all "
-                           "nodes must agree",
+    {"configuration", HOST,
+     "classes and paths are taken from it; slurmctld and all "
+     "nodes must agree",
      hpcb_rule_configuration},
     {"same-conf", ANY, "this host works with the configuration that slurmctld has",
      hpcb_rule_same_conf},
@@ -41,7 +42,8 @@ static const hpcb_rule_t table[] = {
     {"scheduler-type", ANY,
      "guests are kept from reserving nodes by the backfill scheduler only",
      hpcb_rule_scheduler_type},
-    {"guests-never-reserve", ANY, "a waiting guest would hold nodes back from primaries",
+    {"guests-never-reserve", ANY,
+     "a waiting guest would hold nodes back from primaries",
      hpcb_rule_guests_never_reserve},
     {"primaries-reserve", ANY,
      "a waiting primary below bf_min_prio_reserve is passed by smaller ones for ever",
@@ -57,7 +59,8 @@ static const hpcb_rule_t table[] = {
     {"guest-tier", ANY, "guests start behind a queue of waiting primaries",
      hpcb_rule_guest_tier},
     {"primary-tiers", ANY,
-     "partitions of different tiers overlay each other: two primaries would share cores",
+     "partitions of different tiers overlay each other: two primaries would share "
+     "cores",
      hpcb_rule_primary_tiers},
     {"oversubscribe", ANY,
      "FORCE:1: guests and primaries share cores, jobs of one queue never do",
@@ -69,7 +72,8 @@ static const hpcb_rule_t table[] = {
      "a guest's recomputed priority stays below bf_min_prio_reserve",
      hpcb_rule_guest_job_factor},
 
-    {"job-submit", ANY, "guests are recognised, routed, tagged and checked at submission",
+    {"job-submit", ANY,
+     "guests are recognised, routed, tagged and checked at submission",
      hpcb_rule_job_submit},
     {"job-submit-plugin", CONTROLLER,
      "slurmctld does not start with a plugin of another version",
@@ -84,7 +88,8 @@ static const hpcb_rule_t table[] = {
      hpcb_rule_plugstack},
     {"spank-plugin", ANY, "Slurm ignores a plugin of another release without a word",
      hpcb_rule_spank_plugin},
-    {"mpi-library", NODE, "waits in MPI become sleeps, for --hpc-balance and YieldWaits",
+    {"mpi-library", NODE,
+     "waits in MPI become sleeps, for --hpc-balance and YieldWaits",
      hpcb_rule_mpi_library},
 
     {"memory-limit", ANY, "a guest cannot use up a primary's memory",
@@ -168,7 +173,8 @@ static void run_rule(const hpcb_rule_t *rule, const hpcb_facts_t *facts,
     else if (is_here(rule, facts))
         rule->test(facts, report);
     else
-        hpcb_found(report, HPCB_VERDICT_ELSEWHERE, NULL, "not here: run hpcbctl check %s",
+        hpcb_found(report, HPCB_VERDICT_ELSEWHERE, NULL,
+                   "not here: run hpcbctl check %s",
                    rule->place == NODE ? "on a node" : "where slurmctld runs");
 }
 

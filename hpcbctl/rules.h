@@ -15,15 +15,15 @@
 
 typedef enum {
     HPCB_VERDICT_OK,
-    HPCB_VERDICT_WARN,      /* works, but not in all cases or not to the full */
-    HPCB_VERDICT_FAIL,      /* a promise is broken */
-    HPCB_VERDICT_ELSEWHERE  /* cannot be tested on this host */
+    HPCB_VERDICT_WARN,     /* works, but not in all cases or not to the full */
+    HPCB_VERDICT_FAIL,     /* a promise is broken */
+    HPCB_VERDICT_ELSEWHERE /* cannot be tested on this host */
 } hpcb_verdict_t;
 
 /* All but HOST need what slurmctld says, NODE only to know that this is a node. */
 typedef enum {
     HPCB_PLACE_ANY,
-    HPCB_PLACE_HOST,        /* any host, whether slurmctld answers or not */
+    HPCB_PLACE_HOST, /* any host, whether slurmctld answers or not */
     HPCB_PLACE_NODE,
     HPCB_PLACE_CONTROLLER
 } hpcb_place_t;
@@ -33,23 +33,23 @@ typedef struct hpcb_report hpcb_report_t;
 typedef struct {
     const char *name;
     hpcb_place_t place;
-    const char *protects;   /* what goes wrong without it, one line */
+    const char *protects; /* what goes wrong without it, one line */
     void (*test)(const hpcb_facts_t *facts, hpcb_report_t *report);
 } hpcb_rule_t;
 
 typedef struct {
     const hpcb_rule_t *rule;
     hpcb_verdict_t verdict;
-    char *file;             /* where the setting is; NULL: in no file */
-    char *found;            /* the setting with its present value, or what is wrong */
-    char *mend;             /* the line to paste; NULL where there is none */
+    char *file;  /* where the setting is; NULL: in no file */
+    char *found; /* the setting with its present value, or what is wrong */
+    char *mend;  /* the line to paste; NULL where there is none */
 } hpcb_finding_t;
 
 struct hpcb_report {
-    const hpcb_rule_t *rule;    /* the one that is being tested */
+    const hpcb_rule_t *rule; /* the one that is being tested */
     hpcb_finding_t *findings;
     size_t count;
-    bool broken;                /* memory ran out: the report is not whole */
+    bool broken; /* memory ran out: the report is not whole */
 };
 
 const hpcb_rule_t *hpcb_rules(size_t *count);

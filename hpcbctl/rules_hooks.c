@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Where Slurm calls us: slurmctld's job_submit plugin, the nodes' prolog and epilog, the
- * SPANK plugin, and the library that it preloads.  Settings are slurmctld's; files are
- * looked at on this host.
+ * Where Slurm calls us: slurmctld's job_submit plugin, the nodes' prolog and epilog,
+ * the SPANK plugin, and the library that it preloads.  Settings are slurmctld's; files
+ * are looked at on this host.
  */
 #include "config.h"
 
@@ -74,7 +74,8 @@ static const char *distrust(const char *path)
     return st.st_mode & (S_IWGRP | S_IWOTH) ? "is writable by others than root" : NULL;
 }
 
-/* Copy the next entry of a list; NULL after the last.  Empty entries are passed over. */
+/* Copy the next entry of a list; NULL after the last.  Empty entries are passed over.
+ */
 static const char *next_entry(const char *list, const char *separators, char *entry,
                               size_t size)
 {
@@ -102,8 +103,9 @@ static int next_in_plugin_dirs(const char **list, const char *name, char *path,
     return -1;
 }
 
-/* The file that slurmctld takes: builds for several releases may stand side by side, and
- * those of another version are passed over.  Where all are, the first one.  0, or -1. */
+/* The file that slurmctld takes: builds for several releases may stand side by side,
+ * and those of another version are passed over.  Where all are, the first one.  0, or
+ * -1. */
 static int find_submit_plugin(const hpcb_facts_t *facts, char *path, size_t size)
 {
     const char *list = hpcb_setting(facts, "PluginDir");
@@ -150,7 +152,8 @@ void hpcb_rule_job_submit(const hpcb_facts_t *facts, hpcb_report_t *report)
                : listed ? HPCB_VERDICT_WARN
                         : HPCB_VERDICT_FAIL,
                slurm_conf(facts), "JobSubmitPlugins=%s%s", value,
-               listed && !last ? " (those after " SUBMIT_NAME " can undo its routing)" : "");
+               listed && !last ? " (those after " SUBMIT_NAME " can undo its routing)"
+                               : "");
     if (!last)
         hpcb_mend(report, "JobSubmitPlugins=%s" SUBMIT_NAME, others);
 }
@@ -249,16 +252,17 @@ static bool script_calls_us(const char *path, const char *verb)
 
 typedef struct {
     const char *verb;
-    char path[PATH_MAX];    /* the script that calls us */
-    char value[PATH_MAX];   /* the setting, its parts joined by commas */
-    unsigned scripts;       /* that are on this host */
+    char path[PATH_MAX];  /* the script that calls us */
+    char value[PATH_MAX]; /* the setting, its parts joined by commas */
+    unsigned scripts;     /* that are on this host */
     bool called;
     bool executable;
 } hook_t;
 
 /* slurmd runs what a pattern matches; a directory or a file that cannot be executed
  * fails the job there. */
-static void look_at_pattern(const hpcb_facts_t *facts, const char *pattern, hook_t *hook)
+static void look_at_pattern(const hpcb_facts_t *facts, const char *pattern,
+                            hook_t *hook)
 {
     const char *full = pattern[0] == '/' ? pattern : hpcb_slurm_file(facts, pattern);
     glob_t matches;
@@ -300,8 +304,8 @@ static void look_at_setting(const hpcb_facts_t *facts, const char *key, hook_t *
             look_at_value(facts, config->pairs[i].value, hook);
 }
 
-static void check_hook(const hpcb_facts_t *facts, hpcb_report_t *report, const char *key,
-                       const char *verb, const char *ours)
+static void check_hook(const hpcb_facts_t *facts, hpcb_report_t *report,
+                       const char *key, const char *verb, const char *ours)
 {
     hook_t hook = {.verb = verb};
     const char *flaw;
@@ -321,7 +325,8 @@ static void check_hook(const hpcb_facts_t *facts, hpcb_report_t *report, const c
         hpcb_found(report, HPCB_VERDICT_FAIL, slurm_conf(facts),
                    "%s=%s: nothing there calls hpcbctl job %s%s", key, hook.value, verb,
                    *hook.value ? "; add this line to such a script" : "");
-        hpcb_mend(report, "%s%s%s", *hook.value ? "" : key, *hook.value ? "" : "=", ours);
+        hpcb_mend(report, "%s%s%s", *hook.value ? "" : key, *hook.value ? "" : "=",
+                  ours);
     }
 }
 
@@ -377,8 +382,8 @@ void hpcb_rule_plugstack(const hpcb_facts_t *facts, hpcb_report_t *report)
     else if (found == 0)
         hpcb_found(report, HPCB_VERDICT_FAIL, path, "no line loads " HPCB_SPANK_FILE);
     else
-        hpcb_found(report, line.required ? HPCB_VERDICT_WARN : HPCB_VERDICT_OK, line.file,
-                   "line %u: %s %s%s", line.line,
+        hpcb_found(report, line.required ? HPCB_VERDICT_WARN : HPCB_VERDICT_OK,
+                   line.file, "line %u: %s %s%s", line.line,
                    line.required ? "required" : "optional", line.plugin,
                    line.required ? " (where it does not load, no job starts)" : "");
     if (found != 1 || line.required)

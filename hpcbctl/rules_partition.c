@@ -68,8 +68,8 @@ static bool no_guests(const hpcb_facts_t *facts, hpcb_report_t *report)
 static bool is_left_out(const hpcb_pair_t *pair)
 {
     static const char *const derived[] = {"TotalCPUs", "TotalNodes", "TRES", "QoS"};
-    static const char *const usual[] = {"ALL", "N/A", "NONE", "(null)", "UNLIMITED",
-                                        "NO",  "0",   ""};
+    static const char *const usual[] = {"ALL",       "N/A", "NONE", "(null)",
+                                        "UNLIMITED", "NO",  "0",    ""};
 
     if (strcasecmp(pair->key, "PriorityJobFactor") == 0) /* its default is 1 */
         return false;
@@ -125,13 +125,13 @@ void hpcb_rule_guest_partition(const hpcb_facts_t *facts, hpcb_report_t *report)
         hpcb_found(report, HPCB_VERDICT_FAIL, slurm_conf(facts),
                    "there is no partition %s (GuestPartition in %s)",
                    facts->conf.guest_partition, facts->conf_path);
-        hpcb_mend(report, "PartitionName=%s Nodes=ALL PriorityTier=20 "
+        hpcb_mend(report,
+                  "PartitionName=%s Nodes=ALL PriorityTier=20 "
                   "OverSubscribe=FORCE:1 PriorityJobFactor=0 State=UP",
                   facts->conf.guest_partition);
     } else if (!primary) {
         hpcb_found(report, HPCB_VERDICT_WARN, slurm_conf(facts),
-                   "partition %s has no node in common with any other",
-                   name_of(guest));
+                   "partition %s has no node in common with any other", name_of(guest));
     } else if (strcasecmp(state, "UP") != 0) {
         hpcb_found(report, HPCB_VERDICT_WARN, slurm_conf(facts),
                    "partition %s has State=%s: no guest starts", name_of(guest), state);
@@ -219,9 +219,9 @@ void hpcb_rule_primary_tiers(const hpcb_facts_t *facts, hpcb_report_t *report)
         if (!other)
             continue;
         hpcb_found(report, HPCB_VERDICT_FAIL, slurm_conf(facts),
-                   "partitions %s (PriorityTier=%" PRIu64 ") and %s (PriorityTier=%" PRIu64
-                   ") share nodes", name_of(other), tier_of(other), name_of(primary),
-                   tier_of(primary));
+                   "partitions %s (PriorityTier=%" PRIu64
+                   ") and %s (PriorityTier=%" PRIu64 ") share nodes",
+                   name_of(other), tier_of(other), name_of(primary), tier_of(primary));
         snprintf(wanted, sizeof(wanted), "%" PRIu64, tier_of(other));
         mend_partition(report, primary, "PriorityTier", wanted);
     }

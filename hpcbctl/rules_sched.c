@@ -52,8 +52,9 @@ void hpcb_rule_select_parameters(const hpcb_facts_t *facts, hpcb_report_t *repor
     else if (hpcb_list_has(value, "CR_CPU_MEMORY"))
         verdict = HPCB_VERDICT_WARN;
     hpcb_found(report, verdict, slurm_conf(facts), "SelectTypeParameters=%s%s", value,
-               verdict == HPCB_VERDICT_WARN ? " (two primaries may share a core's threads)"
-                                            : "");
+               verdict == HPCB_VERDICT_WARN
+                   ? " (two primaries may share a core's threads)"
+                   : "");
     if (verdict != HPCB_VERDICT_OK)
         hpcb_mend(report, "SelectTypeParameters=CR_Core_Memory");
 }
@@ -183,7 +184,8 @@ void hpcb_rule_guests_never_reserve(const hpcb_facts_t *facts, hpcb_report_t *re
     bool good = limit > facts->conf.guest_priority;
 
     hpcb_found(report, good ? HPCB_VERDICT_OK : HPCB_VERDICT_FAIL, slurm_conf(facts),
-               limit ? "jobs below priority %" PRIu64 " do not reserve, guests have %" PRIu32
+               limit ? "jobs below priority %" PRIu64
+                       " do not reserve, guests have %" PRIu32
                      : "no bf_min_prio_reserve in SchedulerParameters",
                limit, facts->conf.guest_priority);
     if (!good)
@@ -236,7 +238,8 @@ void hpcb_rule_primaries_reserve(const hpcb_facts_t *facts, hpcb_report_t *repor
                    "PriorityWeightPartition=%s gives a job in partition %s a priority "
                    "of only %" PRIu64 ", bf_min_prio_reserve is %" PRIu64,
                    hpcb_setting(facts, "PriorityWeightPartition"), name, floor, limit);
-        hpcb_mend(report, "PriorityWeightPartition=%" PRIu64
+        hpcb_mend(report,
+                  "PriorityWeightPartition=%" PRIu64
                   " (and PriorityJobFactor=1 or more for each partition of primaries)",
                   limit * 10);
         return;

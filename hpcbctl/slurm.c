@@ -142,9 +142,9 @@ uint64_t hpcb_slurm_qos_threshold(const char *qos)
 
 static bool is_final(const char *state)
 {
-    static const char *const lives[] = {"RUNNING",   "SUSPENDED", "COMPLETING",
+    static const char *const lives[] = {"RUNNING",     "SUSPENDED", "COMPLETING",
                                         "CONFIGURING", "RESIZING",  "STAGE_OUT",
-                                        "SIGNALING", "STOPPED",   "POWER_UP_NODE"};
+                                        "SIGNALING",   "STOPPED",   "POWER_UP_NODE"};
 
     for (size_t i = 0; i < sizeof(lives) / sizeof(lives[0]); i++)
         if (strstr(state, lives[i]))

@@ -12,10 +12,10 @@
 #include "hpcbctl/table.h"
 
 typedef struct {
-    hpcb_table_t config;        /* show config */
-    hpcb_table_t *partitions;   /* show partition */
+    hpcb_table_t config;      /* show config */
+    hpcb_table_t *partitions; /* show partition */
     size_t n_partitions;
-    hpcb_table_t node;          /* show node NAME: no pairs where it is none */
+    hpcb_table_t node; /* show node NAME: no pairs where it is none */
     bool node_known;
 } hpcb_slurm_t;
 

@@ -19,7 +19,7 @@ typedef struct {
 } hpcb_pair_t;
 
 typedef struct {
-    char *text;          /* what the pairs point into */
+    char *text; /* what the pairs point into */
     hpcb_pair_t *pairs;
     size_t count;
 } hpcb_table_t;

@@ -34,7 +34,7 @@
 #define MARKER          "MPI_UNWEIGHTED"
 #define RAISES_ON_WORLD 1
 /* The blocking calls set MPI_ERROR of a status without error, the tests leave it. */
-#define SETS_ERROR 1
+#define SETS_ERROR      1
 #endif
 
 /* Answers kept as an attribute of a communicator; its address is all that counts. */

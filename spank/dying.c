@@ -112,7 +112,9 @@ static void set_exiting(pid_t pid, int policy, size_t *budget)
 
     if (hpcb_task_threads(pid, &tids, &count, NULL) < 0)
         return;
-    for (size_t i = 0; i < count && *budget > 0; i++) {
+    for (size_t i = 0; i < count; i++) {
+        if (*budget == 0)
+            break;
         (*budget)--;
         if (life_of(pid, tids[i]) == EXITING)
             set_policy(tids[i], policy);

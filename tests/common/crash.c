@@ -13,7 +13,7 @@
 
 #include "tests/common/crash.h"
 
-#define CRASHED    99
+#define CRASHED   99
 #define CALLS_MAX 100
 
 static int calls_left; /* 0: never crash */

@@ -101,26 +101,75 @@ START_TEST(an_empty_file_means_defaults)
 END_TEST
 
 static const char *const bad_values[] = {
-    "GuestPartition=", "GuestPartition=a/b", "GuestPartition=..", "GuestPartition=a,b",
-    "GuestPartition=g\xc3\xa4st", "GuestPartition=%n",
+    "GuestPartition=",
+    "GuestPartition=a/b",
+    "GuestPartition=..",
+    "GuestPartition=a,b",
+    "GuestPartition=g\xc3\xa4st",
+    "GuestPartition=%n",
     "GuestPartition=0123456789012345678901234567890123456789012345678901234567890123",
-    "GuestQOS=a b", "GuestQOS=\"x\"", "GuestQOS=.", "GuestPriority=", "GuestPriority=0",
-    "GuestPriority=-1", "GuestPriority=+1", "GuestPriority=1e3", "GuestPriority=0x64",
-    "GuestPriority=4294967294", "GuestPriority=18446744073709551716", "GuestGres=",
-    "GuestGres=maybe", "GuestGres=1", "GuestCgroup=", "GuestCgroup=..",
+    "GuestQOS=a b",
+    "GuestQOS=\"x\"",
+    "GuestQOS=.",
+    "GuestPriority=",
+    "GuestPriority=0",
+    "GuestPriority=-1",
+    "GuestPriority=+1",
+    "GuestPriority=1e3",
+    "GuestPriority=0x64",
+    "GuestPriority=4294967294",
+    "GuestPriority=18446744073709551716",
+    "GuestGres=",
+    "GuestGres=maybe",
+    "GuestGres=1",
+    "GuestCgroup=",
+    "GuestCgroup=..",
     "GuestCgroup=a/b",
-    "GuestCgroup=%h", "GuestCgroup=a%", "GuestCgroup=%%n", "GuestOomScoreAdj=1001",
-    "GuestOomScoreAdj=-1000", "GuestOomScoreAdj=x", "GuestMemoryHigh=101",
-    "GuestMemoryHigh=90%", "GuestMemoryHigh=", "StateDir=", "StateDir=run",
-    "StateDir=/", "StateDir=//", "StateDir=/run/../etc", "StateDir=/run/..",
-    "StateDir=/..", "StateDir=/run/%h", "SpoolDir=~/x", "SpoolDir=./x", "YieldWaits=",
-    "YieldWaits=a,,b", "YieldWaits=,a", "YieldWaits=a,", "YieldWaits=none,a",
-    "YieldWaits=a,ALL", "YieldWaits=a/b", "YieldSpin=10001", "YieldSpin=50us",
-    "YieldSpin=1.5", "YieldNapMax=0", "YieldNapMax=100001", "MpiLibrary=",
-    "MpiLibrary=libx.so", "MpiLibrary=/a:/b", "MpiLibrary=/a/../b",
+    "GuestCgroup=%h",
+    "GuestCgroup=a%",
+    "GuestCgroup=%%n",
+    "GuestOomScoreAdj=1001",
+    "GuestOomScoreAdj=-1000",
+    "GuestOomScoreAdj=x",
+    "GuestMemoryHigh=101",
+    "GuestMemoryHigh=90%",
+    "GuestMemoryHigh=",
+    "StateDir=",
+    "StateDir=run",
+    "StateDir=/",
+    "StateDir=//",
+    "StateDir=/run/../etc",
+    "StateDir=/run/..",
+    "StateDir=/..",
+    "StateDir=/run/%h",
+    "SpoolDir=~/x",
+    "SpoolDir=./x",
+    "YieldWaits=",
+    "YieldWaits=a,,b",
+    "YieldWaits=,a",
+    "YieldWaits=a,",
+    "YieldWaits=none,a",
+    "YieldWaits=a,ALL",
+    "YieldWaits=a/b",
+    "YieldSpin=10001",
+    "YieldSpin=50us",
+    "YieldSpin=1.5",
+    "YieldNapMax=0",
+    "YieldNapMax=100001",
+    "MpiLibrary=",
+    "MpiLibrary=libx.so",
+    "MpiLibrary=/a:/b",
+    "MpiLibrary=/a/../b",
     "MpiLibrary=/%n/x.so",
-    "GuestPartition=a GuestQOS=b", "Nonsense=1", "Guest_Partition=x", "=x", "GuestQOS",
-    "GuestQOS\xc3\xa4=x", "\x01", "GuestQOS=a\rb", "GuestQOS=\x7f",
+    "GuestPartition=a GuestQOS=b",
+    "Nonsense=1",
+    "Guest_Partition=x",
+    "=x",
+    "GuestQOS",
+    "GuestQOS\xc3\xa4=x",
+    "\x01",
+    "GuestQOS=a\rb",
+    "GuestQOS=\x7f",
     "\xef\xbb\xbfGuestQOS=a",
 };
 
@@ -160,8 +209,7 @@ START_TEST(the_line_names_file_key_value_and_rule)
     ck_assert_str_eq(err.text, "test.conf:2: YieldSpin=1: given before; "
                                "allowed: each key once");
     ck_assert_int_eq(parse("Yield\x02", &conf, &err), -1);
-    ck_assert_str_eq(err.text,
-                     "test.conf:1: control byte 0x02: allowed: plain text");
+    ck_assert_str_eq(err.text, "test.conf:1: control byte 0x02: allowed: plain text");
 }
 END_TEST
 
@@ -260,8 +308,9 @@ START_TEST(the_nodes_name_is_expanded)
     hpcb_error_t err;
 
     hpcb_node_name(node, sizeof(node));
-    ck_assert_int_eq(parse("StateDir=/run/%n/x%n\nGuestCgroup=g_%n\nSpoolDir=/s/%n\n",
-                           &conf, &err), 0);
+    ck_assert_int_eq(
+        parse("StateDir=/run/%n/x%n\nGuestCgroup=g_%n\nSpoolDir=/s/%n\n", &conf, &err),
+        0);
     snprintf(want, sizeof(want), "/run/%s/x%s", node, node);
     ck_assert_str_eq(conf.state_dir, want);
     snprintf(want, sizeof(want), "g_%s", node);
@@ -323,7 +372,8 @@ START_TEST(loading_survives_binary_junk)
     ck_assert_int_eq(hpcb_conf_load("/proc/self/exe", &conf, &err), -1);
     ck_assert_int_eq(hpcb_conf_load("/bin/true", &conf, &err), -1);
     ck_assert_msg(strstr(err.text, "control byte") || strstr(err.text, "ASCII") ||
-                      strstr(err.text, "too long"), "%s", err.text);
+                      strstr(err.text, "too long"),
+                  "%s", err.text);
 }
 END_TEST
 

@@ -112,8 +112,8 @@ START_TEST(policies_without_an_engine_are_refused)
         hpcb_options_t options = {0};
 
         expect_refused("hpc-balance", rows[i].value);
-        ck_assert_int_eq(
-            hpcb_option_scan("hpc-balance", rows[i].value, &options, NULL), 0);
+        ck_assert_int_eq(hpcb_option_scan("hpc-balance", rows[i].value, &options, NULL),
+                         0);
         ck_assert_int_eq(options.policy, rows[i].policy);
     }
     hpcb_option_parse("hpc-balance", "dlrb", &(hpcb_options_t){0}, &err);
@@ -125,10 +125,19 @@ END_TEST
 START_TEST(malformed_policies_are_refused)
 {
     static const char *const bad[] = {
-        "", "none", "AUTO", "auto ", " auto", "auto:1", "dlrb:", "static", "static:",
-        "static:0", "static:7", "static:1,", "static:,1", "static:1,,2", "static:1;2",
-        "static:-1", "static:+1", "static:0x1", "static:1.0", "static:1 ", "static:a",
-        "static:4294967297", "autoauto", "(null", "a\nb", "%s%s%n",
+        "",           "none",
+        "AUTO",       "auto ",
+        " auto",      "auto:1",
+        "dlrb:",      "static",
+        "static:",    "static:0",
+        "static:7",   "static:1,",
+        "static:,1",  "static:1,,2",
+        "static:1;2", "static:-1",
+        "static:+1",  "static:0x1",
+        "static:1.0", "static:1 ",
+        "static:a",   "static:4294967297",
+        "autoauto",   "(null",
+        "a\nb",       "%s%s%n",
     };
 
     for (size_t i = 0; i < COUNT(bad); i++)
@@ -161,9 +170,12 @@ START_TEST(windows_are_checked_and_then_refused)
         uint64_t period_us;
         double duty;
     } rows[] = {
-        {"1s:90%", 1000000, 0.9},          {"1ms:0.5", 1000, 0.5},
-        {"1000us:0.000001", 1000, 1e-6},   {"3600s:99.9999%", 3600000000, 0.999999},
-        {"0.001s:1%", 1000, 0.01},         {"2.5ms:12.5%", 2500, 0.125},
+        {"1s:90%", 1000000, 0.9},
+        {"1ms:0.5", 1000, 0.5},
+        {"1000us:0.000001", 1000, 1e-6},
+        {"3600s:99.9999%", 3600000000, 0.999999},
+        {"0.001s:1%", 1000, 0.01},
+        {"2.5ms:12.5%", 2500, 0.125},
         {"3600000ms:0.999999", 3600000000, 0.999999},
     };
     hpcb_options_t options = {0};
@@ -181,15 +193,52 @@ END_TEST
 START_TEST(malformed_windows_are_refused)
 {
     static const char *const bad[] = {
-        NULL, "(null)", "", ":", "1s", "1s:", ":90%", "1:90%", "1m:90%", "1h:90%",
-        "1S:90%", "999us:90%", "0s:90%", "0.0009999s:90%", "3601s:90%",
+        NULL,
+        "(null)",
+        "",
+        ":",
+        "1s",
+        "1s:",
+        ":90%",
+        "1:90%",
+        "1m:90%",
+        "1h:90%",
+        "1S:90%",
+        "999us:90%",
+        "0s:90%",
+        "0.0009999s:90%",
+        "3601s:90%",
         "3600.000001s:90%",
-        "18446744073709551617s:90%", "-1s:90%", "+1s:90%", "1e3s:90%", "0x1s:90%",
-        "infs:90%", "nans:0.5", "1 s:90%", "1s:0%", "1s:100%", "1s:0", "1s:1", "1s:1.0",
-        "1s:0.0", "1s:90", "1s:-90%", "1s:101%", "1s:0.9%%", "1s:90%x", "1s:.9",
+        "18446744073709551617s:90%",
+        "-1s:90%",
+        "+1s:90%",
+        "1e3s:90%",
+        "0x1s:90%",
+        "infs:90%",
+        "nans:0.5",
+        "1 s:90%",
+        "1s:0%",
+        "1s:100%",
+        "1s:0",
+        "1s:1",
+        "1s:1.0",
+        "1s:0.0",
+        "1s:90",
+        "1s:-90%",
+        "1s:101%",
+        "1s:0.9%%",
+        "1s:90%x",
+        "1s:.9",
         "1s:0.",
-        "1s:0,9", "1s:inf", "1s:nan", "1s:0x1p-1", "1s:0.9999999", "1s:0.0000001%",
-        "1s:90%:5", "1..5s:90%", "1s:99999999999999999999%",
+        "1s:0,9",
+        "1s:inf",
+        "1s:nan",
+        "1s:0x1p-1",
+        "1s:0.9999999",
+        "1s:0.0000001%",
+        "1s:90%:5",
+        "1..5s:90%",
+        "1s:99999999999999999999%",
     };
 
     for (size_t i = 0; i < COUNT(bad); i++)
@@ -210,8 +259,8 @@ START_TEST(profiles_are_kept)
     ck_assert_uint_eq(options.bw_mem, 0);
     ck_assert_uint_eq(options.bw_net, 100);
     ck_assert(options.bw_cpu == 0);
-    ck_assert_int_eq(hpcb_option_parse("bw-profile", "cpu=100%,mem=1048576T", &options,
-                                       NULL), 0);
+    ck_assert_int_eq(
+        hpcb_option_parse("bw-profile", "cpu=100%,mem=1048576T", &options, NULL), 0);
     ck_assert(options.bw_mem == UINT64_C(1) << 60);
     ck_assert(options.bw_cpu == 1.0);
 }
@@ -223,17 +272,18 @@ START_TEST(sizes_are_powers_of_1024)
         const char *value;
         uint64_t bytes;
     } rows[] = {
-        {"mem=1", 1},          {"mem=1K", 1024},         {"mem=1k", 1024},
-        {"mem=1M", 1 << 20},   {"mem=1g", 1 << 30},      {"mem=1T", TERA},
-        {"mem=0.5K", 512},     {"mem=0.000001G", 1073},  {"mem=1024.0", 1024},
-        {"mem=1152921504606846976", UINT64_C(1) << 60},
+        {"mem=1", 1},         {"mem=1K", 1024},
+        {"mem=1k", 1024},     {"mem=1M", 1 << 20},
+        {"mem=1g", 1 << 30},  {"mem=1T", TERA},
+        {"mem=0.5K", 512},    {"mem=0.000001G", 1073},
+        {"mem=1024.0", 1024}, {"mem=1152921504606846976", UINT64_C(1) << 60},
     };
     hpcb_options_t options = {0};
 
     for (size_t i = 0; i < COUNT(rows); i++) {
-        ck_assert_msg(
-            hpcb_option_parse("bw-profile", rows[i].value, &options, NULL) == 0, "%s",
-            rows[i].value);
+        ck_assert_msg(hpcb_option_parse("bw-profile", rows[i].value, &options, NULL) ==
+                          0,
+                      "%s", rows[i].value);
         ck_assert(options.bw_mem == rows[i].bytes);
     }
 }
@@ -242,15 +292,57 @@ END_TEST
 START_TEST(malformed_profiles_are_refused)
 {
     static const char *const bad[] = {
-        NULL, "(null)", "", ",", "mem", "mem=", "=1G", "mem=1G,", ",mem=1G",
-        "mem=1G,,net=1G", "mem=1G,mem=1G", "net=1,net=2", "cpu=1%,cpu=1%", "disk=1G",
-        "MEM=1G", "mem =1G", "mem= 1G", "mem=1G net=1G", "mem=0", "mem=0G", "mem=0.1",
-        "mem=-1G", "mem=+1G", "mem=1e9", "mem=0x10", "mem=inf", "mem=nan", "mem=1GB",
-        "mem=1GiB", "mem=1P", "mem=1,5G", "mem=1.G", "mem=.5G", "mem=1.2345678G",
-        "mem=1048577T", "mem=1048576.000001T", "mem=1152921504606846977",
-        "mem=18446744073709551617", "mem=99999999999999999999T", "cpu=60", "cpu=0.6",
-        "cpu=0%", "cpu=101%", "cpu=100.0001%", "cpu=-1%", "cpu=%", "cpu=60%%",
-        "cpu=0.00000001%", "mem=1G;net=1G", "mem=1G\nnet=1G", "mem=1{",
+        NULL,
+        "(null)",
+        "",
+        ",",
+        "mem",
+        "mem=",
+        "=1G",
+        "mem=1G,",
+        ",mem=1G",
+        "mem=1G,,net=1G",
+        "mem=1G,mem=1G",
+        "net=1,net=2",
+        "cpu=1%,cpu=1%",
+        "disk=1G",
+        "MEM=1G",
+        "mem =1G",
+        "mem= 1G",
+        "mem=1G net=1G",
+        "mem=0",
+        "mem=0G",
+        "mem=0.1",
+        "mem=-1G",
+        "mem=+1G",
+        "mem=1e9",
+        "mem=0x10",
+        "mem=inf",
+        "mem=nan",
+        "mem=1GB",
+        "mem=1GiB",
+        "mem=1P",
+        "mem=1,5G",
+        "mem=1.G",
+        "mem=.5G",
+        "mem=1.2345678G",
+        "mem=1048577T",
+        "mem=1048576.000001T",
+        "mem=1152921504606846977",
+        "mem=18446744073709551617",
+        "mem=99999999999999999999T",
+        "cpu=60",
+        "cpu=0.6",
+        "cpu=0%",
+        "cpu=101%",
+        "cpu=100.0001%",
+        "cpu=-1%",
+        "cpu=%",
+        "cpu=60%%",
+        "cpu=0.00000001%",
+        "mem=1G;net=1G",
+        "mem=1G\nnet=1G",
+        "mem=1{",
     };
 
     for (size_t i = 0; i < COUNT(bad); i++)

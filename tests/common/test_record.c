@@ -205,23 +205,20 @@ START_TEST(other_forms_of_the_same_are_parsed)
 {
     hpcb_record_t record;
 
-    ck_assert_int_eq(
-        hpcb_record_parse(edited("15.000000", "15"), &record, NULL), 0);
+    ck_assert_int_eq(hpcb_record_parse(edited("15.000000", "15"), &record, NULL), 0);
     expect_equal(&record, &sample);
-    ck_assert_int_eq(
-        hpcb_record_parse(edited("15.000000", "1.5e1"), &record, NULL), 0);
+    ck_assert_int_eq(hpcb_record_parse(edited("15.000000", "1.5e1"), &record, NULL), 0);
     expect_equal(&record, &sample);
-    ck_assert_int_eq(
-        hpcb_record_parse(edited("{", " {\"new\":[{}],"), &record, NULL), 0);
+    ck_assert_int_eq(hpcb_record_parse(edited("{", " {\"new\":[{}],"), &record, NULL),
+                     0);
     expect_equal(&record, &sample);
 }
 END_TEST
 
 START_TEST(cut_records_and_junk_are_refused)
 {
-    static const char *const bad[] = {"", "{", "[]", "null", "1", "\"{}\"", "{}",
-                                      "\xff",
-                                      "{\"version\":1}"};
+    static const char *const bad[] = {"",       "{",  "[]",   "null",           "1",
+                                      "\"{}\"", "{}", "\xff", "{\"version\":1}"};
     char text[sizeof(sample_json)], deep[4001];
     hpcb_record_t record;
 
@@ -263,12 +260,15 @@ START_TEST(tags_leave_out_what_was_not_given)
     } rows[] = {
         {HPCB_CLASS_GUEST, {0}, "{\"hpcb\":{\"v\":1,\"class\":\"guest\"}}"},
         {HPCB_CLASS_UNKNOWN, {0}, "{\"hpcb\":{\"v\":1}}"},
-        {HPCB_CLASS_PRIMARY, {.policy = HPCB_POLICY_AUTO},
+        {HPCB_CLASS_PRIMARY,
+         {.policy = HPCB_POLICY_AUTO},
          "{\"hpcb\":{\"v\":1,\"class\":\"primary\",\"policy\":\"auto\"}}"},
-        {HPCB_CLASS_GUEST, {.bw_mem = 1024, .bw_cpu = 0.6},
+        {HPCB_CLASS_GUEST,
+         {.bw_mem = 1024, .bw_cpu = 0.6},
          "{\"hpcb\":{\"v\":1,\"class\":\"guest\","
          "\"bw\":{\"mem\":1024,\"cpu\":0.600000}}}"},
-        {HPCB_CLASS_GUEST, {.bw_net = UINT64_C(1) << 60},
+        {HPCB_CLASS_GUEST,
+         {.bw_net = UINT64_C(1) << 60},
          "{\"hpcb\":{\"v\":1,\"class\":\"guest\","
          "\"bw\":{\"net\":1152921504606846976}}}"},
     };
@@ -286,9 +286,11 @@ END_TEST
 
 START_TEST(the_largest_tag_fits_an_admin_comment)
 {
-    const hpcb_options_t options = {
-        .guest = true, .policy = HPCB_POLICY_ADAPTIVE, .bw_mem = UINT64_MAX,
-        .bw_net = UINT64_MAX, .bw_cpu = 1};
+    const hpcb_options_t options = {.guest = true,
+                                    .policy = HPCB_POLICY_ADAPTIVE,
+                                    .bw_mem = UINT64_MAX,
+                                    .bw_net = UINT64_MAX,
+                                    .bw_cpu = 1};
     char *tag = hpcb_record_tag(HPCB_CLASS_PRIMARY, &options, NULL);
 
     ck_assert_uint_lt(strlen(tag), 1024);
@@ -299,19 +301,29 @@ END_TEST
 START_TEST(a_class_is_read_from_our_tags_only)
 {
     static const char *const none[] = {
-        NULL, "", "a note", "{", "{}", "guest", "{\"class\":\"guest\"}", "[]",
-        "{\"hpcb\":\"guest\"}", "{\"hpcb\":{}}", "{\"hpcb\":{\"class\":\"root\"}}",
-        "{\"hpcb\":{\"class\":1}}", "{\"hpcb\":{\"class\":\"guest\\u0000\"}}",
-        "{\"hpcb\":{\"class\":\"guest\"}} and more", "{\"hpcb\":null}",
+        NULL,
+        "",
+        "a note",
+        "{",
+        "{}",
+        "guest",
+        "{\"class\":\"guest\"}",
+        "[]",
+        "{\"hpcb\":\"guest\"}",
+        "{\"hpcb\":{}}",
+        "{\"hpcb\":{\"class\":\"root\"}}",
+        "{\"hpcb\":{\"class\":1}}",
+        "{\"hpcb\":{\"class\":\"guest\\u0000\"}}",
+        "{\"hpcb\":{\"class\":\"guest\"}} and more",
+        "{\"hpcb\":null}",
     };
 
     for (size_t i = 0; i < COUNT(none); i++)
         ck_assert_msg(hpcb_record_tag_class(none[i]) == HPCB_CLASS_UNKNOWN, "%s",
                       none[i]);
-    ck_assert_int_eq(
-        hpcb_record_tag_class("{\"site\":{\"x\":[1]}, \"hpcb\": "
-                              "{\"class\": \"guest\"}}"),
-        HPCB_CLASS_GUEST);
+    ck_assert_int_eq(hpcb_record_tag_class("{\"site\":{\"x\":[1]}, \"hpcb\": "
+                                           "{\"class\": \"guest\"}}"),
+                     HPCB_CLASS_GUEST);
 }
 END_TEST
 

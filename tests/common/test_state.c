@@ -177,8 +177,8 @@ START_TEST(damaged_records_are_refused)
     static const char good[] = "JobId=7\nUid=1\nClass=guest\nPolicy=none\n"
                                "YieldWaits=no\nPartition=p\nBegin=5\n";
     static const char *const lines[] = {
-        "JobId=7", "JobId=8\n", "Uid=2\n", "Unknown\n", "\n", "=\n",
-        "JobId=7\n", "Class=guest\n", "Partition=p\n",
+        "JobId=7", "JobId=8\n", "Uid=2\n",       "Unknown\n",     "\n",
+        "=\n",     "JobId=7\n", "Class=guest\n", "Partition=p\n",
     };
     hpcb_job_state_t state = job(1, 1), before = job(1, 1);
     char text[512];
@@ -203,9 +203,9 @@ END_TEST
 /* Replace the line of key by text in a good record and expect a refusal. */
 static void expect_bad_line(const char *key, const char *text)
 {
-    static const char *const lines[] = {"JobId=7",       "Uid=1",       "Class=guest",
-                                        "Policy=none",   "YieldWaits=no",
-                                        "Partition=p",   "Begin=5"};
+    static const char *const lines[] = {"JobId=7",     "Uid=1",         "Class=guest",
+                                        "Policy=none", "YieldWaits=no", "Partition=p",
+                                        "Begin=5"};
     char record[1024] = "";
     hpcb_job_state_t state;
 
@@ -270,8 +270,9 @@ START_TEST(what_others_could_have_written_is_not_believed)
         if (i < 2) {
             ck_assert_int_eq(save(9, 1000, &err), -1);
             ck_assert_int_eq(hpcb_state_remove(scratch("run"), 7, &err), -1);
-            ck_assert_int_eq(hpcb_state_add_usage(scratch("run"), 7, HPCB_USAGE_STEP,
-                                                  &usage, &err), -1);
+            ck_assert_int_eq(
+                hpcb_state_add_usage(scratch("run"), 7, HPCB_USAGE_STEP, &usage, &err),
+                -1);
         }
         ck_assert_int_eq(chmod(scratch(names[i]), 0755), 0);
     }
@@ -481,8 +482,10 @@ START_TEST(steps_add_up_and_the_largest_total_counts)
         hpcb_usage_scope_t scope;
         hpcb_usage_t usage;
     } rows[] = {
-        {HPCB_USAGE_STEP, {100, 10, 7}},  {HPCB_USAGE_JOB, {5000, 40, 2}},
-        {HPCB_USAGE_STEP, {200, 20, 90}}, {HPCB_USAGE_JOB, {4000, 50, 3}},
+        {HPCB_USAGE_STEP, {100, 10, 7}},
+        {HPCB_USAGE_JOB, {5000, 40, 2}},
+        {HPCB_USAGE_STEP, {200, 20, 90}},
+        {HPCB_USAGE_JOB, {4000, 50, 3}},
     };
     hpcb_usage_t sum = {9, 9, 9};
 
@@ -491,7 +494,8 @@ START_TEST(steps_add_up_and_the_largest_total_counts)
     ck_assert_int_eq(save(7, 1000, NULL), 0);
     for (size_t i = 0; i < COUNT(rows); i++)
         ck_assert_int_eq(hpcb_state_add_usage(scratch("run"), 7, rows[i].scope,
-                                              &rows[i].usage, NULL), 0);
+                                              &rows[i].usage, NULL),
+                         0);
     ck_assert_int_eq(hpcb_state_usage(scratch("run"), 7, &sum, NULL), 0);
     expect_usage(sum, 300 + 5000, 30 + 50, 90);
 }

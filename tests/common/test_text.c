@@ -14,8 +14,17 @@
 
 START_TEST(numbers_are_digits_only)
 {
-    static const char *const bad[] = {"",    " 1",  "1 ",  "+1", "-1",  "0x10", "1e3",
-                                      "1.0", "inf", "nan", "1\n",
+    static const char *const bad[] = {"",
+                                      " 1",
+                                      "1 ",
+                                      "+1",
+                                      "-1",
+                                      "0x10",
+                                      "1e3",
+                                      "1.0",
+                                      "inf",
+                                      "nan",
+                                      "1\n",
                                       "18446744073709551616",
                                       "99999999999999999999999999"};
     uint64_t value = 7;
@@ -64,8 +73,16 @@ END_TEST
 
 START_TEST(decimals_refuse_half_numbers)
 {
-    static const char *const bad[] = {"",   ".5",  "1.",   "-1", "+1",
-                                      "x",  "1.x", "inf",  " 1", "0.1234567",
+    static const char *const bad[] = {"",
+                                      ".5",
+                                      "1.",
+                                      "-1",
+                                      "+1",
+                                      "x",
+                                      "1.x",
+                                      "inf",
+                                      " 1",
+                                      "0.1234567",
                                       "18446744073709551616"};
     hpcb_decimal_t value = {3, 4};
 
@@ -101,8 +118,8 @@ END_TEST
 
 START_TEST(names_are_safe_as_file_names)
 {
-    static const char *const bad[] = {"", ".", "..", "a/b", "a b", "a\n", "\xc3\xa4",
-                                      "a:b", "a,b", "a=b", "12345678"};
+    static const char *const bad[] = {"",         ".",   "..",  "a/b", "a b",     "a\n",
+                                      "\xc3\xa4", "a:b", "a,b", "a=b", "12345678"};
     static const char *const good[] = {"a", "...", ".a", "A-b_c.9", "1234567"};
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
@@ -114,7 +131,8 @@ END_TEST
 
 START_TEST(cleaning_leaves_letters_alone)
 {
-    char text[] = "a\tb\nc\x1b[31m\x7f \xc3\xa4 \xc2\x9b" "1m \xc2\xa0";
+    char text[] = "a\tb\nc\x1b[31m\x7f \xc3\xa4 \xc2\x9b"
+                  "1m \xc2\xa0";
     char cut[] = "\xc2";
 
     ck_assert_str_eq(hpcb_text_clean(text), "a?b?c?[31m? \xc3\xa4 ??1m \xc2\xa0");

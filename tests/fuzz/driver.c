@@ -74,10 +74,35 @@ static void erase(input_t *input, size_t at, size_t size)
 static void insert_word(input_t *input, size_t at)
 {
     static const char *const words[] = {
-        "=",    "\n",   "#",  "%n",  "..",   "/",   ",",      ":",   "%",   ".",
-        "-1",   "0",    "inf", "0x", "1e309", "end", "\"",    "{",   "}",   "[",
-        "null", "\\u0000", " ", "\t", "\r",  "(null)", "4294967296",
-        "18446744073709551616", "99999999999999999999999999",
+        "=",
+        "\n",
+        "#",
+        "%n",
+        "..",
+        "/",
+        ",",
+        ":",
+        "%",
+        ".",
+        "-1",
+        "0",
+        "inf",
+        "0x",
+        "1e309",
+        "end",
+        "\"",
+        "{",
+        "}",
+        "[",
+        "null",
+        "\\u0000",
+        " ",
+        "\t",
+        "\r",
+        "(null)",
+        "4294967296",
+        "18446744073709551616",
+        "99999999999999999999999999",
     };
     const char *word = words[below(sizeof(words) / sizeof(words[0]))];
 
@@ -266,5 +291,5 @@ int main(int argc, char **argv)
     printf("1..1\n");
     fflush(stdout);
     return supervise(slash ? slash + 1 : argv[0], wanted_runs(), input) ? EXIT_FAILURE
-                                                                       : EXIT_SUCCESS;
+                                                                        : EXIT_SUCCESS;
 }
