@@ -127,8 +127,8 @@ void hpcb_rule_scheduler_type(const hpcb_facts_t *facts, hpcb_report_t *report)
     expect(facts, report, "SchedulerType", "sched/backfill");
 }
 
-/* bf_min_prio_reserve, or what the guests' QOS says instead; 0 where guests reserve. */
-static uint64_t reserve_limit(const hpcb_facts_t *facts)
+/* bf_min_prio_reserve, 0 for none. */
+static uint64_t backfill_limit(const hpcb_facts_t *facts)
 {
     const char *parameters = hpcb_setting(facts, "SchedulerParameters");
     char text[32];
@@ -136,9 +136,15 @@ static uint64_t reserve_limit(const hpcb_facts_t *facts)
 
     if (hpcb_list_value(parameters, "bf_min_prio_reserve", text, sizeof(text)))
         hpcb_text_u64(text, UINT32_MAX, &limit);
-    if (limit == 0 && facts->qos_threshold != UINT64_MAX)
-        limit = facts->qos_threshold;
     return limit;
+}
+
+/* MinPrioThreshold of the guests' QOS counts where limits are enforced, and then stands
+ * in for bf_min_prio_reserve, be it higher or lower (source of Slurm 22.05). */
+static bool qos_decides(const hpcb_facts_t *facts)
+{
+    return facts->qos_threshold != UINT64_MAX && facts->qos_threshold != 0 &&
+           hpcb_list_has(hpcb_setting(facts, "AccountingStorageEnforce"), "limits");
 }
 
 /* SchedulerParameters as they are, less what sets key.  False where they do not fit. */
@@ -169,8 +175,11 @@ static void mend_reserve(const hpcb_facts_t *facts, hpcb_report_t *report)
                          : (uint64_t)facts->conf.guest_priority + 1;
     char others[4096];
 
-    if (without(hpcb_setting(facts, "SchedulerParameters"), "bf_min_prio_reserve",
-                others, sizeof(others)))
+    if (qos_decides(facts))
+        hpcb_mend(report, "sacctmgr modify qos %s set MinPrioThreshold=%" PRIu64,
+                  facts->conf.guest_qos, limit);
+    else if (without(hpcb_setting(facts, "SchedulerParameters"), "bf_min_prio_reserve",
+                     others, sizeof(others)))
         hpcb_mend(report, "SchedulerParameters=%sbf_min_prio_reserve=%" PRIu64, others,
                   limit);
     else
@@ -180,7 +189,7 @@ static void mend_reserve(const hpcb_facts_t *facts, hpcb_report_t *report)
 
 void hpcb_rule_guests_never_reserve(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
-    uint64_t limit = reserve_limit(facts);
+    uint64_t limit = qos_decides(facts) ? facts->qos_threshold : backfill_limit(facts);
     bool good = limit > facts->conf.guest_priority;
 
     hpcb_found(report, good ? HPCB_VERDICT_OK : HPCB_VERDICT_FAIL, slurm_conf(facts),
@@ -225,7 +234,7 @@ static uint64_t priority_floor(const hpcb_facts_t *facts, const hpcb_table_t *pa
 /* priority/basic counts down from 4294901760. */
 void hpcb_rule_primaries_reserve(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
-    uint64_t limit = reserve_limit(facts);
+    uint64_t limit = backfill_limit(facts);
 
     for (size_t i = 0; is_multifactor(facts) && i < facts->slurm.n_partitions; i++) {
         const hpcb_table_t *partition = &facts->slurm.partitions[i];

@@ -18,7 +18,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
 #include "hpcbctl/rules.h"
 
 #define RULES_MAX 64
@@ -52,11 +51,12 @@ static const char *source_path(const char *name)
 
 static void read_fixture(const char *name, char *text)
 {
-    hpcb_autofclose FILE *stream = fopen(source_path(name), "r");
+    FILE *stream = fopen(source_path(name), "r");
     size_t size;
 
     ck_assert_msg(stream != NULL, "%s", source_path(name));
     size = fread(text, 1, TEXT_MAX - 1, stream);
+    fclose(stream);
     ck_assert_uint_gt(size, 0);
     ck_assert_uint_lt(size, TEXT_MAX - 1);
     text[size] = '\0';
@@ -101,7 +101,8 @@ static void replace(const char *partition, const char *old, const char *new)
 
     snprintf(opening, sizeof(opening), "PartitionName=%s ", partition);
     at = strstr(cluster.partitions, opening);
-    at = at ? strstr(at, old) : NULL;
+    ck_assert_msg(at != NULL, "no partition %s", partition);
+    at = strstr(at, old);
     ck_assert_msg(at != NULL, "no %s in partition %s", old, partition);
     snprintf(rest, sizeof(rest), "%s", at + strlen(old));
     snprintf(at, (size_t)(cluster.partitions + TEXT_MAX - at), "%s%s", new, rest);
@@ -463,20 +464,32 @@ START_TEST(test_reserve_by_qos)
     hpcb_verdict_t before[RULES_MAX];
 
     record_verdicts(before);
+    strcpy(cluster.facts.conf.guest_qos, "visitor");
+    set_config("AccountingStorageEnforce", "associations,limits,qos");
+    cluster.facts.qos_threshold = 100;
+    expect_only(before, "guests-never-reserve", FAIL,
+                "sacctmgr modify qos visitor set MinPrioThreshold=1000");
+    cluster.facts.qos_threshold = 0;
+    expect_only(before, "none", OK, NULL);
     set_config("SchedulerParameters", "bf_continue");
     cluster.facts.qos_threshold = 1000;
-    expect_only(before, "guests-never-reserve", OK, NULL);
-    cluster.facts.qos_threshold = 100;
+    expect_only(before, "none", OK, NULL);
+    set_config("AccountingStorageEnforce", "associations");
     expect_only(before, "guests-never-reserve", FAIL, "bf_min_prio_reserve=1000");
     cluster.facts.conf.guest_priority = 5000;
     expect_only(before, "guests-never-reserve", FAIL, "bf_min_prio_reserve=5001");
 }
 END_TEST
 
+/* Either of two settings makes the groups that are read. */
 START_TEST(test_accounting)
 {
     hpcb_verdict_t before[RULES_MAX];
 
+    record_verdicts(before);
+    set_config("JobAcctGatherType", "jobacct_gather/linux");
+    expect_only(before, "none", OK, NULL);
+    set_config("JobAcctGatherType", "jobacct_gather/cgroup");
     set_config("ConstrainRAMSpace", "no");
     record_verdicts(before);
     set_config("JobAcctGatherType", "jobacct_gather/linux");
