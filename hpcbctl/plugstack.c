@@ -14,10 +14,11 @@
 #include "common/cleanup.h"
 #include "hpcbctl/plugstack.h"
 
-#define LINE_BYTES   4096
-#define LINES_MAX    4096
-#define INCLUDES_MAX 4 /* SPANK has no limit: a loop of includes ends slurmd, not us   \
-                        */
+#define LINE_BYTES 4096
+#define LINES_MAX  4096
+#define INCLUDES_MAX                                                                   \
+    4 /* SPANK has no limit: a loop of includes ends slurmd, not us                    \
+       */
 #define BLANKS " \t\r\n"
 
 static int search(const char *path, int depth, hpcb_plugstack_line_t *found,

@@ -55,7 +55,8 @@ void hpcb_rule_same_conf(const hpcb_facts_t *facts, hpcb_report_t *report)
                hpcb_slurm_file(facts, "slurm.conf"),
                same ? "as slurmctld has it" : "not as slurmctld has it");
     if (!same)
-        hpcb_mend(report, "scontrol reconfigure, after the file is the same everywhere");
+        hpcb_mend(report,
+                  "scontrol reconfigure, after the file is the same everywhere");
 }
 
 static void expect_task_cgroup(const hpcb_facts_t *facts, hpcb_report_t *report)
@@ -209,7 +210,8 @@ void hpcb_rule_munge(const hpcb_facts_t *facts, hpcb_report_t *report)
                          sizeof(socket)))
         socket[0] = '\0';
     if (hpcb_munge_probe(socket, MUNGE_TIMEOUT_MS, &why) == 0) {
-        hpcb_found(report, HPCB_VERDICT_OK, NULL, "a credential was made and read back");
+        hpcb_found(report, HPCB_VERDICT_OK, NULL,
+                   "a credential was made and read back");
         return;
     }
     hpcb_found(report, HPCB_VERDICT_FAIL, NULL, "%s", why.text);
