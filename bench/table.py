@@ -38,17 +38,17 @@ class Progress:
     """One line on stderr that says what is going on: rewritten in place on a
     terminal, a line at most every `quiet` seconds elsewhere."""
 
-    def __init__(self, stream=sys.stderr, quiet=10):
+    def __init__(self, stream=sys.stderr, quiet=10, elapsed=0):
         self.stream = stream
         self.quiet = quiet
-        self.began = time.monotonic()
+        self.began = time.monotonic() - elapsed
         self.shown = None
 
     def show(self, text):
         now = time.monotonic()
         line = f"[{now - self.began:4.0f} s] {text}"
         if self.stream.isatty():
-            self.stream.write(f"\r\033[K{line[:100]}")
+            self.stream.write(f"\r\033[K{line[:79]}")
         elif self.shown is None or now - self.shown >= self.quiet:
             self.stream.write(line + "\n")
         else:
