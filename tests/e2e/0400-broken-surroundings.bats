@@ -127,3 +127,19 @@ run_both() {
     # batch and three steps: a slurmstepd each
     [ "$n" -le 4 ]
 }
+
+# Without help an idle guest of this size takes over half a minute to be taken apart
+# beside a busy primary, and Slurm drains the node when it has waited too long.
+@test "a large guest that is cancelled beside a busy primary goes, and the node stays" {
+    p=$(submit -n1 -w "$(node_name 1)" -t3 --wrap 'while :; do :; done')
+    g=$(OUT=$WORK/g-%j submit --guest -n1 -w "$(node_name 1)" -t3 --mem=1500M --wrap \
+        "python3 -c 'b = bytearray(1 << 30); b[::4096] = b\"x\" * (1 << 18); print(\"filled\", flush=True); import time; time.sleep(100)'")
+    # An idle guest fills its memory slowly too: let the primary pause meanwhile.
+    wait_for_state "$g" RUNNING 20
+    as_root scontrol suspend "$p"
+    wait_until 30 grep -q filled "$WORK/g-$g"
+    as_root scontrol resume "$p"
+    as_root scancel "$g"
+    wait_until 25 job_ended "$g"
+    wait_for_state "$p" RUNNING 5
+}
