@@ -137,7 +137,7 @@ run_both() {
     # An idle guest fills its memory slowly too: let the primary pause meanwhile.
     wait_for_state "$g" RUNNING 20
     as_root scontrol suspend "$p"
-    wait_until 30 grep -q filled "$WORK/g-$g"
+    wait_until 90 grep -q filled "$WORK/g-$g"
     as_root scontrol resume "$p"
     as_root scancel "$g"
     wait_until 25 job_ended "$g"
