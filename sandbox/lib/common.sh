@@ -10,7 +10,7 @@
 # host's processes, by which they are found again without trusting recorded pids.
 
 # What load_state reads.
-ID='' NODES=0 PLAIN=no USER_NAME='' SHARED=no V2_ENABLED=''
+ID='' NODES=0 PLAIN=no USER_NAME='' SHARED=no V2_ENABLED='' UP=no
 
 say() { printf 'hpcb-sandbox: %s\n' "$*" >&2; }
 die() { say "$@"; exit 1; }
@@ -32,7 +32,7 @@ is_unused() {
 
 # Reads DIR/state.  Fails without one.
 load_state() {
-    ID='' NODES=0 PLAIN=no USER_NAME='' SHARED=no V2_ENABLED=''
+    ID='' NODES=0 PLAIN=no USER_NAME='' SHARED=no V2_ENABLED='' UP=no
     is_ours || return 1
     local key value
     while IFS='=' read -r key value; do
@@ -43,6 +43,7 @@ load_state() {
         user) USER_NAME=$value ;;
         shared) SHARED=$value ;;
         v2_enabled) V2_ENABLED=$value ;;
+        up) UP=$value ;;
         esac
     done < "$DIR/state"
     [[ $ID =~ ^[0-9]+$ && $NODES =~ ^[0-9]+$ ]]

@@ -44,7 +44,9 @@ make_dir() {
     lock_dir
     if is_ours; then
         load_state || ID=
-        ! host_pid ctl > /dev/null || die "$DIR: a sandbox is up here already (down ends it)"
+        # With the lock held, one that never came up is what a killed `up` left behind.
+        [ "$UP" = no ] || ! host_pid ctl > /dev/null ||
+            die "$DIR: a sandbox is up here already (down ends it)"
         say "cleaning up after an earlier sandbox in $DIR"
         remove_sandbox keep || die "$DIR: what is left of an earlier sandbox cannot be removed"
     fi

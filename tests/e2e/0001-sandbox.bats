@@ -207,7 +207,7 @@ assert set(s["nodes"]) == {"n1", "n2"}, s'
     local id before
     before=$(sha256sum /etc/passwd /etc/group /etc/shadow)
     # A daemon that held the pipe would keep cat waiting.
-    own up --plain --nodes 1 2>&1 | timeout 100 cat
+    own up --plain --nodes 1 2>&1 | timeout 200 cat
     id=$(own_id)
     [ "$id" != "$(sed -n 's/^id=//p' "$HPCB_SANDBOX_DIR/state")" ]
     ! grep -iE '^(JobSubmitPlugins|Prolog|Epilog|PluginDir)=' "$OWN/etc/slurm.conf"
