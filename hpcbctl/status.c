@@ -13,6 +13,7 @@
 #include <string.h>
 #include "cgroup/mechanism.h"
 #include "cgroup/task.h"
+#include "common/cleanup.h"
 #include "common/log.h"
 #include "common/state.h"
 #include "hpcbctl/output.h"
@@ -26,9 +27,19 @@ typedef struct {
     const hpcb_conf_t *conf;
     const hpcb_node_t *node;
     json_object *jobs;
+    const hpcb_task_t *tasks; /* of all jobs */
+    size_t n_tasks;
     unsigned *problems;
     bool out_of_memory;
 } walk_t;
+
+/* The processes of one job and what lowers them. */
+typedef struct {
+    const hpcb_task_t *tasks;
+    size_t count;
+    size_t exposed;        /* tasks of a guest for which nothing is in force */
+    const char *mechanism; /* in force for one of the others, or NULL */
+} force_t;
 
 static json_object *mechanism(const hpcb_node_t *node, const hpcb_mechanism_t *row)
 {
@@ -89,37 +100,63 @@ static json_object *topology(const char *synthetic, unsigned *problems)
     return NULL;
 }
 
-/*
- * What is in force for a guest, verified on task pid.  NULL where the job is none, or
- * has no task; NULL with a problem told where nothing isolates the task.
- */
-static const char *in_force(const walk_t *walk, const hpcb_job_state_t *job, pid_t pid)
+static force_t tasks_of(const walk_t *walk, uint32_t job_id)
+{
+    force_t force = {.tasks = walk->tasks};
+    size_t left = walk->n_tasks;
+
+    while (left > 0 && force.tasks->job_id != job_id) {
+        force.tasks++;
+        left--;
+    }
+    while (force.count < left && force.tasks[force.count].job_id == job_id)
+        force.count++;
+    return force;
+}
+
+static const hpcb_mechanism_t *isolated(const walk_t *walk, const hpcb_task_t *task,
+                                        hpcb_error_t *err)
 {
     const hpcb_target_t target = {
         .node = walk->node,
-        .pid = pid,
-        .job_id = job->job_id,
+        .pid = task->pid,
+        .job_id = task->job_id,
         .guest_cgroup = walk->conf->guest_cgroup,
         .oom_score_adj = walk->conf->guest_oom_score_adj,
         .memory_high = walk->conf->guest_memory_high,
     };
-    const hpcb_mechanism_t *row;
-    hpcb_error_t err;
-    uint64_t start;
 
-    if (job->klass != HPCB_CLASS_GUEST || pid == 0)
-        return NULL;
-    row = hpcb_isolated(&target, &err);
-    if (row)
-        return row->name;
-    /* It may have ended meanwhile. */
-    if (hpcb_task_start(pid, &start) < 0)
-        return NULL;
+    return hpcb_isolated(&target, err);
+}
+
+/* Every process is asked: one that got out of the guest group is what matters. */
+static void look_at_guest(const walk_t *walk, force_t *force)
+{
+    hpcb_error_t err, first = {""};
+    pid_t pid = 0;
+
+    for (size_t i = 0; i < force->count; i++) {
+        const hpcb_mechanism_t *row = isolated(walk, &force->tasks[i], &err);
+        uint64_t start;
+
+        if (row) {
+            force->mechanism = force->mechanism ? force->mechanism : row->name;
+            continue;
+        }
+        /* It may have ended meanwhile. */
+        if (hpcb_task_start(force->tasks[i].pid, &start) < 0)
+            continue;
+        if (force->exposed++ == 0) {
+            first = err;
+            pid = force->tasks[i].pid;
+        }
+    }
+    if (force->exposed == 0)
+        return;
     hpcb_log(HPCB_LOG_ERROR,
-             "job %" PRIu32 ": nothing lowers task %d of this guest: %s", job->job_id,
-             (int)pid, err.text);
+             "job %" PRIu32 ": nothing lowers task %d (%zu of %zu) of this guest: %s",
+             force->tasks->job_id, (int)pid, force->exposed, force->count, first.text);
     ++*walk->problems;
-    return NULL;
 }
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -156,10 +193,12 @@ static bool use_of(const walk_t *walk, const hpcb_job_state_t *job, pid_t pid,
 
 static int add_job(const walk_t *walk, const hpcb_job_state_t *job, json_object *object)
 {
-    pid_t pid = hpcb_tasks_any(walk->node, walk->conf->guest_cgroup, job->job_id);
+    force_t force = tasks_of(walk, job->job_id);
     hpcb_usage_t usage;
-    bool metered = use_of(walk, job, pid, &usage);
+    bool metered = use_of(walk, job, force.count ? force.tasks->pid : 0, &usage);
 
+    if (job->klass == HPCB_CLASS_GUEST)
+        look_at_guest(walk, &force);
     if (hpcb_json_u64(object, "job_id", job->job_id) < 0 ||
         hpcb_json_text(object, "class", hpcb_class_name(job->klass)) < 0 ||
         hpcb_json_u64(object, "user_id", job->uid) < 0 ||
@@ -168,8 +207,9 @@ static int add_job(const walk_t *walk, const hpcb_job_state_t *job, json_object 
         hpcb_json_bool(object, "yield_waits", job->yield_waits) < 0 ||
         hpcb_json_seconds(object, "begin", job->begin_us) < 0)
         return -1;
-    return hpcb_json_bool(object, "running", pid != 0) ||
-           hpcb_json_text(object, "mechanism", in_force(walk, job, pid)) ||
+    return hpcb_json_bool(object, "running", force.count > 0) ||
+           hpcb_json_text(object, "mechanism", force.mechanism) ||
+           hpcb_json_u64(object, "exposed", force.exposed) ||
            hpcb_json_bool(object, "metered", metered) ||
            hpcb_json_seconds(object, "cpu_seconds", usage.cpu_us) ||
            hpcb_json_seconds(object, "run_delay_seconds", usage.run_delay_us) ||
@@ -193,12 +233,18 @@ static int visit(const hpcb_job_state_t *job, void *arg)
 static json_object *jobs(const hpcb_conf_t *conf, const hpcb_node_t *node,
                          unsigned *problems)
 {
+    hpcb_autofree hpcb_task_t *tasks = NULL;
     walk_t walk = {.conf = conf, .node = node, .problems = problems};
     hpcb_error_t err;
 
     walk.jobs = json_object_new_array();
     if (!walk.jobs)
         return NULL;
+    if (hpcb_tasks_scan(node, conf->guest_cgroup, &tasks, &walk.n_tasks, &err) < 0) {
+        hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
+        ++*problems;
+    }
+    walk.tasks = tasks;
     if (hpcb_state_each(conf->state_dir, visit, &walk, &err) < 0) {
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
         ++*problems;
@@ -271,6 +317,8 @@ static const char *mechanism_word(json_object *job)
 {
     const char *name = hpcb_json_get_text(job, "mechanism");
 
+    if (*name && hpcb_json_get_u64(job, "exposed") > 0)
+        return "PARTLY";
     if (*name)
         return name;
     if (strcmp(hpcb_json_get_text(job, "class"), "guest") != 0)

@@ -5,11 +5,14 @@
 #include "config.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include "cgroup/groups.h"
 #include "cgroup/knob.h"
 #include "common/cleanup.h"
@@ -101,6 +104,134 @@ pid_t hpcb_tasks_any(const hpcb_node_t *node, const char *guest_cgroup, uint32_t
         return slurms_task(node, job_id);
     pid = guest_task(node, guest_cgroup, job_id, &count);
     return pid ? pid : metered_task(node, job_id);
+}
+
+/* The number of the last component "job_<number>" of path; 0 where there is none. */
+static uint32_t job_in_path(const char *path)
+{
+    uint32_t job_id = 0;
+
+    for (const char *at = path; (at = strstr(at, "/job_"));) {
+        char digits[16];
+        uint64_t number;
+
+        at += strlen("/job_");
+        snprintf(digits, sizeof(digits), "%.*s", (int)strcspn(at, "/"), at);
+        if (hpcb_text_u64(digits, UINT32_MAX, &number) == 0)
+            job_id = (uint32_t)number;
+    }
+    return job_id;
+}
+
+/* The job of a process that is below <mount>/<group>. */
+static uint32_t job_by_group(const hpcb_node_t *node, pid_t pid,
+                             hpcb_controller_t controller, const char *group)
+{
+    const char *mount = hpcb_node_mount(node, controller);
+    char prefix[PATH_MAX], dir[PATH_MAX];
+    size_t length;
+
+    if (!mount || hpcb_knob_path(mount, group, prefix, sizeof(prefix), NULL) < 0 ||
+        hpcb_node_task_dir(node, pid, controller, dir, sizeof(dir), NULL) < 0)
+        return 0;
+    length = strlen(prefix);
+    return strncmp(dir, prefix, length) == 0 ? job_in_path(dir + length) : 0;
+}
+
+/* On v1 each controller that Slurm is told to use has the directory. */
+static uint32_t job_by_slurm(const hpcb_node_t *node, pid_t pid)
+{
+    static const hpcb_controller_t where[] = {HPCB_CTL_FREEZER, HPCB_CTL_MEMORY,
+                                              HPCB_CTL_CPUSET, HPCB_CTL_UNIFIED};
+    char dir[PATH_MAX];
+
+    for (size_t i = 0; i < sizeof(where) / sizeof(where[0]); i++)
+        if (hpcb_node_job_dir(node, pid, where[i], dir, sizeof(dir), NULL) == 0)
+            return job_in_path(dir);
+    return 0;
+}
+
+/* A program of root's called slurmstepd: a user can take the name, not the owner.  What
+ * cannot be looked at (the caller is not root) counts as a task. */
+static bool is_stepd(pid_t pid)
+{
+    char link[64], exe[PATH_MAX];
+    const char *slash;
+    struct stat st;
+    ssize_t n;
+
+    snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+    n = readlink(link, exe, sizeof(exe) - 1);
+    if (n <= 0 || stat(link, &st) < 0 || st.st_uid != 0)
+        return false;
+    exe[n] = '\0';
+    slash = strrchr(exe, '/');
+    return slash && strcmp(slash + 1, "slurmstepd") == 0;
+}
+
+static uint32_t job_of_task(const hpcb_node_t *node, const char *guest_cgroup,
+                            pid_t pid)
+{
+    uint32_t job_id = job_by_group(node, pid, HPCB_CTL_UNIFIED, HPCB_UNIFIED_GROUP);
+
+    if (job_id == 0 && hpcb_node_version(node, HPCB_CTL_CPU) == 1)
+        job_id = job_by_group(node, pid, HPCB_CTL_CPU, guest_cgroup);
+    if (job_id == 0)
+        job_id = job_by_slurm(node, pid);
+    return job_id && !is_stepd(pid) ? job_id : 0;
+}
+
+static int by_job(const void *a, const void *b)
+{
+    const hpcb_task_t *left = a, *right = b;
+
+    if (left->job_id != right->job_id)
+        return left->job_id < right->job_id ? -1 : 1;
+    return (left->pid > right->pid) - (left->pid < right->pid);
+}
+
+static int keep_task(hpcb_task_t **tasks, size_t *count, size_t *room, hpcb_task_t task)
+{
+    if (*count == *room) {
+        size_t more = *room ? *room * 2 : 64;
+        hpcb_task_t *larger = reallocarray(*tasks, more, sizeof(*larger));
+
+        if (!larger)
+            return -1;
+        *tasks = larger;
+        *room = more;
+    }
+    (*tasks)[(*count)++] = task;
+    return 0;
+}
+
+int hpcb_tasks_scan(const hpcb_node_t *node, const char *guest_cgroup,
+                    hpcb_task_t **tasks, size_t *count, hpcb_error_t *err)
+{
+    hpcb_autoclosedir DIR *proc = opendir("/proc");
+    hpcb_autofree hpcb_task_t *found = NULL;
+    size_t n = 0, room = 0;
+    struct dirent *entry;
+
+    if (!proc)
+        return hpcb_error(err, "/proc: %s", strerror(errno));
+    while ((entry = readdir(proc))) {
+        hpcb_task_t task;
+        uint64_t pid;
+
+        if (hpcb_text_u64(entry->d_name, INT_MAX, &pid) || pid == 0)
+            continue;
+        task.pid = (pid_t)pid;
+        task.job_id = job_of_task(node, guest_cgroup, task.pid);
+        if (task.job_id && keep_task(&found, &n, &room, task))
+            return hpcb_error(err, "out of memory");
+    }
+    if (n > 0)
+        qsort(found, n, sizeof(*found), by_job);
+    *tasks = found;
+    *count = n;
+    found = NULL;
+    return 0;
 }
 
 size_t hpcb_tasks_guest(const hpcb_node_t *node, const char *guest_cgroup,

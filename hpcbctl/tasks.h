@@ -20,6 +20,24 @@
 pid_t hpcb_tasks_any(const hpcb_node_t *node, const char *guest_cgroup,
                      uint32_t job_id);
 
+typedef struct {
+    uint32_t job_id;
+    pid_t pid;
+} hpcb_task_t;
+
+/*
+ * Every process of every job on this node, by job id, without slurmstepds and what they
+ * have forked but not yet started: those in a group of ours and those in Slurm's
+ * directory of a job, wherever else they are.  That is how a guest is found whose
+ * processes left the guest group.  The caller frees them.  -1 with err when memory runs
+ * out or /proc cannot be read.
+ *
+ * Limit: from Slurm 26.05 on the directory is called by a SLUID; a process that is in
+ * no group of ours is then not found.
+ */
+int hpcb_tasks_scan(const hpcb_node_t *node, const char *guest_cgroup,
+                    hpcb_task_t **tasks, size_t *count, hpcb_error_t *err);
+
 /* The number of processes in the job's guest group (cgroup v1). */
 size_t hpcb_tasks_guest(const hpcb_node_t *node, const char *guest_cgroup,
                         uint32_t job_id);

@@ -196,6 +196,41 @@ START_TEST(tells_of_a_guest_that_nothing_lowers)
 }
 END_TEST
 
+/* On v1 each process has to be in the guest group; on v2 Slurm's directory holds all.
+ */
+START_TEST(sees_a_guests_process_that_got_out)
+{
+    static const char *const snapshots[] = {"v1-hybrid", "v2-slurm22"};
+    const char *root = fake_start(snapshots[_i]), *found;
+    hpcb_node_t *node = open_node(root);
+    const uint32_t guest = _i ? 4 : 5;
+    pid_t lowered = fake_task(100);
+    json_object *status, *row;
+    hpcb_conf_t conf;
+    size_t length;
+    char *text, id[16];
+    FILE *out = open_memstream(&text, &length);
+
+    fake_task(100);
+    set_up(&conf, root);
+    record(&conf, guest, HPCB_CLASS_GUEST);
+    lower(node, &conf, guest, lowered);
+    snprintf(id, sizeof(id), "%" PRIu32, guest);
+    status = collect(&conf, node, _i ? 0 : 1);
+    row = find(status, "jobs", "job_id", id);
+    ck_assert_str_eq(hpcb_json_get_text(row, "mechanism"), "idle-group");
+    ck_assert_uint_eq(hpcb_json_get_u64(row, "exposed"), _i ? 0 : 1);
+    hpcb_status_text(status, out);
+    fclose(out);
+    found = strstr(text, "PARTLY");
+    ck_assert(_i ? !found : found != NULL);
+    free(text);
+    json_object_put(status);
+    hpcb_node_close(node);
+    fake_stop();
+}
+END_TEST
+
 START_TEST(passes_over_a_damaged_record)
 {
     const char *root = fake_start("v1-hybrid");
@@ -327,6 +362,7 @@ int main(void)
     tcase_add_loop_test(tcase, shows_what_a_node_has, 0, 5);
     tcase_add_loop_test(tcase, shows_guests_and_primaries, 0, 2);
     tcase_add_test(tcase, tells_of_a_guest_that_nothing_lowers);
+    tcase_add_loop_test(tcase, sees_a_guests_process_that_got_out, 0, 2);
     tcase_add_test(tcase, passes_over_a_damaged_record);
     tcase_add_test(tcase, says_the_same_to_people);
     tcase_add_loop_test(tcase, counts_machines, 0, 3);
