@@ -17,6 +17,10 @@
 /* Without a prediction a nap is this part of the wait: it can delay by 6 % of it. */
 #define NAPS_PER_WAIT 16
 
+/* A predicted end is awaited awake: from twice the mean deviation before it, and this
+ * part of the mean, for waits that have been all the same so far. */
+#define AWAKE_PART 64
+
 /* Weights of a new wait in mean and deviation, as RFC 6298 has them. */
 #define MEAN_SHIFT      3
 #define DEVIATION_SHIFT 2
@@ -49,8 +53,7 @@ hpcb_nap_site_t *hpcb_nap_site(hpcb_nap_table_t *table, uint64_t key)
 static uint64_t until_expected(const hpcb_nap_site_t *site, uint64_t late_ns,
                                uint64_t elapsed_ns)
 {
-    uint64_t before =
-        2 * site->deviation_ns + late_ns + site->mean_ns / NAPS_PER_WAIT / 2;
+    uint64_t before = 2 * site->deviation_ns + late_ns + site->mean_ns / AWAKE_PART;
     uint64_t end = site->mean_ns > before ? site->mean_ns - before : 0;
 
     return end > elapsed_ns ? end - elapsed_ns : 0;
