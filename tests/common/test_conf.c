@@ -46,8 +46,8 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_str_eq(conf.state_dir, "/run/hpc-balance");
     ck_assert_str_eq(conf.spool_dir, "/var/spool/hpc-balance");
     ck_assert_str_eq(conf.yield_waits, "none");
-    ck_assert_uint_eq(conf.yield_spin_us, 50);
-    ck_assert_uint_eq(conf.yield_nap_max_us, 1000);
+    ck_assert_uint_eq(conf.yield_spin_us, 10);
+    ck_assert_uint_eq(conf.yield_nap_max_us, 400);
     ck_assert_str_eq(conf.mpi_library, HPCB_PKGLIBDIR "/libhpcb_mpi.so");
 }
 END_TEST
