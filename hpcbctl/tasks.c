@@ -151,8 +151,9 @@ static uint32_t job_by_slurm(const hpcb_node_t *node, pid_t pid)
     return 0;
 }
 
-/* A program of root's called slurmstepd: a user can take the name, not the owner.  What
- * cannot be looked at (the caller is not root) counts as a task. */
+/* A program of root's called slurmstepd (slurmstepd-wlm in Debian): a user can take the
+ * name, not the owner.  What cannot be looked at (the caller is not root) counts as a
+ * task. */
 static bool is_stepd(pid_t pid)
 {
     char link[64], exe[PATH_MAX];
@@ -166,7 +167,7 @@ static bool is_stepd(pid_t pid)
         return false;
     exe[n] = '\0';
     slash = strrchr(exe, '/');
-    return slash && strcmp(slash + 1, "slurmstepd") == 0;
+    return slash && strncmp(slash + 1, "slurmstepd", strlen("slurmstepd")) == 0;
 }
 
 static uint32_t job_of_task(const hpcb_node_t *node, const char *guest_cgroup,
