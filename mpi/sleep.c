@@ -17,7 +17,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -33,6 +32,11 @@
 #define EVENTS        16
 
 #define NEVER UINT64_MAX
+
+/* Headers may be older than the kernel; all ABIs of today have the same number. */
+#ifndef SYS_epoll_pwait2
+#define SYS_epoll_pwait2 441
+#endif
 
 /* The epoll instance; -1: none yet, or none any more. */
 static atomic_int watcher = -1;
@@ -121,7 +125,6 @@ bool hpcb_sleep(uint64_t ns, uint64_t now_ns)
 {
     struct timespec time = {.tv_sec = (time_t)(ns / NS_PER_S),
                             .tv_nsec = (long)(ns % NS_PER_S)};
-#ifdef SYS_epoll_pwait2
     struct epoll_event events[EVENTS];
     long count;
 
@@ -135,8 +138,5 @@ bool hpcb_sleep(uint64_t ns, uint64_t now_ns)
         return count == 0;
     /* No such call here, or the program has closed what it did not know. */
     give_up();
-#else
-    (void)now_ns;
-#endif
     return plain_sleep(&time);
 }
