@@ -75,7 +75,7 @@ static int64_t now_ms(void)
 /* In the child.  Only calls that are safe after fork. */
 static void become(char *const argv[], int out, int err)
 {
-    int null = open("/dev/null", O_RDONLY);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
     setpgid(0, 0);
     if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 ||
