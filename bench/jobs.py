@@ -49,6 +49,10 @@ GUEST_SECONDS = 900
 ASK_SECONDS = 30
 
 
+class Hung(BenchError):
+    """A job that does not end in time."""
+
+
 @dataclass(frozen=True)
 class Primary:
     """A program of ours; tasks is also its number of nodes and of CPUs."""
@@ -137,8 +141,8 @@ def guest_cpu(submitted, start, end):
 
 
 def wait_until(submitted, ready, timeout):
-    """Wait for ready(), sampling the machine.  A job that has left the queue, and one
-    that takes longer than timeout, is a BenchError."""
+    """Wait for ready(), sampling the machine.  A job that has left the queue is a
+    BenchError, one that takes longer than timeout is Hung."""
     deadline = time.monotonic() + timeout
     ask = time.monotonic() + ASK_SECONDS
     while True:
@@ -147,8 +151,8 @@ def wait_until(submitted, ready, timeout):
             return
         now = time.monotonic()
         if now > deadline:
-            raise BenchError(f"job {submitted.job} is not done after {timeout:.0f} s: "
-                             f"{describe(submitted)}")
+            raise Hung(f"job {submitted.job} is not done after {timeout:.0f} s: "
+                       f"{describe(submitted)}")
         if now > ask:
             ask = now + 10
             if not queued(submitted) and not ready():
