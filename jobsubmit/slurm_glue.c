@@ -13,7 +13,7 @@
  *
  * Since 23.02 calls run concurrently; all state is the settings, behind their
  * mutex, and one thread-local variable. Nothing here waits but for a stat() a
- * second and, in job_modify, for NSS (see compat.h).
+ * second and, in job_modify, for NSS (see slurmctld.h).
  *
  * This file gathers facts and carries out what jobsubmit/decide.c decides. It
  * must leave a job_desc_msg_t with slurm_x memory only, and untouched where a
@@ -35,9 +35,9 @@
 #include "common/log.h"
 #include "common/record.h"
 #include "jobsubmit/comment.h"
-#include "jobsubmit/compat.h"
 #include "jobsubmit/decide.h"
 #include "jobsubmit/settings.h"
+#include "jobsubmit/slurmctld.h"
 #include "jobsubmit/spank_env.h"
 
 /*

@@ -49,8 +49,8 @@
  */
 #include "config.h"
 
+#include "common/compat.h"
 #include "spank/args.h"
-#include "spank/compat.h"
 #include "spank/dying.h"
 #include "spank/extern.h"
 #include "spank/isolate.h"

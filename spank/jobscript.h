@@ -10,8 +10,8 @@
 #ifndef HPCB_SPANK_JOBSCRIPT_H
 #define HPCB_SPANK_JOBSCRIPT_H
 
+#include "common/compat.h"
 #include "spank/args.h"
-#include "spank/compat.h"
 
 /* Record the job's class, policy and partition.  A record that is there already (from
  * the Prolog script) stays. */

@@ -4,8 +4,8 @@
  */
 #include "config.h"
 
+#include "common/compat.h"
 #include "common/log.h"
-#include "spank/compat.h"
 #include "spank/log.h"
 
 /* slurmstepd's errors also go to the stderr of the job, which is not the place for what

@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "cgroup/node.h"
+#include "common/compat.h"
 #include "common/conf.h"
 #include "common/state.h"
 #include "spank/args.h"
-#include "spank/compat.h"
 
 typedef struct {
     uint32_t job_id;

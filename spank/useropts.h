@@ -6,8 +6,8 @@
 #ifndef HPCB_SPANK_USEROPTS_H
 #define HPCB_SPANK_USEROPTS_H
 
+#include "common/compat.h"
 #include "common/options.h"
-#include "spank/compat.h"
 
 /* Register every option with Slurm; only from slurm_spank_init.  0, or -1 (logged). */
 int hpcb_spank_options_register(spank_t sp);

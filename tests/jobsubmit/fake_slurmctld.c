@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jobsubmit/compat.h"
+#include "jobsubmit/slurmctld.h"
 #include "tests/jobsubmit/fake_slurmctld.h"
 
 #define MAGIC 0x42c0ffee42c0ffeeULL
@@ -103,11 +103,10 @@ char *slurm_xstrdup_printf(const char *format, ...)
     return copy;
 }
 
-int slurm_error(const char *format, ...)
+void slurm_error(const char *format, ...)
 {
     (void)format;
     atomic_fetch_add(&errors, 1);
-    return 0;
 }
 
 void slurm_info(const char *format, ...)

@@ -12,7 +12,7 @@
 #define HPCB_TESTS_SPANK_HOST_H
 
 #include <stdbool.h>
-#include "spank/compat.h"
+#include "common/compat.h"
 
 #define HOST_TASKS 4
 #define HOST_TEXT  8192

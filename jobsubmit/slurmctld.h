@@ -5,31 +5,17 @@
 /*
  * What a job_submit plugin needs of slurmctld beyond Slurm's public headers: the
  * functions that slurmctld and libslurmfull export, with the same prototypes from
- * 22.05 to 26.05 (read in the sources of each), and the one difference between
- * these releases.
+ * 22.05 to 26.05 (read in the sources of each).
  */
-#ifndef HPCB_JOBSUBMIT_COMPAT_H
-#define HPCB_JOBSUBMIT_COMPAT_H
+#ifndef HPCB_JOBSUBMIT_SLURMCTLD_H
+#define HPCB_JOBSUBMIT_SLURMCTLD_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-#include <slurm/slurm.h>
-#include <slurm/slurm_errno.h>
-#include <slurm/slurm_version.h>
+#include "common/compat.h"
 
 /* Opaque to us: its layout changes with every release. */
 typedef struct job_record job_record_t;
-
-/* job_modify() hands messages to the user since 23.02. */
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
-#define HPCB_ERR_MSG_PARAMETER , char **err_msg
-#define HPCB_ERR_MSG           err_msg
-#else
-#define HPCB_ERR_MSG_PARAMETER
-#define HPCB_ERR_MSG NULL
-#endif
 
 /* All that follows crosses the border between the plugin and slurmctld. */
 #pragma GCC visibility push(default)
@@ -58,10 +44,6 @@ extern char *slurm_xstrdup_printf(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
 /* How many bytes were asked for. */
 extern size_t slurm_xsize(void *item);
-
-extern int slurm_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
-extern void slurm_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
-extern void slurm_debug(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /*
  * Of slurmctld itself, and weak: absent, the plugin still loads and refuses more.

@@ -1,0 +1,42 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Slurm's public headers, in the order in which those of every release compile (spank.h
+ * of 22.05 uses fixed-width types without including them), and all that differs between
+ * the releases: nowhere else is SLURM_VERSION_NUMBER compared (tests/common/compat.sh
+ * sees to it).  Built and run with 22.05, 24.11 and 26.05.
+ *
+ * For the front doors that Slurm loads (spank/, jobsubmit/) and their tests.
+ */
+#ifndef HPCB_COMMON_COMPAT_H
+#define HPCB_COMMON_COMPAT_H
+
+#include <stdint.h>
+#include <sys/types.h>
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+#include <slurm/slurm_version.h>
+
+/* Hooks and log functions cross the border between plugin and daemon. */
+#pragma GCC visibility push(default)
+#include <slurm/spank.h>
+#pragma GCC visibility pop
+
+/* job_modify() hands messages to the user since 23.02. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
+#define HPCB_ERR_MSG_PARAMETER , char **err_msg
+#define HPCB_ERR_MSG           err_msg
+#else
+#define HPCB_ERR_MSG_PARAMETER
+#define HPCB_ERR_MSG NULL
+#endif
+
+/* From 25.05 on a plugin says whether a failing init drains the node (the default) or
+ * only fails the job. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
+#define HPCB_SPANK_HAS_INIT_FAILURE_MODE 1
+#endif
+
+#endif
