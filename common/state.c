@@ -110,12 +110,34 @@ static int read_partition(const char *text, char *partition)
     return is_word(text) ? hpcb_text_copy(partition, HPCB_NAME_MAX, text) : -1;
 }
 
-enum { JOB_ID, UID, CLASS, POLICY, YIELD_WAITS, PARTITION, BEGIN, N_KEYS };
+static bool is_sluid(const char *text)
+{
+    return text[strspn(text, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                             "abcdefghijklmnopqrstuvwxyz")] == '\0';
+}
+
+static int read_sluid(const char *text, char *sluid)
+{
+    return is_sluid(text) ? hpcb_text_copy(sluid, HPCB_SLUID_MAX, text) : -1;
+}
+
+void hpcb_state_sluid(char sluid[static HPCB_SLUID_MAX])
+{
+    const char *text = getenv("SLURM_JOB_SLUID");
+
+    if (!text || read_sluid(text, sluid))
+        sluid[0] = '\0';
+}
+
+enum { JOB_ID, UID, CLASS, POLICY, YIELD_WAITS, PARTITION, BEGIN, SLUID, N_KEYS };
+
+/* Records of Slurms before 26.05 have no SLUID. */
+#define NEEDED_KEYS ((1u << N_KEYS) - 1 - (1u << SLUID))
 
 static const char *const key_names[N_KEYS] = {
     [JOB_ID] = "JobId",        [UID] = "Uid",     [CLASS] = "Class",
     [POLICY] = "Policy",       [BEGIN] = "Begin", [YIELD_WAITS] = "YieldWaits",
-    [PARTITION] = "Partition",
+    [PARTITION] = "Partition", [SLUID] = "Sluid",
 };
 
 static int read_value(unsigned key, const char *value, hpcb_job_state_t *state)
@@ -136,6 +158,8 @@ static int read_value(unsigned key, const char *value, hpcb_job_state_t *state)
         return read_yes_no(value, &state->yield_waits);
     case PARTITION:
         return read_partition(value, state->partition);
+    case SLUID:
+        return read_sluid(value, state->sluid);
     case BEGIN:
         return hpcb_text_u64(value, UINT64_MAX, &state->begin_us);
     }
@@ -180,7 +204,7 @@ int hpcb_state_parse(const char *text, size_t length, hpcb_job_state_t *state,
     for (unsigned number = 1; (line = strsep(&rest, "\n")); number++)
         if (read_pair(line, &read, &seen))
             return hpcb_error(err, "line %u of a job's record is damaged", number);
-    if (seen != (1u << N_KEYS) - 1)
+    if ((seen & NEEDED_KEYS) != NEEDED_KEYS)
         return hpcb_error(err, "a job's record is incomplete");
     *state = read;
     return 0;
@@ -215,18 +239,21 @@ static int render(const hpcb_job_state_t *state, char *text, hpcb_error_t *err)
         state->klass != HPCB_CLASS_PRIMARY && state->klass != HPCB_CLASS_GUEST;
     int n = snprintf(text, RECORD_BYTES,
                      "JobId=%" PRIu32 "\nUid=%" PRIu32 "\nClass=%s\nPolicy=%s\n"
-                     "YieldWaits=%s\nPartition=%s\nBegin=%" PRIu64 "\n",
+                     "YieldWaits=%s\nPartition=%s\nBegin=%" PRIu64 "\n%s%s%s",
                      state->job_id, (uint32_t)state->uid, hpcb_class_name(state->klass),
                      hpcb_policy_name(state->policy), state->yield_waits ? "yes" : "no",
-                     state->partition, state->begin_us);
+                     state->partition, state->begin_us, *state->sluid ? "Sluid=" : "",
+                     state->sluid, *state->sluid ? "\n" : "");
 
-    if (state->job_id && !bad_class && is_word(state->partition) && n < RECORD_BYTES)
+    if (state->job_id && !bad_class && is_word(state->partition) &&
+        is_sluid(state->sluid) && n < RECORD_BYTES)
         return n;
     errno = EINVAL;
     return hpcb_error(err, "job %" PRIu32 " cannot be recorded: %s", state->job_id,
-                      state->job_id == 0 ? "0 is no job"
-                      : bad_class        ? "it is neither primary nor guest"
-                                         : "its partition's name is not one word");
+                      state->job_id == 0       ? "0 is no job"
+                      : bad_class              ? "it is neither primary nor guest"
+                      : is_sluid(state->sluid) ? "its partition's name is not one word"
+                                               : "its SLUID is none");
 }
 
 /* What to do about the record at path that is there already. */

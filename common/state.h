@@ -19,6 +19,9 @@
 #include "common/error.h"
 #include "common/options.h"
 
+/* A SLUID and its NUL: 's' and 13 letters or digits (Slurm 26.05). */
+#define HPCB_SLUID_MAX 15
+
 typedef enum { HPCB_CLASS_UNKNOWN, HPCB_CLASS_PRIMARY, HPCB_CLASS_GUEST } hpcb_class_t;
 
 const char *hpcb_class_name(hpcb_class_t klass);
@@ -33,14 +36,20 @@ typedef struct {
     hpcb_policy_t policy;
     bool yield_waits; /* preload libhpcb_mpi.so into its tasks */
     char partition[HPCB_NAME_MAX];
-    uint64_t begin_us; /* CLOCK_REALTIME, microseconds since the epoch */
+    char sluid[HPCB_SLUID_MAX]; /* Slurm 26.05: the job's own name, also of its cgroup
+                                   v2 directory; "" where Slurm gives none */
+    uint64_t begin_us;          /* CLOCK_REALTIME, microseconds since the epoch */
 } hpcb_job_state_t;
 
+/* The SLUID in the environment of prolog and epilog, which slurmd fills itself; ""
+ * where there is none, or what is there cannot be one. */
+void hpcb_state_sluid(char sluid[static HPCB_SLUID_MAX]);
+
 /* Save atomically (0644, parents 0755).  klass is primary or guest, partition is one
- * word of printable ASCII or empty.  The first record of a job wins: when one exists
- * with the same uid, 0 is returned and nothing is written.  One of another uid, or
- * that cannot be read, is a leftover of a job long gone (only root writes here): it
- * is replaced and the log says so. */
+ * word of printable ASCII or empty, sluid letters and digits or empty.  The first
+ * record of a job wins: when one exists with the same uid, 0 is returned and nothing is
+ * written.  One of another uid, or that cannot be read, is a leftover of a job long
+ * gone (only root writes here): it is replaced and the log says so. */
 int hpcb_state_save(const char *state_dir, const hpcb_job_state_t *state,
                     hpcb_error_t *err);
 

@@ -164,21 +164,34 @@ static void classify(const hpcb_conf_t *conf, bool conf_read, hpcb_job_state_t *
         hpcb_class_of_job(conf, conf_read, partition, getenv("SPANK_HPCB_CLASS"));
     if (partition && hpcb_text_copy(job->partition, sizeof(job->partition), partition))
         job->partition[0] = '\0';
+    hpcb_state_sluid(job->sluid);
+}
+
+static bool may_be_same(const char *old, const char *now)
+{
+    return !*old || !*now || strcmp(old, now) == 0;
+}
+
+/* Within a run the partition is always the same, because it comes from the credential,
+ * and so is the SLUID, where Slurm has one. */
+static bool is_same_run(const hpcb_job_state_t *old, const hpcb_job_state_t *job)
+{
+    return may_be_same(old->partition, job->partition) &&
+           may_be_same(old->sluid, job->sluid);
 }
 
 /*
  * The first record of a job wins, but only within one run of it.  A job keeps its id
  * when it is requeued; if its epilog never ran here and an operator moved it meanwhile,
- * the old record would make a guest a primary.  Within a run the partition is always
- * the same, because it comes from the credential.
+ * the old record would make a guest a primary.
  */
 static void drop_earlier_run(const hpcb_conf_t *conf, const hpcb_job_state_t *job)
 {
     hpcb_job_state_t old;
     hpcb_error_t err;
 
-    if (hpcb_state_load(conf->state_dir, job->job_id, &old, NULL) || !*old.partition ||
-        !*job->partition || strcmp(old.partition, job->partition) == 0)
+    if (hpcb_state_load(conf->state_dir, job->job_id, &old, NULL) ||
+        is_same_run(&old, job))
         return;
     hpcb_log(HPCB_LOG_INFO,
              "job %" PRIu32 ": replacing the record of an earlier run in partition %s",

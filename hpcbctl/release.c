@@ -197,7 +197,7 @@ static void verify(const release_t *release, done_t *done)
         .node = release->node,
         .job_id = done->job_id,
         .guest_cgroup = release->conf->guest_cgroup,
-        .pid = hpcb_tasks_any(release->node, release->conf->guest_cgroup, done->job_id),
+        .pid = hpcb_tasks_any(release->node, release->conf, done->job_id),
     };
     hpcb_error_t err;
 

@@ -240,7 +240,7 @@ static json_object *jobs(const hpcb_conf_t *conf, const hpcb_node_t *node,
     walk.jobs = json_object_new_array();
     if (!walk.jobs)
         return NULL;
-    if (hpcb_tasks_scan(node, conf->guest_cgroup, &tasks, &walk.n_tasks, &err) < 0) {
+    if (hpcb_tasks_scan(node, conf, &tasks, &walk.n_tasks, &err) < 0) {
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
         ++*problems;
     }

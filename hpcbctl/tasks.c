@@ -16,6 +16,7 @@
 #include "cgroup/groups.h"
 #include "cgroup/knob.h"
 #include "common/cleanup.h"
+#include "common/state.h"
 #include "common/text.h"
 #include "hpcbctl/tasks.h"
 
@@ -68,41 +69,104 @@ static pid_t metered_task(const hpcb_node_t *node, uint32_t job_id)
     return pid;
 }
 
-static bool in_job(const hpcb_node_t *node, pid_t pid, const char *job)
+/* Names of jobs' directories that do not say the number: from Slurm 26.05 on, SLUIDs
+ * (unless CgroupJobIdPaths=yes in cgroup.conf). */
+typedef struct {
+    char sluid[HPCB_SLUID_MAX];
+    uint32_t job_id;
+} name_t;
+
+typedef struct {
+    name_t *list;
+    size_t count, room;
+} names_t;
+
+static void free_names(names_t *names)
+{
+    free(names->list);
+}
+
+static int keep_name(const hpcb_job_state_t *job, void *arg)
+{
+    names_t *names = arg;
+
+    if (!*job->sluid)
+        return 0;
+    if (names->count == names->room) {
+        size_t more = names->room ? names->room * 2 : 16;
+        name_t *larger = reallocarray(names->list, more, sizeof(*larger));
+
+        if (!larger)
+            return -1;
+        names->list = larger;
+        names->room = more;
+    }
+    names->list[names->count].job_id = job->job_id;
+    memcpy(names->list[names->count++].sluid, job->sluid, sizeof(job->sluid));
+    return 0;
+}
+
+/* What cannot be read is a name that is not known. */
+static void read_names(const hpcb_conf_t *conf, names_t *names)
+{
+    hpcb_error_t err;
+
+    hpcb_state_each(conf->state_dir, keep_name, names, &err);
+}
+
+/* The job whose directory, as Slurm calls it, is the last component of dir; 0 where
+ * nobody knows. */
+static uint32_t job_of_dir(const names_t *names, const char *dir)
+{
+    const char *name = strrchr(dir, '/') + 1;
+    uint64_t number;
+
+    if (strncmp(name, "job_", 4) == 0 &&
+        hpcb_text_u64(name + 4, UINT32_MAX, &number) == 0)
+        return (uint32_t)number;
+    for (size_t i = 0; i < names->count; i++)
+        if (strcmp(names->list[i].sluid, name) == 0)
+            return names->list[i].job_id;
+    return 0;
+}
+
+static bool in_job(const hpcb_node_t *node, const names_t *names, pid_t pid,
+                   uint32_t job_id)
 {
     char dir[PATH_MAX];
 
     return hpcb_node_job_dir(node, pid, HPCB_CTL_UNIFIED, dir, sizeof(dir), NULL) ==
                0 &&
-           strcmp(strrchr(dir, '/') + 1, job) == 0;
+           job_of_dir(names, dir) == job_id;
 }
 
 /* Through /proc, because where Slurm keeps its directories is not for us to guess. */
-static pid_t slurms_task(const hpcb_node_t *node, uint32_t job_id)
+static pid_t slurms_task(const hpcb_node_t *node, const hpcb_conf_t *conf,
+                         uint32_t job_id)
 {
     hpcb_autoclosedir DIR *proc = opendir("/proc");
+    __attribute__((cleanup(free_names))) names_t names = {0};
     struct dirent *entry;
-    char job[32];
 
-    snprintf(job, sizeof(job), "job_%" PRIu32, job_id);
+    read_names(conf, &names);
     while (proc && (entry = readdir(proc))) {
         uint64_t pid;
 
         if (hpcb_text_u64(entry->d_name, INT_MAX, &pid) == 0 &&
-            in_job(node, (pid_t)pid, job))
+            in_job(node, &names, (pid_t)pid, job_id))
             return (pid_t)pid;
     }
     return 0;
 }
 
-pid_t hpcb_tasks_any(const hpcb_node_t *node, const char *guest_cgroup, uint32_t job_id)
+pid_t hpcb_tasks_any(const hpcb_node_t *node, const hpcb_conf_t *conf, uint32_t job_id)
 {
     size_t count;
     pid_t pid;
 
     if (hpcb_node_version(node, HPCB_CTL_CPU) == 2)
-        return slurms_task(node, job_id);
-    pid = guest_task(node, guest_cgroup, job_id, &count);
+        return slurms_task(node, conf, job_id);
+    pid = guest_task(node, conf->guest_cgroup, job_id, &count);
     return pid ? pid : metered_task(node, job_id);
 }
 
@@ -139,7 +203,7 @@ static uint32_t job_by_group(const hpcb_node_t *node, pid_t pid,
 }
 
 /* On v1 each controller that Slurm is told to use has the directory. */
-static uint32_t job_by_slurm(const hpcb_node_t *node, pid_t pid)
+static uint32_t job_by_slurm(const hpcb_node_t *node, const names_t *names, pid_t pid)
 {
     static const hpcb_controller_t where[] = {HPCB_CTL_FREEZER, HPCB_CTL_MEMORY,
                                               HPCB_CTL_CPUSET, HPCB_CTL_UNIFIED};
@@ -147,7 +211,7 @@ static uint32_t job_by_slurm(const hpcb_node_t *node, pid_t pid)
 
     for (size_t i = 0; i < sizeof(where) / sizeof(where[0]); i++)
         if (hpcb_node_job_dir(node, pid, where[i], dir, sizeof(dir), NULL) == 0)
-            return job_in_path(dir);
+            return job_of_dir(names, dir);
     return 0;
 }
 
@@ -171,14 +235,14 @@ static bool is_stepd(pid_t pid)
 }
 
 static uint32_t job_of_task(const hpcb_node_t *node, const char *guest_cgroup,
-                            pid_t pid)
+                            const names_t *names, pid_t pid)
 {
     uint32_t job_id = job_by_group(node, pid, HPCB_CTL_UNIFIED, HPCB_UNIFIED_GROUP);
 
     if (job_id == 0 && hpcb_node_version(node, HPCB_CTL_CPU) == 1)
         job_id = job_by_group(node, pid, HPCB_CTL_CPU, guest_cgroup);
     if (job_id == 0)
-        job_id = job_by_slurm(node, pid);
+        job_id = job_by_slurm(node, names, pid);
     return job_id && !is_stepd(pid) ? job_id : 0;
 }
 
@@ -206,16 +270,18 @@ static int keep_task(hpcb_task_t **tasks, size_t *count, size_t *room, hpcb_task
     return 0;
 }
 
-int hpcb_tasks_scan(const hpcb_node_t *node, const char *guest_cgroup,
+int hpcb_tasks_scan(const hpcb_node_t *node, const hpcb_conf_t *conf,
                     hpcb_task_t **tasks, size_t *count, hpcb_error_t *err)
 {
     hpcb_autoclosedir DIR *proc = opendir("/proc");
+    __attribute__((cleanup(free_names))) names_t names = {0};
     hpcb_autofree hpcb_task_t *found = NULL;
     size_t n = 0, room = 0;
     struct dirent *entry;
 
     if (!proc)
         return hpcb_error(err, "/proc: %s", strerror(errno));
+    read_names(conf, &names);
     while ((entry = readdir(proc))) {
         hpcb_task_t task;
         uint64_t pid;
@@ -223,7 +289,7 @@ int hpcb_tasks_scan(const hpcb_node_t *node, const char *guest_cgroup,
         if (hpcb_text_u64(entry->d_name, INT_MAX, &pid) || pid == 0)
             continue;
         task.pid = (pid_t)pid;
-        task.job_id = job_of_task(node, guest_cgroup, task.pid);
+        task.job_id = job_of_task(node, conf->guest_cgroup, &names, task.pid);
         if (task.job_id && keep_task(&found, &n, &room, task))
             return hpcb_error(err, "out of memory");
     }

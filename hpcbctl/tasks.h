@@ -14,11 +14,10 @@
 
 /*
  * A running process of the job: one in its guest group, else one under its meter, else
- * (pure v2, where we make no groups) one in Slurm's directory job_<id>.  0 where there
- * is none now: a job between two steps is no less a job.
+ * (pure v2, where we make no groups) one in Slurm's directory of the job.  0 where
+ * there is none now: a job between two steps is no less a job.
  */
-pid_t hpcb_tasks_any(const hpcb_node_t *node, const char *guest_cgroup,
-                     uint32_t job_id);
+pid_t hpcb_tasks_any(const hpcb_node_t *node, const hpcb_conf_t *conf, uint32_t job_id);
 
 typedef struct {
     uint32_t job_id;
@@ -32,10 +31,11 @@ typedef struct {
  * processes left the guest group.  The caller frees them.  -1 with err when memory runs
  * out or /proc cannot be read.
  *
- * Limit: from Slurm 26.05 on the directory is called by a SLUID; a process that is in
- * no group of ours is then not found.
+ * From Slurm 26.05 on the directory is called by a SLUID, which the prolog has
+ * recorded: of a job without a record, a process that is in no group of ours is then
+ * not found.
  */
-int hpcb_tasks_scan(const hpcb_node_t *node, const char *guest_cgroup,
+int hpcb_tasks_scan(const hpcb_node_t *node, const hpcb_conf_t *conf,
                     hpcb_task_t **tasks, size_t *count, hpcb_error_t *err);
 
 /* The number of processes in the job's guest group (cgroup v1). */

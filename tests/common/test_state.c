@@ -66,6 +66,7 @@ static void expect_equal(const hpcb_job_state_t *a, const hpcb_job_state_t *b)
     ck_assert_int_eq(a->policy, b->policy);
     ck_assert_int_eq(a->yield_waits, b->yield_waits);
     ck_assert_str_eq(a->partition, b->partition);
+    ck_assert_str_eq(a->sluid, b->sluid);
     ck_assert(a->begin_us == b->begin_us);
 }
 
@@ -84,6 +85,30 @@ START_TEST(what_is_saved_is_loaded)
     ck_assert_int_eq(hpcb_state_save(scratch("run"), &state, NULL), 0);
     ck_assert_int_eq(hpcb_state_load(scratch("run"), 1, &back, NULL), 0);
     expect_equal(&state, &back);
+}
+END_TEST
+
+START_TEST(a_sluid_is_kept_and_checked)
+{
+    static const char *const bad[] = {"s8B9M7Y1A9MR00X", "../../../etc", "s8 9",
+                                      "a\nUid=0"};
+    hpcb_job_state_t state = job(7, 1), back;
+
+    setenv("SLURM_JOB_SLUID", "s8B9M7Y1A9MR00", 1);
+    hpcb_state_sluid(state.sluid);
+    ck_assert_str_eq(state.sluid, "s8B9M7Y1A9MR00");
+    ck_assert_int_eq(hpcb_state_save(scratch("run"), &state, NULL), 0);
+    ck_assert_int_eq(hpcb_state_load(scratch("run"), 7, &back, NULL), 0);
+    expect_equal(&state, &back);
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        setenv("SLURM_JOB_SLUID", bad[i], 1);
+        hpcb_state_sluid(state.sluid);
+        ck_assert_str_eq(state.sluid, "");
+    }
+    unsetenv("SLURM_JOB_SLUID");
+    strcpy(state.sluid, "a/b");
+    state.job_id = 8;
+    ck_assert_int_eq(hpcb_state_save(scratch("run"), &state, NULL), -1);
 }
 END_TEST
 
@@ -178,7 +203,7 @@ START_TEST(damaged_records_are_refused)
                                "YieldWaits=no\nPartition=p\nBegin=5\n";
     static const char *const lines[] = {
         "JobId=7", "JobId=8\n", "Uid=2\n",       "Unknown\n",     "\n",
-        "=\n",     "JobId=7\n", "Class=guest\n", "Partition=p\n",
+        "=\n",     "JobId=7\n", "Class=guest\n", "Partition=p\n", "Sluid=a/b\n",
     };
     hpcb_job_state_t state = job(1, 1), before = job(1, 1);
     char text[512];
@@ -560,6 +585,7 @@ END_TEST
 static void add_record_tests(TCase *tc)
 {
     tcase_add_test(tc, what_is_saved_is_loaded);
+    tcase_add_test(tc, a_sluid_is_kept_and_checked);
     tcase_add_test(tc, a_missing_record_is_enoent);
     tcase_add_test(tc, what_cannot_be_a_job_is_not_saved);
     tcase_add_test(tc, the_first_record_wins);

@@ -51,6 +51,7 @@ static void enter_job(void)
     setenv("SLURMD_NODENAME", "n2", 1);
     setenv("SLURM_NODELIST", "n[1-3]", 1);
     setenv("SLURM_JOB_CPUS_PER_NODE", "2,4,1", 1);
+    unsetenv("SLURM_JOB_SLUID");
     unsetenv("SPANK_HPCB_CLASS");
     unsetenv("HPC_BALANCE_CONF");
 }
@@ -139,6 +140,23 @@ START_TEST(an_earlier_run_in_another_partition_does_not_count)
     ck_assert_int_eq(state().klass, HPCB_CLASS_GUEST);
     hpcb_job_end(&ctl);
     ck_assert_uint_eq(record().usage.cpu_us, 0);
+}
+END_TEST
+
+/* From Slurm 26.05 on. */
+START_TEST(a_run_is_known_by_its_sluid)
+{
+    uint64_t begin;
+
+    setenv("SLURM_JOB_SLUID", "s8B9M7Y1A9MR00", 1);
+    hpcb_job_begin(&ctl);
+    ck_assert_str_eq(state().sluid, "s8B9M7Y1A9MR00");
+    begin = state().begin_us;
+    hpcb_job_begin(&ctl);
+    ck_assert_uint_eq(state().begin_us, begin);
+    setenv("SLURM_JOB_SLUID", "s8B9M7Y1A9MR01", 1);
+    hpcb_job_begin(&ctl);
+    ck_assert_str_eq(state().sluid, "s8B9M7Y1A9MR01");
 }
 END_TEST
 
@@ -350,6 +368,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_job_is_recorded_and_leaves_its_record);
     tcase_add_test(tc, class_follows_the_partition_not_the_label);
     tcase_add_test(tc, an_earlier_run_in_another_partition_does_not_count);
+    tcase_add_test(tc, a_run_is_known_by_its_sluid);
     tcase_add_test(tc, the_first_record_of_a_run_wins);
     tcase_add_test(tc, a_second_epilog_does_not_make_the_record_worse);
     tcase_add_test(tc, another_users_old_record_is_replaced);
