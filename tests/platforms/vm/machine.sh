@@ -90,12 +90,12 @@ machine_command() {
 
 # Memory comes from a file in /dev/shm, unless TMPDIR says otherwise.
 uml_command() {
-    local in=0
-    [ $interactive = yes ] || in=null
+    local in=null shell=0
+    [ $interactive = no ] || { in=fd:0 shell=1; }
     command=(env -u TMPDIR HOME="$work" "$kernel" mem="${memory}M" "ubd0=$work/cow,$root"
         "ubd1=$work/job.ext4" "initrd=$work/initrd" rdinit=/init "uml_dir=$work"
-        umid=uml con=null con0=null,fd:1 "con1=$([ $in = 0 ] && echo fd:0 || echo null),fd:3"
-        quiet hpcb.tty=tty1 "hpcb.shell=$([ $in = 0 ] && echo 1 || echo 0)")
+        umid=uml con=null con0=null,fd:1 "con1=$in,fd:3" quiet
+        hpcb.tty=tty1 hpcb.shell=$shell)
     [ ! -e "$work/tree.ext4" ] || command+=("ubd2=$work/tree.ext4")
 }
 
@@ -109,18 +109,24 @@ disk_arguments() { # disk_arguments FILE LETTER OPTION
 # random numbers.  The model has two threads a core although its family had not: qemu's
 # warning does not matter.
 qemu_command() {
-    local output=(-serial "file:$work/output")
+    local append shell=0 output=(-chardev "file,id=console,path=$work/console,append=on"
+        -serial chardev:console)
     # shellcheck disable=SC2016 # expanded in there
     command=()
-    if [ $interactive = yes ]; then
-        output=(-chardev stdio,id=tty,signal=off -serial chardev:tty)
+    if [ $interactive = no ]; then
+        output+=(-serial "file:$work/output")
+    else
+        shell=1
+        output+=(-chardev stdio,id=tty,signal=off -serial chardev:tty)
         command=(sh -c 'exec "$@" >&3' sh)
     fi
+    append="console=ttyS0 quiet panic=-1 mitigations=off random.trust_cpu=on"
+    append+=" hpcb.tty=ttyS1 hpcb.shell=$shell"
     command+=(env TMPDIR="$work" qemu-system-x86_64 -M q35 -accel tcg,thread=multi
         -cpu qemu64,+rdrand,-cx16 -smp "$smp" -m "$memory" -nodefaults -no-user-config
-        -display none -no-reboot -serial "file:$work/console" "${output[@]}"
+        -display none -no-reboot "${output[@]}"
         -kernel "$kernel" -initrd "$work/initrd"
-        -append "console=ttyS0 quiet panic=-1 mitigations=off random.trust_cpu=on hpcb.tty=ttyS1 hpcb.shell=$([ $interactive = yes ] && echo 1 || echo 0)")
+        -append "$append")
     disk_arguments "$root" root ,snapshot=on
     disk_arguments "$work/job.ext4" job ''
     [ ! -e "$work/tree.ext4" ] || disk_arguments "$work/tree.ext4" tree ''
