@@ -30,6 +30,8 @@ static const hpcb_mechanism_t table[] = {
     {"freeze", "stop a guest's tasks", false, false, ROW(freeze), hpcb_freeze_undo},
     {"cpu-affinity", "keep a guest off chosen CPUs", false, false, ROW(cpu_affinity),
      hpcb_row_undo},
+    {"ppr", "lowest hardware-thread priority, until the task's next system call", false,
+     false, ROW(ppr), hpcb_ppr_undo},
     /* End of table */
 };
 

@@ -26,11 +26,14 @@ HPCB_ROW(cpu_affinity);
 HPCB_ROW(memory_high);
 HPCB_ROW(io_weight);
 HPCB_ROW(freeze);
+HPCB_ROW(ppr);
 
 int hpcb_guest_group_undo(const hpcb_mechanism_t *row, const hpcb_target_t *target,
                           hpcb_error_t *err);
 int hpcb_freeze_undo(const hpcb_mechanism_t *row, const hpcb_target_t *target,
                      hpcb_error_t *err);
+int hpcb_ppr_undo(const hpcb_mechanism_t *row, const hpcb_target_t *target,
+                  hpcb_error_t *err);
 /* By the undo log alone. */
 int hpcb_row_undo(const hpcb_mechanism_t *row, const hpcb_target_t *target,
                   hpcb_error_t *err);
