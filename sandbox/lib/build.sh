@@ -4,18 +4,26 @@
 #
 # Packages and plugins.  In a source tree: install what Debian has, build in
 # $HPCB_SANDBOX_BUILD (default build/sandbox in the tree; several sandboxes share it)
-# and install into DIR/inst, which every host sees as /run/hpcb/inst.  Elsewhere: the
-# plugins that were installed together with this script.
+# and install into DIR/inst, which every host sees as /run/hpcb/inst; or copy what
+# `hpcb-sandbox build` made for that place.  Elsewhere: the plugins that were installed
+# together with this script.
 # Sets HPCB_PLUGINS, HPCB_JOBSUBMIT, HPCB_LIBEXEC: directories as seen in a host.
 
 INST=/run/hpcb/inst
 
 prepare_software() {
-    local top=$HERE/..
-    if [ -e "$top/configure.ac" ]; then
-        top=$(realpath -- "$top")
-        "$top/scripts/install-deps" --run >&2 || die "packages are missing (see above)"
-        [ "$PLAIN" = yes ] || build_tree "$top"
+    local made=${HPCB_SANDBOX_INSTALLED:-}
+    if [ -n "$made" ]; then
+        [ -d "$made/lib/hpc-balance" ] || die "HPCB_SANDBOX_INSTALLED: nothing is built in $made"
+        [ "$PLAIN" = yes ] || cp -a -- "$made" "$DIR/inst" || die "cannot copy $made"
+        HPCB_PLUGINS=$INST/lib/hpc-balance HPCB_LIBEXEC=$INST/libexec/hpc-balance
+    elif [ -e "$HERE/../configure.ac" ]; then
+        BUILD_LOG=$DIR/log/build.log
+        install_packages
+        [ "$PLAIN" = yes ] || {
+            build_tree "$DIR/stage" "$DIR/build"
+            mv "$DIR/stage$INST" "$DIR/inst" && rm -rf "$DIR/stage"
+        }
         HPCB_PLUGINS=$INST/lib/hpc-balance HPCB_LIBEXEC=$INST/libexec/hpc-balance
     else
         # shellcheck source=/dev/null # written by make install
@@ -25,10 +33,34 @@ prepare_software() {
     check_software
 }
 
+install_packages() {
+    "$HERE/../scripts/install-deps" --run >&2 || die "packages are missing (see above)"
+}
+
+# The command `build`: prints the directory that HPCB_SANDBOX_INSTALLED may name, also
+# on another machine with the same packages.
+sandbox_build() {
+    [ -e "$HERE/../configure.ac" ] || die "build: this is no source tree"
+    local build
+    build=$(realpath -m -- "${HPCB_SANDBOX_BUILD:-$HERE/../build/sandbox}")
+    BUILD_LOG=$build.log
+    mkdir -p "$build" && : > "$BUILD_LOG" || die "cannot write to $build"
+    install_packages
+    rm -rf "$build.stage"
+    build_tree "$build.stage"
+    rm -rf "$build.inst"
+    mv "$build.stage$INST" "$build.inst" && rm -rf "$build.stage" || exit 1
+    echo "$build.inst"
+}
+
 # The name on this machine of a file that hosts see below /run/hpcb.
 outside() { echo "${1/#\/run\/hpcb/$DIR}"; }
 
 slurm_version() { slurmctld -V 2> /dev/null | awk '{ print $2 }'; }
+
+slurm_is() { # slurm_is RELEASE: that one or a newer one
+    [ "$(printf '%s\n' "$1" "$(slurm_version)" | sort -V | head -n 1)" = "$1" ]
+}
 
 check_software() {
     local tool
@@ -38,21 +70,25 @@ check_software() {
     stock_plugins > /dev/null || die "Slurm's plugins are not where they usually are"
 }
 
-# Runs a build step with its output in DIR/log/build.log, without an outer make's flags.
+# Runs a build step with its output in BUILD_LOG, without an outer make's flags.
 build_step() { # build_step CMD...
     env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u DESTDIR setpriv --pdeathsig TERM -- "$@" \
-        >> "$DIR/log/build.log" 2>&1 < /dev/null 9>&-
+        >> "$BUILD_LOG" 2>&1 < /dev/null 9>&-
 }
 
 build_failed() { # build_failed WHAT
-    tail -n 15 "$DIR/log/build.log" >&2
+    tail -n 15 "$BUILD_LOG" >&2
     die "$1 failed (the lines above are its last)"
 }
 
-build_tree() { # build_tree TOP
-    local top=$1 build=${HPCB_SANDBOX_BUILD:-$1/build/sandbox}
+# Builds where HPCB_SANDBOX_BUILD says, or in INSTEAD where that cannot be written, and
+# installs below STAGE.
+build_tree() { # build_tree STAGE [INSTEAD]
+    local stage=$1 top build
+    top=$(realpath -- "$HERE/..")
+    build=${HPCB_SANDBOX_BUILD:-$top/build/sandbox}
     if ! mkdir -p "$build" 2> /dev/null || [ ! -w "$build" ]; then
-        build=$DIR/build
+        build=$2
         mkdir "$build"
     fi
     build=$(realpath -- "$build")
@@ -68,9 +104,8 @@ build_tree() { # build_tree TOP
         # A build that predates a change of the tree's layout is worth another try.
         make_in "$build" || { configure_in "$build" "$top" && make_in "$build"; } ||
             build_failed make
-        build_step make -C "$build" install DESTDIR="$DIR/stage" || build_failed "make install"
+        build_step make -C "$build" install DESTDIR="$stage" || build_failed "make install"
     ) 8> "$build.lock" || exit 1
-    mv "$DIR/stage$INST" "$DIR/inst" && rm -rf "$DIR/stage"
 }
 
 configure_in() { # configure_in BUILD TOP

@@ -2,22 +2,48 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The slurm-hpc-balance developers
 #
-# The machine's cgroup hierarchies.  Every function here runs in a mount namespace of
-# its own and mounts afresh what /proc/self/cgroup lists, so that the machine's layout
-# of /sys/fs/cgroup does not matter, and a chroot that has none works too.
+# The machine's cgroup hierarchies.  Every function here but the first three runs in a
+# mount namespace of its own and mounts afresh what /proc/self/cgroup lists, so that the
+# machine's layout of /sys/fs/cgroup does not matter, and a chroot that has none works
+# too.
 #
 # v1 and hybrid: each host gets a group hpcb_<ID>_<host> below the caller's own in
 # every hierarchy that Slurm or we write to, but not in `cpu`: the hosts' tasks stay in
 # the caller's cpu group, as tasks do on a v1 site, where autogroup keeps nice values
 # of different sessions apart.  Limits that hold for the caller hold for the hosts.
-# v2: hpcb_<ID>/<host> below the root, the only group that may hold processes and
-# hand out controllers at once.
+#
+# v2: hpcb_<ID>/<host> below the root, the only group that may hold processes and hand
+# out controllers at once.  That group is the root which the host sees, and a pure
+# parent, since it hands out controllers itself:
+#   init                     process 1, all daemons but slurmd, what `exec` runs
+#   door                     who waits outside for what runs inside: of another PID
+#                            namespace, which slurmd (24.11) refuses to have beside it
+#   system.slice             as systemd has it
+#     slurmd.<N>.service     slurmd; Slurm makes <node>_slurmstepd.scope here by itself
 
 V1_OURS='cpuset cpuacct freezer devices pids memory'
+V2_OURS='cpu cpuset memory pids'
 
-# v1 when Slurm's controllers are there, as on a hybrid machine; else v2.
+# Slurm takes any v1 hierarchy, also one without controllers, for a v1 or hybrid machine.
 cgroup_version() {
-    if grep -qE '^[0-9]+:([a-z_]+,)*cpuset[,:]' /proc/self/cgroup; then echo 1; else echo 2; fi
+    if grep -q '^[1-9]' /proc/self/cgroup; then echo 1; else echo 2; fi
+}
+
+# Prints the controllers of the version that is used, each between blanks.
+cgroup_controllers() {
+    local names
+    if [ "$(cgroup_version)" = 1 ]; then
+        names=$(awk -F: '$1 > 0 { gsub(/,/, " ", $2); printf "%s ", $2 }' /proc/self/cgroup)
+    else
+        names=$(with_cgroups cat /sys/fs/cgroup/cgroup.controllers)
+    fi
+    echo " $names "
+}
+
+# Runs a function of this file, or a command, with all hierarchies mounted, in a mount
+# namespace that ends with it.
+with_cgroups() { # with_cgroups FUNCTION ARG...
+    unshare --mount --propagation unchanged -- bash "$HERE/host" cgroups "$HERE" "$@" 9>&-
 }
 
 # Prints "MOUNT PATH" for each hierarchy: its place below /sys/fs/cgroup and the
@@ -40,11 +66,11 @@ cgroup_hierarchies() {
 cgroup_mount_all() {
     local where _ name
     mount -t sysfs sysfs /sys 2> /dev/null || [ -d /sys/fs/cgroup ] || return 1
-    mount -t tmpfs -o mode=755 cgroup /sys/fs/cgroup || return 1
     if [ "$(cgroup_version)" = 2 ]; then
         mount -t cgroup2 cgroup2 /sys/fs/cgroup
         return
     fi
+    mount -t tmpfs -o mode=755 cgroup /sys/fs/cgroup || return 1
     while read -r where _; do
         mkdir "/sys/fs/cgroup/$where"
         if [ "$where" = unified ]; then
@@ -89,46 +115,65 @@ cgroup_join_v1() {
     done < <(cgroup_hierarchies)
 }
 
-cgroup_join_v2() {
-    local top=/sys/fs/cgroup/hpcb_$1 controller
-    mkdir -p "$top/$2" || return 1
-    for controller in cpu cpuset memory pids; do
-        echo "+$controller" 2> /dev/null > /sys/fs/cgroup/cgroup.subtree_control
-        echo "+$controller" > "$top/cgroup.subtree_control" ||
-            say "cgroup v2: no $controller controller below $top"
+# The controllers of ours that a v2 group has, or with subtree_control: hands out.
+cgroup_v2_list() { # cgroup_v2_list DIR controllers|subtree_control
+    local name have
+    read -r have 2> /dev/null < "$1/cgroup.$2" || have=
+    for name in $V2_OURS; do
+        [[ " $have " != *" $name "* ]] || echo "$name"
     done
+}
+
+# Lets a v2 group hand out what it has.
+cgroup_v2_enable() { # cgroup_v2_enable DIR
+    local name
+    for name in $(cgroup_v2_list "$1" controllers); do
+        echo "+$name" > "$1/cgroup.subtree_control" || return 1
+    done
+}
+
+cgroup_join_v2() {
+    local top=/sys/fs/cgroup/hpcb_$1
+    mkdir -p "$top/$2" && cgroup_v2_enable /sys/fs/cgroup && cgroup_v2_enable "$top" || {
+        say "cgroup v2: the uppermost group that is seen here holds processes and is not" \
+            "the kernel's root: it cannot hand out controllers"
+        return 1
+    }
     echo $BASHPID > "$top/$2/cgroup.procs"
 }
 
 # What the root of the v2 hierarchy must be asked for, as one line for the state file.
 cgroup_v2_missing() {
-    local controller enabled missing=
-    read -r enabled < /sys/fs/cgroup/cgroup.subtree_control || return 0
-    for controller in cpu cpuset memory pids; do
-        [[ " $enabled " == *" $controller "* ]] || missing+=" $controller"
-    done
-    echo "$missing"
+    comm -23 <(cgroup_v2_list /sys/fs/cgroup controllers | sort) \
+        <(cgroup_v2_list /sys/fs/cgroup subtree_control | sort) | paste -sd ' '
 }
 
 # Inside a host, at the root of its cgroup namespace: prints the files by which a
-# process joins the host's groups.  On v2 the root becomes a pure parent, and
-# Slurm 22.05, which makes only the last directory of its path, finds the rest.
+# process joins the host's groups.
 cgroup_prepare_host() {
-    local where _ child
-    if [ "$(cgroup_version)" = 1 ]; then
-        while read -r where _; do
-            ! cgroup_is_ours "$where" || echo "/sys/fs/cgroup/$where/cgroup.procs"
-        done < <(cgroup_hierarchies)
+    local where _
+    if [ "$(cgroup_version)" = 2 ]; then
+        cgroup_prepare_host_v2 && echo /sys/fs/cgroup/door/cgroup.procs
         return
     fi
-    mkdir /sys/fs/cgroup/init /sys/fs/cgroup/system.slice
-    echo $$ > /sys/fs/cgroup/init/cgroup.procs
-    for child in . system.slice; do
-        for where in cpu cpuset memory pids; do
-            echo "+$where" 2> /dev/null > "/sys/fs/cgroup/$child/cgroup.subtree_control"
-        done
+    while read -r where _; do
+        ! cgroup_is_ours "$where" || echo "/sys/fs/cgroup/$where/cgroup.procs"
+    done < <(cgroup_hierarchies)
+}
+
+# Slurm before 24.11 makes only the last directory of its path, and moves an ending
+# slurmstepd into the root of CgroupMountpoint, which only the machine's root allows.
+# Hence for it a directory (write_cgroup_conf) with another cgroup.procs; it only ever
+# puts names together.
+cgroup_prepare_host_v2() {
+    local name
+    mkdir /sys/fs/cgroup/init /sys/fs/cgroup/door /sys/fs/cgroup/system.slice /run/cgroup &&
+        echo $$ > /sys/fs/cgroup/init/cgroup.procs || return 1
+    cgroup_v2_enable /sys/fs/cgroup && cgroup_v2_enable /sys/fs/cgroup/system.slice || return 1
+    for name in init door system.slice cgroup.controllers cgroup.subtree_control; do
+        ln -s "/sys/fs/cgroup/$name" /run/cgroup/
     done
-    echo /sys/fs/cgroup/init/cgroup.procs
+    ln -s /sys/fs/cgroup/init/cgroup.procs /run/cgroup/cgroup.procs
 }
 
 # Every group of sandbox ID in every hierarchy, deepest first.
@@ -154,12 +199,6 @@ cgroup_remove() { # cgroup_remove ID
         rmdir "$group" 2> /dev/null || [ ! -d "$group" ] || ok=1
     done < <(cgroup_find "$1")
     return $ok
-}
-
-# Runs a function of this file with all hierarchies mounted, in a mount namespace that
-# ends with it.
-with_cgroups() { # with_cgroups FUNCTION ARG...
-    unshare --mount --propagation unchanged -- bash "$HERE/host" cgroups "$HERE" "$@" 9>&-
 }
 
 cgroup_v2_release() { # cgroup_v2_release CONTROLLER...

@@ -9,6 +9,12 @@
 # the directory: cgroups hpcb_<ID>_* and the argument hpcb-host=<ID>:<DIR> of every
 # host's processes, by which they are found again without trusting recorded pids.
 
+# How many times slower than a usual machine this one is (emulation): the factor of all
+# waits.  The end-to-end tests use it too.
+SLOWNESS=${HPCB_E2E_SLOWNESS:-1}
+[[ $SLOWNESS =~ ^[1-9][0-9]?$ ]] || SLOWNESS=1
+ANSWER=$((5 * SLOWNESS)) # seconds that a command of Slurm's may take
+
 # What load_state reads.
 ID='' NODES=0 PLAIN=no USER_NAME='' SHARED=no V2_ENABLED='' UP=no
 
@@ -111,7 +117,7 @@ in_host() { # in_host HOST CMD...: the same as root in /, and come back
 
 # Waits until CMD succeeds; says once for what, if that takes longer than a second.
 wait_for() { # wait_for SECONDS WHAT CMD...
-    local limit=$1 what=$2 start=$SECONDS told=no
+    local limit=$(($1 * SLOWNESS)) what=$2 start=$SECONDS told=no
     shift 2
     until "$@" > /dev/null 2>&1; do
         [ $((SECONDS - start)) -lt "$limit" ] || return 1

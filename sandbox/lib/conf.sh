@@ -97,18 +97,19 @@ write_munge_key() { # write_munge_key ETC
         chown -R munge: "$1/munge"
 }
 
+# True for a controller that this machine has (User-Mode Linux has no cpuset; memory may
+# be switched off at boot).
+has_controller() { [[ $CONTROLLERS = *" $1 "* ]]; }
+
 write_cgroup_conf() {
-    local version ram=yes
-    version=$(cgroup_version)
-    # On v1 the memory controller may be missing (cgroup_disable=memory).
-    [ "$version" = 2 ] || grep -qE '^[0-9]+:([a-z_,]+,)?memory[,:]' /proc/self/cgroup || ram=no
-    cat <<END
-CgroupPlugin=cgroup/v$version
-CgroupMountpoint=/sys/fs/cgroup
-ConstrainCores=yes
-ConstrainRAMSpace=$ram
-END
-    [ "$version" = 1 ] || echo IgnoreSystemd=yes
+    local mountpoint=/sys/fs/cgroup
+    # See cgroup_prepare_host_v2.
+    [ "$CGROUP" = 1 ] || slurm_is 24.11 || mountpoint=/run/cgroup
+    echo "CgroupPlugin=cgroup/v$CGROUP"
+    echo "CgroupMountpoint=$mountpoint"
+    echo "ConstrainCores=$(has_controller cpuset && echo yes || echo no)"
+    echo "ConstrainRAMSpace=$(has_controller memory && echo yes || echo no)"
+    [ "$CGROUP" = 1 ] || echo IgnoreSystemd=yes
 }
 
 write_slurmdbd_conf() { # write_slurmdbd_conf FILE
@@ -129,7 +130,8 @@ END
 # jobacct_gather/cgroup moves tasks in cpuacct; where cpu shares its hierarchy that
 # would move them away from the level at which the sandbox's tasks compete.
 gather_type() {
-    if grep -qE '^[0-9]+:([a-z_]+,)*(cpu,cpuacct|cpuacct,cpu)[,:]' /proc/self/cgroup; then
+    if grep -qE '^[0-9]+:([a-z_]+,)*(cpu,cpuacct|cpuacct,cpu)[,:]' /proc/self/cgroup ||
+        ! has_controller memory; then
         echo jobacct_gather/linux
     else
         echo jobacct_gather/cgroup
@@ -155,9 +157,11 @@ SlurmdParameters=config_overrides
 # PMIx makes its directories here: they must be a node's own, while /tmp is shared.
 TmpFS=/run/tmp
 ReturnToService=2
-SlurmdTimeout=30
+SlurmdTimeout=$((30 * SLOWNESS))
 KillWait=5
-MessageTimeout=20
+MessageTimeout=$((SLOWNESS < 5 ? 20 * SLOWNESS : 100))
+TCPTimeout=$((2 * SLOWNESS))
+BatchStartTimeout=$((10 * SLOWNESS))
 
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory

@@ -34,7 +34,7 @@ sandbox_status() {
     ! grep -qE ' 0 |=no' <<< "$hosts"
 }
 
-ask_slurm() { in_host ctl timeout 5 "$@" 2> /dev/null < /dev/null; }
+ask_slurm() { in_host ctl timeout $ANSWER "$@" 2> /dev/null < /dev/null; }
 
 status_text() { # status_text HOST_LINES
     local host pid daemons

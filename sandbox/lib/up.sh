@@ -5,7 +5,7 @@
 # up: directory, software, configuration, hosts, network, daemons, in this order.
 # Whatever fails or interrupts it, everything made so far is removed again.
 
-PATIENCE=120 # seconds for one daemon; an idle machine needs one or two
+PATIENCE=120 # seconds for one daemon (times SLOWNESS); an idle machine needs one or two
 
 sandbox_up() {
     local started=$SECONDS
@@ -14,6 +14,7 @@ sandbox_up() {
     trap 'exit 129' HUP
     trap 'exit 130' INT
     trap 'exit 143' TERM
+    read_cgroups
     prepare_software
     plan_nodes
     install_files || die "cannot write to $DIR"
@@ -24,7 +25,7 @@ sandbox_up() {
     add_state "up=yes"
     trap - EXIT
     echo "hpcb-sandbox: up after $((SECONDS - started)) s in $DIR:" \
-        "$NODES nodes of $OPT_CPUS core(s), user $USER_NAME"
+        "$NODES nodes of $OPT_CPUS core(s) on cgroup v$CGROUP, user $USER_NAME"
 }
 
 up_failed() {
@@ -63,6 +64,20 @@ new_id() {
     echo $((10000 + number % 990000))
 }
 
+# Sets CGROUP (1 or 2) and CONTROLLERS, and refuses where nothing can isolate a guest.
+read_cgroups() {
+    CGROUP=$(cgroup_version)
+    [[ $OPT_CGROUP = auto || $OPT_CGROUP = v$CGROUP ]] ||
+        die "--cgroup $OPT_CGROUP: this machine has cgroup v$CGROUP"
+    CONTROLLERS=$(cgroup_controllers)
+    local needed=freezer
+    [ "$CGROUP" = 1 ] || needed=cpu
+    [[ $CONTROLLERS = *" $needed "* ]] ||
+        die "cgroup v$CGROUP: no $needed controller here (there are:$CONTROLLERS)"
+    [[ $CONTROLLERS = *" cpuset "* ]] ||
+        say "note: no cpuset controller: Slurm does not constrain jobs to their cores"
+}
+
 plan_nodes() {
     read_machine
     [ "$OPT_CPUS" -le "$TOTAL_CORES" ] || {
@@ -90,7 +105,7 @@ install_files() {
 
 start_hosts() {
     local host
-    if [ "$(cgroup_version)" = 2 ]; then
+    if [ "$CGROUP" = 2 ]; then
         V2_ENABLED=$(with_cgroups cgroup_v2_missing)
         add_state "v2_enabled=$V2_ENABLED"
     fi
@@ -161,12 +176,12 @@ check_configuration() {
     }
 }
 
-dbd_answers() { in_host ctl timeout 5 sacctmgr -n show cluster; }
-ctl_answers() { in_host ctl timeout 5 scontrol ping | grep -q 'is UP'; }
+dbd_answers() { in_host ctl timeout $ANSWER sacctmgr -n show cluster; }
+ctl_answers() { in_host ctl timeout $ANSWER scontrol ping | grep -q 'is UP'; }
 
 # All nodes have reported and are idle.
 nodes_idle() {
-    [ "$(in_host ctl timeout 5 sinfo -h -N -p primary -o %T | grep -cx idle)" = "$NODES" ]
+    [ "$(in_host ctl timeout $ANSWER sinfo -h -N -p primary -o %T | grep -cx idle)" = "$NODES" ]
 }
 
 start_daemons() {
@@ -184,7 +199,7 @@ start_daemons() {
     for ((i = 1; i <= NODES; i++)); do start_daemon "n$i" slurmd; done
     wait_for "$PATIENCE" slurmctld ctl_answers || daemon_failed ctl slurmctld
     wait_for "$PATIENCE" "the nodes to report" nodes_idle || {
-        in_host ctl timeout 5 sinfo -N -l >&2
+        in_host ctl timeout $ANSWER sinfo -N -l >&2
         daemon_failed n1 slurmd
     }
 }
