@@ -12,7 +12,7 @@ setup() { cancel_all; }
 # Run SCRIPT (standard input) as a guest batch job; its output is left in $output.
 guest_script() {
     local job
-    job=$(submit --guest -N1 -n1 -t2 -o "$WORK/out-%j" <<< "#!/bin/bash
+    job=$(submit --guest -N1 -n1 -t"$(secs 2)" -o "$WORK/out-%j" <<< "#!/bin/bash
 $(cat)")
     wait_for_end "$job" 60
     output=$(cat "$WORK/out-$job")
@@ -50,9 +50,9 @@ EOF
 }
 
 @test "a step from outside the job (srun --jobid --overlap)" {
-    guest=$(submit --guest -n1 -t2 --wrap 'sleep 60')
+    guest=$(submit --guest -n1 -t"$(secs 2)" --wrap "sleep $(secs 60)")
     wait_for_state "$guest" RUNNING 20
-    run as_user timeout 60 srun --jobid="$guest" --overlap -n1 "$PROBE"
+    run as_user timeout "$(secs 60)" srun --jobid="$guest" --overlap -n1 "$PROBE"
     assert_probe_guest "$output"
 }
 
@@ -73,7 +73,7 @@ chrt -o -p 0 \$\$ ; chrt -f -p 1 \$\$ ; renice -n -5 -p \$\$ ; ionice -c 1 -n 0 
 $PROBE
 EOF
     assert_probe_guest "$output"
-    ! grep -qE 'policy=(1|2)$' <<< "$output"
+    not grep -qE 'policy=(1|2)$' <<< "$output"
 }
 
 @test "it cannot move itself to another cgroup, nor change its own" {
@@ -87,7 +87,7 @@ done 2>/dev/null
 $PROBE
 EOF
     assert_probe_guest "$output"
-    ! grep -qE '^(MOVED|WROTE)' <<< "$output"
+    not grep -qE '^(MOVED|WROTE)' <<< "$output"
 }
 
 @test "--hpc-balance together with --guest is refused at submission" {
@@ -98,8 +98,8 @@ EOF
 }
 
 @test "scontrol update partition=primary by the user is refused, pending and running" {
-    held=$(submit --guest --hold -n1 --wrap 'sleep 60')
-    guest=$(submit --guest -n1 --wrap 'sleep 60')
+    held=$(submit --guest --hold -n1 --wrap "sleep $(secs 60)")
+    guest=$(submit --guest -n1 --wrap "sleep $(secs 60)")
     wait_for_state "$guest" RUNNING 20
     for job in "$held" "$guest"; do
         run as_user scontrol update jobid="$job" partition=primary
@@ -113,17 +113,17 @@ EOF
 }
 
 @test "hold and release by the user does not lift a guest over primaries" {
-    primary=$(submit -N2 -n2 --wrap 'sleep 60')
-    block=$(submit --guest -N2 -n2 --wrap 'sleep 60')
+    submit -N2 -n2 --wrap "sleep $(secs 60)"
+    block=$(submit --guest -N2 -n2 --wrap "sleep $(secs 60)")
     wait_for_state "$block" RUNNING 20
-    guest=$(submit --guest -N2 -n2 --wrap 'sleep 60')
+    guest=$(submit --guest -N2 -n2 --wrap "sleep $(secs 60)")
     as_user scontrol hold "$guest"
     as_user scontrol release "$guest"
     [ "$(job_field "$guest" Priority)" -lt 1000 ]
 }
 
 @test "an operator may move a job across the border" {
-    held=$(submit --guest --hold -n1 --wrap 'sleep 60')
+    held=$(submit --guest --hold -n1 --wrap "sleep $(secs 60)")
     run as_root scontrol update jobid="$held" partition=primary
     [ "$status" -eq 0 ]
     [ "$(job_field "$held" Partition)" = primary ]
@@ -137,5 +137,5 @@ rm -f "$f" 2>/dev/null && echo REMOVED
 echo Class=primary 2>/dev/null > "$f" && echo WROTE
 EOF
     grep -q '^file /run/hpc-balance/jobs/' <<< "$output"
-    ! grep -qE '^(REMOVED|WROTE)' <<< "$output"
+    not grep -qE '^(REMOVED|WROTE)' <<< "$output"
 }

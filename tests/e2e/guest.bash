@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 
 cluster_up() { # cluster_up [UP OPTION]...: one cluster per test file
-    sandbox_up --nodes 2 --cpus-per-node 1 "$@"
+    sandbox_up --nodes 2 --cpus-per-node 1 "$@" || return 1
     export WORK=$HPCB_SANDBOX_DIR/work
     mkdir -p "$WORK"
     chmod 1777 "$WORK"
@@ -16,33 +16,36 @@ cluster_down() { sandbox_down; }
 as_root() { (cd "$WORK" && sandbox_exec -- "$@"); }
 as_user() { (cd "$WORK" && sandbox_exec --user user -- "$@"); }
 
-# What the kernel says of the process: its cpu group, the idle flag there or above (the
-# group of guests on v1, the job's directory on v2), scheduling policy and nice value.
+# What the kernel says of the process (PID, or the caller): its cpu group; the level at
+# which guests compete with primaries, which is the group of all guests on v1 and Slurm's
+# directory of the job on v2, and the idle flag of that level and no other; nice value
+# and scheduling policy.
 write_probe() {
     cat > "$PROBE" <<'EOF'
 #!/bin/bash
-group=$(sed -n 's/^[0-9]*:\([^:]*,\)*cpu\(,[^:]*\)*://p' /proc/self/cgroup)
-mount=/sys/fs/cgroup/cpu
-[ -n "$group" ] || { group=$(sed -n 's/^0:://p' /proc/self/cgroup) mount=/sys/fs/cgroup; }
-idle=0
-for ((dir = 0; dir < 6; dir++)); do
-    up=$group
-    for ((i = 0; i < dir; i++)); do up=${up%/*}; done
-    [ -n "$up" ] || break
-    [ "$(cat "$mount$up/cpu.idle" 2> /dev/null)" != 1 ] || idle=1
-done
-read -ra stat < <(sed 's/^.*) //' /proc/self/stat)
-echo "probe group=$group idle=$idle nice=${stat[16]} policy=${stat[38]}"
+pid=${1:-self}
+group=$(sed -n 's/^[0-9]*:\([^:]*,\)*cpu\(,[^:]*\)*://p' /proc/$pid/cgroup)
+if [ -n "$group" ]; then
+    mount=/sys/fs/cgroup/cpu
+    [[ $group != */job_* ]] || level=${group%/job_*}
+else
+    mount=/sys/fs/cgroup
+    group=$(sed -n 's/^0:://p' /proc/$pid/cgroup)
+    [[ $group != */*slurmstepd.scope/*/step_* ]] || level=${group%%/step_*}
+fi
+[ -z "$level" ] || read -r idle 2> /dev/null < "$mount$level/cpu.idle"
+read -ra stat < <(sed 's/^.*) //' /proc/$pid/stat)
+echo "probe group=$group level=${level:-none} idle=${idle:-0} nice=${stat[16]} policy=${stat[38]}"
 EOF
     chmod 755 "$PROBE"
 }
 
-# Every line of the probe must say that it ran in an idle group of its job, and there
-# must be one.
+# Every line of the probe must say that it ran where guests are lowered, and there must be
+# one.
 assert_probe_guest() {
     local lines bad
     lines=$(grep '^probe ' <<< "$1") || { echo "no probe line in: $1"; return 1; }
-    bad=$(grep -vE 'group=[^ ]*/job_[0-9]+.* idle=1 ' <<< "$lines") || true
+    bad=$(grep -vE 'group=/[^ ]* level=/[^ ]+ idle=1 ' <<< "$lines") || true
     [ -z "$bad" ] || { echo "not a guest: $bad"; return 1; }
 }
 
@@ -66,7 +69,7 @@ cancel_all() {
 queue_empty() { [ -z "$(as_root squeue -h -o %i)" ]; }
 
 wait_until() { # wait_until SECONDS CMD...
-    local end=$((SECONDS + $1))
+    local end=$((SECONDS + $(secs "$1")))
     shift
     until "$@"; do
         [ $SECONDS -lt $end ] || { echo "not within time: $*"; return 1; }
@@ -90,18 +93,20 @@ all_cores_hold() {
     done
 }
 
-# Is every process of JOB (but slurmstepd) on the node in the guests' group?
-guest_isolated() {
-    local job=$1 node=${2:-$(node_of "$1")}
-    run_in_node "$node" bash -c '
-        job=$1 n=0
-        for p in $(find /sys/fs/cgroup/freezer -path "*job_$job/*" -name cgroup.procs -exec cat {} +); do
-            [ "$(cat /proc/$p/comm 2>/dev/null)" != slurmstepd ] || continue
-            [ -r /proc/$p/cgroup ] || continue
-            grep -qE "^[0-9]+:([^:]*,)?cpu(,[^:]*)?:.*hpcb_.*/job_$job$" /proc/$p/cgroup || exit 1
-            n=$((n + 1))
-        done
-        [ $n -gt 0 ]' isolated "$job"
+# Is every process of JOB (but slurmstepd) on the node lowered as a guest?
+guest_isolated() { # guest_isolated JOB [NODE]
+    local job=$1 node=${2:-$(node_of "$1")} lines
+    # shellcheck disable=SC2016,SC2046 # expanded in the node; a word a pid
+    lines=$(run_in_node "$node" bash -c '
+        probe=$1
+        shift
+        for pid; do
+            exe=$(readlink "/proc/$pid/exe") || continue
+            [[ ${exe##*/} = slurmstepd* ]] || "$probe" "$pid"
+        done' isolated "$PROBE" $(job_pids "$job" "$node"))
+    assert_probe_guest "$lines"
 }
 
 job_state() { as_root sacct -X -n -P -j "$1" -o State; }
+
+node_memory() { as_root sinfo -h -N -n "$(node_name 1)" -p primary -o %m; } # in MiB

@@ -5,25 +5,62 @@
 # Helpers for tests on a sandbox cluster.  A bats file calls sandbox_up in setup_file
 # and sandbox_down in teardown_file.  When $HPCB_SANDBOX_DIR names a sandbox that is up
 # already, the tests run on that one and leave it up.
+#
+# HPCB_E2E_SLOWNESS (1 to 99, default 1) is the factor of all times on an emulated
+# machine: what the tests wait for, and how long their jobs run.
+#
+# A test that a platform or a release of Slurm cannot pass says `skip` with the reason
+# (needs_cpuset, needs_cpus, ...).  Cgroups are looked up through /proc/PID/cgroup, never
+# put together: v1 and v2 differ, and so do releases (job_<id>, or since 26.05 a SLUID).
 
 HPCB_TOP=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)
 SANDBOX=${HPCB_SANDBOX:-$HPCB_TOP/sandbox/hpcb-sandbox}
 
+secs() { echo $(($1 * ${HPCB_E2E_SLOWNESS:-1})); } # secs N: N seconds, or minutes
+
+# In a bats test a line that begins with `!` never fails; this does.
+not() { ! "$@"; } # not CMD...
+
 # One cluster a file, in a directory of its own, exported as HPCB_SANDBOX_DIR.
 sandbox_up() { # sandbox_up [UP OPTION]...
     export HPCB_SANDBOX_BORROWED=no
-    if [ -n "${HPCB_SANDBOX_DIR:-}" ] && timeout 60 "$SANDBOX" status > /dev/null 2>&1; then
+    if [ -n "${HPCB_SANDBOX_DIR:-}" ] && timeout "$(secs 60)" "$SANDBOX" status > /dev/null 2>&1; then
         HPCB_SANDBOX_BORROWED=yes
-        return
+    else
+        HPCB_SANDBOX_DIR=$(mktemp -d /tmp/hpcb-e2e.XXXXXX)
+        export HPCB_SANDBOX_DIR
+        timeout "$(secs 600)" "$SANDBOX" up "$@" || return 1
     fi
-    HPCB_SANDBOX_DIR=$(mktemp -d /tmp/hpcb-e2e.XXXXXX)
-    export HPCB_SANDBOX_DIR
-    timeout 600 "$SANDBOX" up "$@"
+    look_at_platform
+}
+
+# Sets CGROUP (1 or 2), CONTROLLERS (each between blanks) and SLURM (22.05.8) to what the
+# nodes have.
+look_at_platform() {
+    CGROUP=1 CONTROLLERS=$(run_in_node n1 sh -c \
+        'cat /sys/fs/cgroup/cgroup.controllers 2> /dev/null || ls /sys/fs/cgroup')
+    ! run_in_node n1 test -e /sys/fs/cgroup/cgroup.controllers || CGROUP=2
+    CONTROLLERS=" ${CONTROLLERS//$'\n'/ } "
+    SLURM=$(sandbox_exec -- sinfo -V | awk '{ print $2 }')
+    export CGROUP CONTROLLERS SLURM
+    echo "# Slurm $SLURM, cgroup v$CGROUP ($CONTROLLERS), $(nproc --all) CPU(s)" >&3
+}
+
+needs_cpus() { # needs_cpus NUMBER
+    [ "$(nproc --all)" -ge "$1" ] || skip "this machine has fewer than $1 CPUs"
+}
+
+needs_cgroup() { # needs_cgroup VERSION REASON
+    [ "$CGROUP" = "$1" ] || skip "cgroup v$CGROUP: $2"
+}
+
+needs_cpuset() {
+    [[ $CONTROLLERS = *" cpuset "* ]] || skip "this kernel has no cpuset controller"
 }
 
 sandbox_down() {
     [ "${HPCB_SANDBOX_BORROWED:-no}" = no ] || return 0
-    timeout 120 "$SANDBOX" down
+    timeout "$(secs 120)" "$SANDBOX" down
 }
 
 sandbox_exec() { # sandbox_exec [EXEC OPTION]... -- CMD...
@@ -60,7 +97,7 @@ state_of() { # state_of JOB
 }
 
 wait_for_state() { # wait_for_state JOB STATE SECONDS
-    local end=$((SECONDS + $3)) state
+    local end=$((SECONDS + $(secs "$3"))) state
     while :; do
         state=$(state_of "$1")
         [ "$state" != "$2" ] || return 0
@@ -92,9 +129,20 @@ job_cpus() { # job_cpus JOB [NODE]
     return 1
 }
 
-# The process's group as the node sees it; CONTROLLER is "" for cgroup v2.
-cgroup_of_pid() { # cgroup_of_pid NODE PID [CONTROLLER]
-    run_in_node "$1" cat "/proc/$2/cgroup" | awk -F: -v name="${3:-}" '
-        { n = split($2, part, ","); for (i = 1; i <= n; i++) if (part[i] == name) found = 1
-          if (found || (name == "" && $2 == "")) { print $3; exit } }'
+# Pids in the node of all processes of the job that Slurm knows of, slurmstepd's too.
+job_pids() { # job_pids JOB NODE
+    run_in_node "$2" scontrol listpids "$1" "$2" 2> /dev/null | awk '$1 > 0 { print $1 }'
+}
+
+# The directories, as the node sees them, of the job's groups that hold a process.
+job_groups() { # job_groups JOB NODE
+    # shellcheck disable=SC2016,SC2046 # expanded in the node; a word a pid
+    run_in_node "$2" bash -c '
+        for pid; do
+            while IFS=: read -r _ names path; do
+                [[ $path = */step_* || $path = */job_* ]] || continue
+                [ -n "$names" ] || [ ! -d /sys/fs/cgroup/unified ] || names=unified
+                echo "/sys/fs/cgroup${names:+/$names}$path"
+            done < "/proc/$pid/cgroup"
+        done 2> /dev/null' groups $(job_pids "$1" "$2") | sort -u
 }
