@@ -128,6 +128,29 @@ static int set_yes_no(const conf_key_t *key, const char *value, void *field)
     return 0;
 }
 
+static int set_siblings(const conf_key_t *key, const char *value, void *field)
+{
+    static const struct {
+        const char *word;
+        hpcb_guest_siblings_t meaning;
+    } words[] = {
+        {"auto", HPCB_GUEST_SIBLINGS_AUTO},
+        {"cookie", HPCB_GUEST_SIBLINGS_COOKIE},
+        {"avoid", HPCB_GUEST_SIBLINGS_AVOID},
+        {"none", HPCB_GUEST_SIBLINGS_NONE},
+        {"throttle", HPCB_GUEST_SIBLINGS_THROTTLE},
+    };
+
+    (void)key;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strcasecmp(value, words[i].word) == 0) {
+            *(hpcb_guest_siblings_t *)field = words[i].meaning;
+            return 0;
+        }
+    }
+    return -1;
+}
+
 /* True where a component of path is "..". */
 static bool climbs(const char *path)
 {
@@ -199,6 +222,12 @@ static const conf_key_t keys[] = {
      "allowed: 0 to 1000"},
     {"GuestMemoryHigh", "90", set_number, FIELD(guest_memory_high), 0, 100,
      "allowed: 0 to 100 (percent, without a sign)"},
+    {"GuestSiblings", "auto", set_siblings, FIELD(guest_siblings), 0, 0,
+     "allowed: auto, cookie, avoid, throttle, none"},
+    {"GuestSiblingDifference", "5", set_number, FIELD(guest_sibling_difference), 0, 5,
+     "allowed: 0 to 5"},
+    {"GuestSiblingsRequired", "no", set_yes_no, FIELD(guest_siblings_required), 0, 0,
+     "allowed: yes, no"},
     {"StateDir", "/run/hpc-balance", set_dir, FIELD(state_dir), 0, 0,
      "allowed: " PATH_RULE "; %n is the node's name"},
     {"SpoolDir", "/var/spool/hpc-balance", set_dir, FIELD(spool_dir), 0, 0,

@@ -18,22 +18,35 @@
 #define HPCB_NAME_MAX 64
 #define HPCB_LIST_MAX 512
 
+/* GuestSiblings: which mechanisms may keep guests from running beside primaries on one
+ * core (cgroup/siblings.h). */
+typedef enum {
+    HPCB_GUEST_SIBLINGS_NONE,
+    HPCB_GUEST_SIBLINGS_AUTO,
+    HPCB_GUEST_SIBLINGS_COOKIE,
+    HPCB_GUEST_SIBLINGS_AVOID,
+    HPCB_GUEST_SIBLINGS_THROTTLE
+} hpcb_guest_siblings_t;
+
 typedef struct {
-    char path[PATH_MAX];                 /* the file that was read, "" for defaults */
-    char guest_partition[HPCB_NAME_MAX]; /* GuestPartition=guest */
-    char guest_qos[HPCB_NAME_MAX];       /* GuestQOS= (none) */
-    uint32_t guest_priority;             /* GuestPriority=100 */
-    bool guest_gres;                     /* GuestGres=no */
-    char guest_cgroup[HPCB_NAME_MAX];    /* GuestCgroup=hpcb_guest; %n expanded */
-    int guest_oom_score_adj;             /* GuestOomScoreAdj=500 (0..1000) */
-    unsigned guest_memory_high;          /* GuestMemoryHigh=90: percent of the guest's
-                                            own memory limit, 0 = leave alone */
-    char state_dir[PATH_MAX];            /* StateDir=/run/hpc-balance; %n expanded */
-    char spool_dir[PATH_MAX];            /* SpoolDir=/var/spool/hpc-balance; %n */
-    char yield_waits[HPCB_LIST_MAX];     /* YieldWaits=none | all | partition,... */
-    uint32_t yield_spin_us;              /* YieldSpin: microseconds, 0..10000 */
-    uint32_t yield_nap_max_us;           /* YieldNapMax: microseconds, 1..100000 */
-    char mpi_library[PATH_MAX];          /* MpiLibrary=<pkglibdir>/libhpcb_mpi.so */
+    char path[PATH_MAX];                  /* the file that was read, "" for defaults */
+    char guest_partition[HPCB_NAME_MAX];  /* GuestPartition=guest */
+    char guest_qos[HPCB_NAME_MAX];        /* GuestQOS= (none) */
+    uint32_t guest_priority;              /* GuestPriority=100 */
+    bool guest_gres;                      /* GuestGres=no */
+    char guest_cgroup[HPCB_NAME_MAX];     /* GuestCgroup=hpcb_guest; %n expanded */
+    int guest_oom_score_adj;              /* GuestOomScoreAdj=500 (0..1000) */
+    unsigned guest_memory_high;           /* GuestMemoryHigh=90: percent of the guest's
+                                             own memory limit, 0 = leave alone */
+    hpcb_guest_siblings_t guest_siblings; /* GuestSiblings=auto */
+    uint32_t guest_sibling_difference;    /* GuestSiblingDifference=5 (0..5) */
+    bool guest_siblings_required;         /* GuestSiblingsRequired=no */
+    char state_dir[PATH_MAX];             /* StateDir=/run/hpc-balance; %n expanded */
+    char spool_dir[PATH_MAX];             /* SpoolDir=/var/spool/hpc-balance; %n */
+    char yield_waits[HPCB_LIST_MAX];      /* YieldWaits=none | all | partition,... */
+    uint32_t yield_spin_us;               /* YieldSpin: microseconds, 0..10000 */
+    uint32_t yield_nap_max_us;            /* YieldNapMax: microseconds, 1..100000 */
+    char mpi_library[PATH_MAX];           /* MpiLibrary=<pkglibdir>/libhpcb_mpi.so */
 } hpcb_conf_t;
 
 /* This node's name for %n: $SLURMD_NODENAME where the caller is root and it is a

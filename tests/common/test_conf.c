@@ -18,9 +18,22 @@
 #define LONG_LINE 4096
 
 static const char *const key_names[] = {
-    "GuestPartition",   "GuestQOS",        "GuestPriority", "GuestGres", "GuestCgroup",
-    "GuestOomScoreAdj", "GuestMemoryHigh", "StateDir",      "SpoolDir",  "YieldWaits",
-    "YieldSpin",        "YieldNapMax",     "MpiLibrary",
+    "GuestPartition",
+    "GuestQOS",
+    "GuestPriority",
+    "GuestGres",
+    "GuestCgroup",
+    "GuestOomScoreAdj",
+    "GuestMemoryHigh",
+    "GuestSiblings",
+    "GuestSiblingDifference",
+    "GuestSiblingsRequired",
+    "StateDir",
+    "SpoolDir",
+    "YieldWaits",
+    "YieldSpin",
+    "YieldNapMax",
+    "MpiLibrary",
 };
 
 #define N_KEYS (sizeof(key_names) / sizeof(key_names[0]))
@@ -43,6 +56,9 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_str_eq(conf.guest_cgroup, "hpcb_guest");
     ck_assert_int_eq(conf.guest_oom_score_adj, 500);
     ck_assert_uint_eq(conf.guest_memory_high, 90);
+    ck_assert_int_eq(conf.guest_siblings, HPCB_GUEST_SIBLINGS_AUTO);
+    ck_assert_uint_eq(conf.guest_sibling_difference, 5);
+    ck_assert(!conf.guest_siblings_required);
     ck_assert_str_eq(conf.state_dir, "/run/hpc-balance");
     ck_assert_str_eq(conf.spool_dir, "/var/spool/hpc-balance");
     ck_assert_str_eq(conf.yield_waits, "none");
@@ -63,6 +79,9 @@ START_TEST(every_key_is_read)
                        "GuestCgroup=idle-ones\n"
                        "GuestOomScoreAdj=0\n"
                        "GuestMemoryHigh=100\n"
+                       "GuestSiblings=Throttle\n"
+                       "GuestSiblingDifference=0\n"
+                       "GuestSiblingsRequired=yes\n"
                        "StateDir=/run/a..b/./c\n"
                        "SpoolDir=/srv//spool\n"
                        "YieldWaits=mpi,gpu-2\n"
@@ -80,6 +99,9 @@ START_TEST(every_key_is_read)
     ck_assert_str_eq(conf.guest_cgroup, "idle-ones");
     ck_assert_int_eq(conf.guest_oom_score_adj, 0);
     ck_assert_uint_eq(conf.guest_memory_high, 100);
+    ck_assert_int_eq(conf.guest_siblings, HPCB_GUEST_SIBLINGS_THROTTLE);
+    ck_assert_uint_eq(conf.guest_sibling_difference, 0);
+    ck_assert(conf.guest_siblings_required);
     ck_assert_str_eq(conf.state_dir, "/run/a..b/./c");
     ck_assert_str_eq(conf.spool_dir, "/srv//spool");
     ck_assert_str_eq(conf.yield_waits, "mpi,gpu-2");
@@ -134,6 +156,12 @@ static const char *const bad_values[] = {
     "GuestMemoryHigh=101",
     "GuestMemoryHigh=90%",
     "GuestMemoryHigh=",
+    "GuestSiblings=",
+    "GuestSiblings=cookie,throttle",
+    "GuestSiblings=yes",
+    "GuestSiblingDifference=6",
+    "GuestSiblingDifference=-1",
+    "GuestSiblingsRequired=1",
     "StateDir=",
     "StateDir=run",
     "StateDir=/",
@@ -226,8 +254,12 @@ START_TEST(duplicates_of_each_key_are_refused)
 
         if (strstr(key_names[i], "Dir") || strstr(key_names[i], "Library"))
             value = "/x";
-        else if (strstr(key_names[i], "Gres"))
+        else if (strstr(key_names[i], "Gres") || strstr(key_names[i], "Required"))
             value = "no";
+        else if (strcmp(key_names[i], "GuestSiblings") == 0)
+            value = "auto";
+        else if (strstr(key_names[i], "Difference"))
+            value = "5";
         stream = open_memstream(&text, &size);
         fprintf(stream, "%s=%s\n", key_names[i], value);
         fflush(stream);
