@@ -138,6 +138,19 @@ int hpcb_guest_group_check(const hpcb_target_t *target, char *group, size_t size
     return hpcb_error(err, "task %d is in %s, not in %s", (int)target->pid, dir, group);
 }
 
+int hpcb_guest_group_job(const hpcb_target_t *target, char *dir, size_t size,
+                         hpcb_error_t *err)
+{
+    const char *mount = hpcb_node_mount(target->node, HPCB_CTL_CPU);
+    char common[PATH_MAX], job[NAME_MAX];
+
+    if (hpcb_guest_group_check(target, common, sizeof(common), err) < 0)
+        return -1;
+    if (job_name(target, job, sizeof(job)) < 0)
+        return hpcb_error(err, "%s: name too long", target->guest_cgroup);
+    return hpcb_knob_path(mount, job, dir, size, err);
+}
+
 int hpcb_isolate_cleanup(const hpcb_node_t *node, const char *guest_cgroup,
                          uint32_t job_id, hpcb_error_t *err)
 {

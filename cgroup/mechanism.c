@@ -32,6 +32,12 @@ static const hpcb_mechanism_t table[] = {
      hpcb_row_undo},
     {"ppr", "lowest hardware-thread priority, until the task's next system call", false,
      false, ROW(ppr), hpcb_ppr_undo},
+    {"core-cookie", "never beside a primary on one core (core scheduling)", false,
+     false, ROW(core_cookie), hpcb_row_undo},
+    {"sibling-avoid", "keep a guest off the siblings of primaries' threads", false,
+     false, ROW(sibling_avoid), hpcb_row_undo},
+    {"sibling-throttle", "a small quota for a guest on siblings of primaries", false,
+     false, ROW(sibling_throttle), hpcb_row_undo},
     /* End of table */
 };
 

@@ -22,6 +22,7 @@
 #include <sys/types.h>
 #include "cgroup/node.h"
 #include "cgroup/undo.h"
+#include "policy/cpus.h"
 
 typedef struct {
     const hpcb_node_t *node;
@@ -31,6 +32,8 @@ typedef struct {
     int oom_score_adj;        /* 0 = leave alone */
     unsigned memory_high;     /* percent of the job's memory limit, 0 = leave alone */
     const char *affinity;     /* row cpu-affinity: hexadecimal mask (cgroup/task.h) */
+    const hpcb_cpus_t *cpus;  /* row sibling-avoid: all that the guest may use */
+    uint64_t share;           /* row sibling-throttle: millionths of one CPU, 0 = all */
     hpcb_undo_t *undo;        /* may be NULL: nothing is noted */
 } hpcb_target_t;
 
@@ -38,7 +41,8 @@ typedef struct hpcb_mechanism {
     const char *name; /* "idle-group" */
     const char *what; /* one line for hpcbctl status */
     bool isolates;    /* enough on its own to keep a guest off a primary's CPU */
-    bool every_guest; /* hpcb_isolate applies it; false: only on request */
+    bool every_guest; /* hpcb_isolate applies it; false: only on request, and by
+                         hpcb_siblings_lower */
     /* 0 where the node has it; -1 and why not */
     int (*probe)(const hpcb_node_t *node, hpcb_error_t *err);
     int (*apply)(const hpcb_target_t *target, hpcb_error_t *err);

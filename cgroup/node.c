@@ -324,6 +324,12 @@ int hpcb_node_job_dir(const hpcb_node_t *node, pid_t pid, hpcb_controller_t cont
     return join(node, controller, rest, length, dir, size, err);
 }
 
+int hpcb_node_read(const hpcb_node_t *node, const char *name, char *text, size_t size,
+                   hpcb_error_t *err)
+{
+    return hpcb_knob_read(node->root, name, text, size, err);
+}
+
 static bool reads(const hpcb_node_t *node, const char *name, const char *value)
 {
     char text[128];

@@ -81,6 +81,11 @@ bool hpcb_node_root_group(const hpcb_node_t *node, hpcb_controller_t controller)
  * (seen in the scx schedulers of 2024-2026). */
 bool hpcb_node_sched_ext(const hpcb_node_t *node);
 
+/* A file of procfs or sysfs, named from the root on without a slash before it, without
+ * the newline at its end.  0, or -1 with errno and err. */
+int hpcb_node_read(const hpcb_node_t *node, const char *name, char *text, size_t size,
+                   hpcb_error_t *err);
+
 /* True where the kernel says that it is Linux major.minor or later. */
 bool hpcb_node_linux(const hpcb_node_t *node, int major, int minor);
 

@@ -27,6 +27,9 @@ HPCB_ROW(memory_high);
 HPCB_ROW(io_weight);
 HPCB_ROW(freeze);
 HPCB_ROW(ppr);
+HPCB_ROW(core_cookie);
+HPCB_ROW(sibling_avoid);
+HPCB_ROW(sibling_throttle);
 
 int hpcb_guest_group_undo(const hpcb_mechanism_t *row, const hpcb_target_t *target,
                           hpcb_error_t *err);
@@ -67,5 +70,13 @@ int hpcb_guest_group_join(const hpcb_target_t *target,
 /* 0 when target is in it now; the path of <mount>/<GuestCgroup> goes to group. */
 int hpcb_guest_group_check(const hpcb_target_t *target, char *group, size_t size,
                            hpcb_error_t *err);
+/* The path of <mount>/<GuestCgroup>/job_<id>, where target is in it. */
+int hpcb_guest_group_job(const hpcb_target_t *target, char *dir, size_t size,
+                         hpcb_error_t *err);
+
+/* The CPUs of the group that sibling-avoid would narrow (*group), or of the target
+ * alone where there is no such group. */
+int hpcb_sibling_base(const hpcb_target_t *target, hpcb_cpus_t *base, bool *group,
+                      hpcb_error_t *err);
 
 #endif

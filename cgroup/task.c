@@ -12,6 +12,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "cgroup/core_sched.h"
 #include "cgroup/knob.h"
 #include "cgroup/task.h"
 #include "common/file.h"
@@ -27,8 +29,7 @@
 #define THREADS_MAX    65536
 #define IOPRIO_PROCESS 1 /* IOPRIO_WHO_PROCESS of linux/ioprio.h */
 
-/* Linux on x86 ends at 8192 CPUs (CONFIG_MAXSMP). */
-typedef cpu_set_t cpu_mask_t[8];
+typedef cpu_set_t cpu_mask_t[HPCB_CPUS_MAX / CPU_SETSIZE];
 #define MASK_NIBBLES (sizeof(cpu_mask_t) * 2)
 
 typedef struct {
@@ -127,13 +128,10 @@ static unsigned nibble(const cpu_set_t *mask, size_t index)
     return value;
 }
 
-static int get_affinity(pid_t pid, char *text, size_t size)
+static int write_mask(const cpu_set_t *mask, char *text, size_t size)
 {
-    cpu_mask_t mask;
     size_t top = MASK_NIBBLES, used = 0;
 
-    if (sched_getaffinity(pid, sizeof(mask), mask) < 0)
-        return -1;
     while (top > 1 && nibble(mask, top - 1) == 0)
         top--;
     if (top >= size) {
@@ -144,6 +142,15 @@ static int get_affinity(pid_t pid, char *text, size_t size)
         text[used++] = digits[nibble(mask, --top)];
     text[used] = '\0';
     return 0;
+}
+
+static int get_affinity(pid_t pid, char *text, size_t size)
+{
+    cpu_mask_t mask;
+
+    if (sched_getaffinity(pid, sizeof(mask), mask) < 0)
+        return -1;
+    return write_mask(mask, text, size);
 }
 
 static int set_affinity(pid_t pid, const char *text)
@@ -249,6 +256,51 @@ static int set_cgroup(pid_t pid, const char *text)
     return hpcb_knob_write(text, "cgroup.procs", id, NULL);
 }
 
+static int get_core_cookie(pid_t pid, char *text, size_t size)
+{
+    uint64_t id;
+
+    if (hpcb_core_cookie(pid, &id, NULL) < 0)
+        return -1;
+    snprintf(text, size, "%" PRIu64, id);
+    return 0;
+}
+
+static pid_t parent_of(pid_t pid)
+{
+    char path[64], text[1024];
+    const char *rest;
+    int parent = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    if (hpcb_file_read(path, text, sizeof(text), NULL) < 0)
+        return 0;
+    rest = strrchr(text, ')');
+    return rest && sscanf(rest + 1, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+/* Cookies cannot be made to order.  A task had its old one from slurmstepd, which is
+ * the caller or the task's parent. */
+static int set_core_cookie(pid_t pid, const char *text)
+{
+    unsigned long long id;
+    uint64_t mine;
+    int end = 0;
+
+    if (sscanf(text, "%llu%n", &id, &end) != 1 || text[end] || text[0] < '0' ||
+        text[0] > '9') {
+        errno = EINVAL;
+        return -1;
+    }
+    if (id == 0 || (hpcb_core_cookie(0, &mine, NULL) == 0 && mine == id))
+        return hpcb_core_share(0, id, pid, NULL);
+    if (hpcb_core_share(parent_of(pid), id, pid, NULL) == 0)
+        return 0;
+    if (errno == ESTALE)
+        errno = ESRCH;
+    return -1;
+}
+
 static const attribute_t attributes[] = {
     {"policy", get_policy, set_policy},
     {"nice", get_nice, set_nice},
@@ -257,6 +309,7 @@ static const attribute_t attributes[] = {
     {"rlimit-nice", get_rlimit_nice, set_rlimit_nice},
     {"oom_score_adj", get_oom_score_adj, set_oom_score_adj},
     {"cgroup", NULL, set_cgroup},
+    {"core-cookie", get_core_cookie, set_core_cookie},
 };
 
 static const attribute_t *find(const char *name)
@@ -294,6 +347,22 @@ int hpcb_task_set(pid_t pid, const char *attribute, const char *text, hpcb_error
         return hpcb_error(err, "task %d: %s to \"%s\": %s", (int)pid, attribute, text,
                           strerror(errno));
     return 0;
+}
+
+int hpcb_task_cpus(pid_t tid, hpcb_cpus_t *cpus, hpcb_error_t *err)
+{
+    hpcb_cpus_t found;
+
+    memset(&found, 0, sizeof(found));
+    if (sched_getaffinity(tid, sizeof(found), (cpu_set_t *)&found) < 0)
+        return hpcb_error(err, "task %d: affinity: %s", (int)tid, strerror(errno));
+    *cpus = found;
+    return 0;
+}
+
+int hpcb_task_mask(const hpcb_cpus_t *cpus, char *text, size_t size)
+{
+    return write_mask((const cpu_set_t *)cpus, text, size);
 }
 
 /* Field 22 of stat; the second, the command's name, may hold blanks and brackets. */

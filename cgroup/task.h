@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "common/error.h"
+#include "policy/cpus.h"
 
 #define HPCB_TASK_TEXT_MAX 2048 /* an affinity mask of 8192 CPUs */
 
@@ -25,12 +26,21 @@
  *   affinity       thread   hexadecimal mask, highest CPU first
  *   rlimit-nice    process  "<soft> <hard>", each a number or "unlimited"
  *   oom_score_adj  process  -1000..1000
+ *   core-cookie    process  number of its core-scheduling cookie (cgroup/core_sched.h);
+ *                           can be set only to what the caller or the task's parent
+ *                           has, or to 0 (none); ESRCH where nobody has it any more
  *   cgroup         process  set only: the directory of the group to move to
  */
 int hpcb_task_get(pid_t pid, const char *attribute, char *text, size_t size,
                   hpcb_error_t *err);
 int hpcb_task_set(pid_t pid, const char *attribute, const char *text,
                   hpcb_error_t *err);
+
+/* Where one thread may run.  0, or -1 with errno and err. */
+int hpcb_task_cpus(pid_t tid, hpcb_cpus_t *cpus, hpcb_error_t *err);
+
+/* cpus as the text of the attribute affinity; HPCB_TASK_TEXT_MAX is always enough. */
+int hpcb_task_mask(const hpcb_cpus_t *cpus, char *text, size_t size);
 
 /* When the task started (clock ticks since boot): with the pid it names a task for
  * ever.  -1 with errno ESRCH where there is none. */

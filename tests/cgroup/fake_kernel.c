@@ -206,6 +206,8 @@ static int fake_mkdir(const char *path, mode_t mode)
         {"cpu.idle", "0\n"},
         {"cpu.shares", "1024\n"},
         {"cpu.weight", "100\n"},
+        {"cpu.cfs_quota_us", "-1\n"},
+        {"cpu.cfs_period_us", "100000\n"},
         {"cpu.stat", "usage_usec 0\n"},
         {"cpu.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"},
         {"cgroup.freeze", "0\n"},
@@ -219,7 +221,8 @@ static int fake_mkdir(const char *path, mode_t mode)
     for (size_t i = 0; i < sizeof(knobs) / sizeof(knobs[0]); i++) {
         beside(path, knobs[i][0], above);
         snprintf(mine, sizeof(mine), "%s/%s", path, knobs[i][0]);
-        if (access(above, F_OK) == 0 || (i >= 5 && strstr(path, "/unified/")))
+        if (access(above, F_OK) == 0 ||
+            (strncmp(knobs[i][0], "cgroup.", 7) == 0 && strstr(path, "/unified/")))
             store(mine, knobs[i][1]);
     }
     return 0;

@@ -1,0 +1,127 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Row core-cookie: the tasks of a guest's job carry a core-scheduling cookie that no
+ * primary has, so that the kernel never runs one of them on a core while a primary (or
+ * anything else of the system) runs on another thread of it.  Two guests have different
+ * cookies, too.
+ *
+ * One cookie a job and node: the first task gets a new one, later ones, of later steps
+ * too, that of a task of the job that lives.  The placeholder of the extern step is
+ * usually that task: it comes first, lives as long as the job and belongs to root.  Two
+ * steps that start at the very same time where there is none get one each, which costs
+ * the guest a little and nobody else anything.
+ *
+ * What a hostile guest can do (cgroup/core_sched.h says what the kernel allows).
+ *  - New cookies for its tasks: none of them is a primary's; its tasks only keep each
+ *    other off their cores.
+ *  - Give its cookie to tasks of the same user elsewhere, to a primary of that user
+ *    for instance: then that primary alone puts up with this guest beside it, and has
+ *    asked for it.  Tasks of other users and of root cannot be touched, set-user-ID
+ *    programs cannot either.
+ *  - Take cookie 0 from a task of the same user that has none: one of its primaries on
+ *    this node, a login session, a cron job.  That does take the guest beside the
+ *    primaries of others.  The kernel has no way to forbid it.  So the cookie alone is
+ *    not trusted: slurmstepd looks at the tasks of the job every few seconds
+ *    (spank/siblings.c), puts it back, says so in the log, and throttles a job that has
+ *    done it twice (sibling-throttle, which no user can take off).
+ *  - With cookie 0 it still is in the idle group: it never competes for the primary's
+ *    own thread.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "cgroup/core_sched.h"
+#include "cgroup/cores.h"
+#include "cgroup/rows.h"
+#include "cgroup/steps.h"
+#include "cgroup/task.h"
+
+/* Tasks of the job that are asked whether they have a cookie. */
+#define CARRIERS_MAX 4096
+
+typedef struct {
+    pid_t target;
+    uint64_t common; /* the caller's: what primaries have as well */
+    unsigned asked;
+    bool shared;
+} search_t;
+
+int hpcb_core_cookie_probe(const hpcb_node_t *node, hpcb_error_t *err)
+{
+    if (hpcb_node_smt(node, err) < 0)
+        return -1;
+    return hpcb_core_probe(err);
+}
+
+static int try_carrier(pid_t pid, void *arg)
+{
+    search_t *search = arg;
+    uint64_t id;
+
+    if (pid == search->target)
+        return 0;
+    if (++search->asked > CARRIERS_MAX)
+        return 1;
+    if (hpcb_core_cookie(pid, &id, NULL) < 0 || id == 0 || id == search->common ||
+        hpcb_core_share(pid, id, search->target, NULL) < 0)
+        return 0;
+    search->shared = true;
+    return 1;
+}
+
+static bool share_from_job(const hpcb_target_t *target, uint64_t common)
+{
+    search_t search = {.target = target->pid, .common = common};
+    char dir[PATH_MAX];
+
+    if (hpcb_steps_job(target->node, target->pid, dir, sizeof(dir), NULL) == 0)
+        hpcb_steps_each(target->node, dir, try_carrier, &search);
+    return search.shared;
+}
+
+int hpcb_core_cookie_apply(const hpcb_target_t *target, hpcb_error_t *err)
+{
+    uint64_t common, now;
+    char old[24];
+
+    hpcb_row_begin(target, "core-cookie");
+    if (hpcb_core_cookie(0, &common, err) < 0 ||
+        hpcb_core_cookie(target->pid, &now, err) < 0)
+        return -1;
+    if (now != 0 && now != common)
+        return 0;
+    snprintf(old, sizeof(old), "%" PRIu64, now);
+    if (target->undo &&
+        hpcb_undo_note_task(target->undo, target->pid, "core-cookie", old, err) < 0)
+        return -1;
+    if (share_from_job(target, common))
+        return 0;
+    return hpcb_core_create(target->pid, err);
+}
+
+int hpcb_core_cookie_verify(const hpcb_target_t *target, hpcb_error_t *err)
+{
+    pid_t *tids = NULL;
+    size_t count = 0;
+    int rc = 0;
+
+    if (hpcb_task_threads(target->pid, &tids, &count, err) < 0)
+        return -1;
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        uint64_t id = 0;
+
+        if (hpcb_core_cookie(tids[i], &id, err) < 0)
+            rc = errno == ESRCH && tids[i] != target->pid ? 0 : -1;
+        else if (id == 0)
+            rc = hpcb_error(err, "task %d has no core-scheduling cookie", (int)tids[i]);
+    }
+    free(tids);
+    return rc;
+}

@@ -1,0 +1,160 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "cgroup/knob.h"
+#include "cgroup/steps.h"
+#include "common/cleanup.h"
+
+#define DEPTH_MAX 8         /* step_N/user/task_N is 3; a job of root's may make more */
+#define PROCS_MAX (1 << 18) /* bytes of cgroup.procs: more than 30 000 processes */
+
+typedef struct {
+    hpcb_process_visit_t visit;
+    void *arg;
+    unsigned count;
+} walk_t;
+
+typedef enum { ALL, STEPS, SHELLS } which_t;
+
+int hpcb_steps_job(const hpcb_node_t *node, pid_t pid, char *dir, size_t size,
+                   hpcb_error_t *err)
+{
+    return hpcb_node_job_dir(node, pid, HPCB_CTL_FREEZER, dir, size, err);
+}
+
+static bool is_dir(const char *path)
+{
+    struct stat status;
+
+    return lstat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* The next directory in handle whose name begins with prefix; its path. */
+static const char *next_dir(DIR *handle, const char *dir, const char *prefix,
+                            char *path, size_t size)
+{
+    struct dirent *entry;
+
+    while (handle && (entry = readdir(handle))) {
+        if (entry->d_name[0] != '.' &&
+            strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
+            hpcb_knob_path(dir, entry->d_name, path, size, NULL) == 0 && is_dir(path))
+            return entry->d_name;
+    }
+    return NULL;
+}
+
+static int group(const char *dir, walk_t *walk)
+{
+    hpcb_autofree char *text = malloc(PROCS_MAX);
+    char *save = NULL;
+    int rc = 0;
+
+    if (!text || hpcb_knob_read(dir, "cgroup.procs", text, PROCS_MAX, NULL) < 0)
+        return 0;
+    for (char *pid = strtok_r(text, "\n", &save); pid && rc == 0;
+         pid = strtok_r(NULL, "\n", &save)) {
+        walk->count++;
+        rc = walk->visit((pid_t)atoi(pid), walk->arg);
+    }
+    return rc;
+}
+
+static int tree(const char *dir, int depth, walk_t *walk)
+{
+    hpcb_autoclosedir DIR *handle = depth < DEPTH_MAX ? opendir(dir) : NULL;
+    char child[PATH_MAX];
+    int rc = group(dir, walk);
+
+    while (rc == 0 && next_dir(handle, dir, "", child, sizeof(child)))
+        rc = tree(child, depth + 1, walk);
+    return rc;
+}
+
+static bool wanted(const char *step, which_t which)
+{
+    bool shell =
+        strcmp(step, "step_batch") == 0 || strcmp(step, "step_interactive") == 0;
+
+    if (which == ALL)
+        return true;
+    return strcmp(step, "step_extern") != 0 && shell == (which == SHELLS);
+}
+
+static int steps(const hpcb_node_t *node, const char *dir, which_t which, walk_t *walk)
+{
+    bool v2 = hpcb_node_version(node, HPCB_CTL_FREEZER) == 2;
+    hpcb_autoclosedir DIR *handle = opendir(dir);
+    char step[PATH_MAX], user[PATH_MAX];
+    const char *name;
+    int rc = 0;
+
+    if (!handle)
+        return -1;
+    while (rc == 0 && (name = next_dir(handle, dir, "step_", step, sizeof(step)))) {
+        if (wanted(name, which) &&
+            hpcb_knob_path(step, v2 ? "user" : "", user, sizeof(user), NULL) == 0)
+            rc = tree(user, 0, walk);
+    }
+    return rc;
+}
+
+int hpcb_steps_each(const hpcb_node_t *node, const char *dir,
+                    hpcb_process_visit_t visit, void *arg)
+{
+    walk_t walk = {visit, arg, 0};
+
+    return steps(node, dir, ALL, &walk);
+}
+
+int hpcb_steps_busy(const hpcb_node_t *node, const char *dir,
+                    hpcb_process_visit_t visit, void *arg)
+{
+    walk_t walk = {visit, arg, 0};
+    int rc = steps(node, dir, STEPS, &walk);
+
+    return rc || walk.count ? rc : steps(node, dir, SHELLS, &walk);
+}
+
+static int jobs_in(const char *dir, int (*visit)(const char *job, void *arg), void *arg)
+{
+    hpcb_autoclosedir DIR *handle = opendir(dir);
+    char job[PATH_MAX];
+    int rc = 0;
+
+    while (rc == 0 && next_dir(handle, dir, "", job, sizeof(job)))
+        rc = visit(job, arg);
+    return rc;
+}
+
+/* v1: .../slurm/uid_<U>/job_<N>; v2: .../slurmstepd.scope/<job>. */
+int hpcb_steps_jobs(const hpcb_node_t *node, const char *dir,
+                    int (*visit)(const char *job, void *arg), void *arg)
+{
+    hpcb_autoclosedir DIR *handle = NULL;
+    char above[PATH_MAX], user[PATH_MAX];
+    int rc = 0;
+
+    if (strlen(dir) >= sizeof(above) || !strchr(dir, '/'))
+        return -1;
+    strcpy(above, dir);
+    *strrchr(above, '/') = '\0';
+    if (hpcb_node_version(node, HPCB_CTL_FREEZER) == 2)
+        return jobs_in(above, visit, arg);
+    if (!strchr(above, '/'))
+        return -1;
+    *strrchr(above, '/') = '\0';
+    handle = opendir(above);
+    while (rc == 0 && next_dir(handle, above, "uid_", user, sizeof(user)))
+        rc = jobs_in(user, visit, arg);
+    return rc;
+}

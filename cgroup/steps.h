@@ -1,0 +1,43 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The users' processes of Slurm's jobs, by Slurm's own directories, without
+ * slurmstepds: on v1 those of the freezer (slurmstepd is in none of its step
+ * directories), on v2 step_<S>/user.
+ */
+#ifndef HPCB_CGROUP_STEPS_H
+#define HPCB_CGROUP_STEPS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include "cgroup/node.h"
+
+/* Called for each process; what is not 0 ends the walk and is what it returns. */
+typedef int (*hpcb_process_visit_t)(pid_t pid, void *arg);
+
+/* Slurm's directory of the job of task pid where its steps' processes can be found. */
+int hpcb_steps_job(const hpcb_node_t *node, pid_t pid, char *dir, size_t size,
+                   hpcb_error_t *err);
+
+/* The processes of all steps of the job in dir, the extern step included.  0, what
+ * visit returned, or -1 when dir cannot be read. */
+int hpcb_steps_each(const hpcb_node_t *node, const char *dir,
+                    hpcb_process_visit_t visit, void *arg);
+
+/*
+ * The processes that compute for the job in dir: without the extern step, whose
+ * placeholder sleeps, and with the batch and the interactive step (shells, which may
+ * use every CPU of the job but wait while the steps that they start run) only where
+ * nothing else runs.
+ */
+int hpcb_steps_busy(const hpcb_node_t *node, const char *dir,
+                    hpcb_process_visit_t visit, void *arg);
+
+/* Call visit for the directory of every job of Slurm's on this node, whose own is dir
+ * (hpcb_steps_job). */
+int hpcb_steps_jobs(const hpcb_node_t *node, const char *dir,
+                    int (*visit)(const char *job, void *arg), void *arg);
+
+#endif
