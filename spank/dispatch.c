@@ -28,9 +28,11 @@
  * user_init             slurmstepd (euid = user, its   environment of the tasks; lines
  *                        I/O reaches the user)          for the user
  * task_init_privileged  the forked task (root)         guests: oom_score_adj
- * task_post_fork        slurmstepd (root), the task    meter; guests: isolate, and
- *                        waits; also for the extern     watch over their end in a
- *                        step, as task -1 without pid   thread of our own
+ * task_post_fork        slurmstepd (root), the task    meter; guests: isolate, keep
+ *                        waits; also for the extern     them from running beside
+ *                        step, as task -1 without pid   primaries on a core, and watch
+ *                                                       over that and their end in a
+ *                                                       thread of our own
  * task_init             the task (user), released,     guests: verify, or end the task
  *                        its stdio in place; not in
  *                        the extern step
@@ -57,6 +59,7 @@
 #include "spank/jobscript.h"
 #include "spank/log.h"
 #include "spank/setup.h"
+#include "spank/siblings.h"
 #include "spank/usage.h"
 #include "spank/useropts.h"
 #include "spank/yield.h"
@@ -110,6 +113,7 @@ static void task_post_fork(spank_t sp, const hpcb_step_t *step)
         task = 0;
     hpcb_spank_usage_attach(step, (uint32_t)task, pid);
     hpcb_spank_isolate_task(step, pid);
+    hpcb_spank_siblings_task(step, pid);
     hpcb_spank_dying_watch(step, pid);
 }
 
@@ -136,6 +140,7 @@ static void in_step(hook_t hook, spank_t sp, const hpcb_step_t *step)
         break;
     case HOOK_EXIT:
         hpcb_spank_dying_stop();
+        hpcb_spank_siblings_exit(step);
         hpcb_spank_usage_exit(step);
         hpcb_spank_step_close();
         break;

@@ -29,6 +29,7 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "spank/dying.h"
+#include "spank/siblings.h"
 
 #define PERIOD_MS   2000
 #define LIFT_MS     100 /* of the first periods: 5 % */
@@ -210,16 +211,17 @@ static unsigned lift_ms(unsigned round)
     return ms < PERIOD_MS ? ms : PERIOD_MS;
 }
 
-static void *watcher(void *unused)
+static void *watcher(void *step)
 {
     unsigned lifted = 0;
 
-    (void)unused;
     pthread_mutex_lock(&watch.lock);
     for (unsigned round = 0; sleep_ms(PERIOD_MS - lifted);) {
         lifted = 0;
-        if (!step_ends())
+        if (!step_ends()) {
+            hpcb_spank_siblings_renew(step);
             continue;
+        }
         lifted = lift_ms(round++);
         set_job(SCHED_FIFO);
         if (!sleep_ms(lifted))
@@ -232,7 +234,7 @@ static void *watcher(void *unused)
 }
 
 /* slurmstepd's signals are for slurmstepd's own threads. */
-static int start(void)
+static int start(const hpcb_step_t *step)
 {
     pthread_attr_t attributes;
     sigset_t all, old;
@@ -242,7 +244,7 @@ static int start(void)
     pthread_attr_setstacksize(&attributes, STACK_BYTES);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    rc = pthread_create(&watch.thread, &attributes, watcher, NULL);
+    rc = pthread_create(&watch.thread, &attributes, watcher, (void *)step);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attributes);
     return rc;
@@ -290,7 +292,7 @@ void hpcb_spank_dying_watch(const hpcb_step_t *step, pid_t pid)
     if (!watch.running && find_groups(step, pid, &err) < 0)
         hpcb_log(HPCB_LOG_DEBUG, "%s", err.text);
     else if (remember(pid) == 0 && !watch.running)
-        watch.running = start() == 0;
+        watch.running = start(step) == 0;
     pthread_mutex_unlock(&watch.lock);
 }
 

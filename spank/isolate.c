@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "spank/isolate.h"
 #include "spank/log.h"
+#include "spank/siblings.h"
 
 /* The row of the mechanism table that raises oom_score_adj. */
 #define OOM_MECHANISM "oom-score"
@@ -135,5 +136,7 @@ void hpcb_spank_isolate_verify(const hpcb_step_t *step)
     if (!step->node)
         refuse(step, step->node_error.text);
     if (!hpcb_isolated(&target, &err) && !isolate_myself(&target, &err))
+        refuse(step, err.text);
+    if (hpcb_spank_siblings_verify(step, &err) < 0)
         refuse(step, err.text);
 }

@@ -138,6 +138,7 @@ int main(void)
     suite_add_tcase(suite, dying_tests());
     suite_add_tcase(suite, yield_tests());
     suite_add_tcase(suite, usage_tests());
+    suite_add_tcase(suite, siblings_tests());
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

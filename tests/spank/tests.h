@@ -19,6 +19,7 @@ TCase *isolation_tests(void);
 TCase *dying_tests(void);
 TCase *yield_tests(void);
 TCase *usage_tests(void);
+TCase *siblings_tests(void);
 
 /* A directory of the test's own (below $TMPDIR or /tmp) with an empty state/, removed
  * by test_teardown. */
