@@ -7,6 +7,7 @@
  * it can be run at any time, again after a crash, and beside running jobs:
  *   thaw      the groups of ours that someone froze
  *   replay    the undo log: knobs and tasks get back what was there before
+ *   cookies   of core scheduling, which children have inherited that no log knows
  *   remove    guest groups (children that no log knows leave them) and meter groups,
  *             whose figures go to the job's usage first
  *   forget    what is older than the boot of this machine
@@ -30,6 +31,7 @@
 #include "cgroup/groups.h"
 #include "cgroup/knob.h"
 #include "cgroup/mechanism.h"
+#include "cgroup/siblings.h"
 #include "cgroup/undo.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -45,6 +47,8 @@ typedef struct {
     const hpcb_node_t *node;
     int64_t boot;
     unsigned *problems;
+    const hpcb_task_t *tasks; /* of all jobs, as they were before anything was undone */
+    size_t n_tasks;
 } release_t;
 
 typedef struct {
@@ -98,6 +102,27 @@ static void replay(const release_t *release, done_t *done)
         failed(release, done, &err);
     else
         done->restored = (uint64_t)restored;
+}
+
+/* A job for which something was done to its tasks: a guest.  Primaries may use core
+ * scheduling for themselves. */
+static bool was_lowered(const release_t *release, uint32_t job_id)
+{
+    char name[32];
+
+    snprintf(name, sizeof(name), "jobs/%" PRIu32 ".undo", job_id);
+    return hpcb_knob_exists(release->conf->state_dir, name);
+}
+
+static void take_cookies(const release_t *release, done_t *done)
+{
+    hpcb_error_t err;
+
+    for (size_t i = 0; i < release->n_tasks; i++) {
+        if (release->tasks[i].job_id == done->job_id &&
+            hpcb_siblings_free(release->tasks[i].pid, &err) < 0)
+            failed(release, done, &err);
+    }
 }
 
 /* v1: children of guests' tasks are in the group and in no log.  They are left in the
@@ -213,11 +238,14 @@ static void verify(const release_t *release, done_t *done)
 static void release_job(const release_t *release, done_t *done)
 {
     bool stale = is_stale(release, done->job_id);
+    bool lowered = was_lowered(release, done->job_id);
 
     done->moved =
         hpcb_tasks_guest(release->node, release->conf->guest_cgroup, done->job_id);
     thaw(release, done);
     replay(release, done);
+    if (lowered)
+        take_cookies(release, done);
     remove_guest_group(release, done);
     remove_meter(release, done);
     verify(release, done);
@@ -298,11 +326,19 @@ static void remove_common(const release_t *release)
 json_object *hpcb_release_all(const hpcb_conf_t *conf, const hpcb_node_t *node,
                               int64_t boot, unsigned *problems)
 {
-    const release_t release = {conf, node, boot, problems};
+    hpcb_autofree hpcb_task_t *tasks = NULL;
+    release_t release = {
+        .conf = conf, .node = node, .boot = boot, .problems = problems};
     hpcb_autojson json_object *jobs = json_object_new_array();
     json_object *report = json_object_new_object();
     char name[HPCB_NAME_MAX];
+    hpcb_error_t err;
 
+    if (hpcb_tasks_scan(node, conf->guest_cgroup, &tasks, &release.n_tasks, &err) < 0) {
+        hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
+        ++*problems;
+    }
+    release.tasks = tasks;
     if (jobs && release_jobs(&release, jobs) == 0) {
         remove_common(&release);
         if (report &&

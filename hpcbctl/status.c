@@ -12,6 +12,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "cgroup/mechanism.h"
+#include "cgroup/siblings.h"
 #include "cgroup/task.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -39,6 +40,7 @@ typedef struct {
     size_t count;
     size_t exposed;        /* tasks of a guest for which nothing is in force */
     const char *mechanism; /* in force for one of the others, or NULL */
+    const char *siblings;  /* hpcb_siblings_state of the worst; "" without SMT */
 } force_t;
 
 static json_object *mechanism(const hpcb_node_t *node, const hpcb_mechanism_t *row)
@@ -114,10 +116,9 @@ static force_t tasks_of(const walk_t *walk, uint32_t job_id)
     return force;
 }
 
-static const hpcb_mechanism_t *isolated(const walk_t *walk, const hpcb_task_t *task,
-                                        hpcb_error_t *err)
+static hpcb_target_t target_of(const walk_t *walk, const hpcb_task_t *task)
 {
-    const hpcb_target_t target = {
+    return (hpcb_target_t){
         .node = walk->node,
         .pid = task->pid,
         .job_id = task->job_id,
@@ -125,8 +126,39 @@ static const hpcb_mechanism_t *isolated(const walk_t *walk, const hpcb_task_t *t
         .oom_score_adj = walk->conf->guest_oom_score_adj,
         .memory_high = walk->conf->guest_memory_high,
     };
+}
+
+static const hpcb_mechanism_t *isolated(const walk_t *walk, const hpcb_task_t *task,
+                                        hpcb_error_t *err)
+{
+    const hpcb_target_t target = target_of(walk, task);
 
     return hpcb_isolated(&target, err);
+}
+
+/* Of a guest: what keeps its processes from running beside primaries on one core.  One
+ * that nothing does is a problem only where the configuration says so. */
+static void look_at_siblings(const walk_t *walk, force_t *force)
+{
+    hpcb_error_t err;
+
+    for (size_t i = 0; i < force->count; i++) {
+        const hpcb_target_t target = target_of(walk, &force->tasks[i]);
+        const char *state = hpcb_siblings_state(&target, &err);
+        uint64_t start;
+
+        if (state) {
+            force->siblings = state;
+        } else if (hpcb_task_start(force->tasks[i].pid, &start) == 0) {
+            force->siblings = "exposed";
+            break;
+        }
+    }
+    if (!force->siblings || strcmp(force->siblings, "exposed") != 0 ||
+        !walk->conf->guest_siblings_required)
+        return;
+    hpcb_log(HPCB_LOG_ERROR, "job %" PRIu32 ": %s", force->tasks->job_id, err.text);
+    ++*walk->problems;
 }
 
 /* Every process is asked: one that got out of the guest group is what matters. */
@@ -197,8 +229,10 @@ static int add_job(const walk_t *walk, const hpcb_job_state_t *job, json_object 
     hpcb_usage_t usage;
     bool metered = use_of(walk, job, force.count ? force.tasks->pid : 0, &usage);
 
-    if (job->klass == HPCB_CLASS_GUEST)
+    if (job->klass == HPCB_CLASS_GUEST) {
         look_at_guest(walk, &force);
+        look_at_siblings(walk, &force);
+    }
     if (hpcb_json_u64(object, "job_id", job->job_id) < 0 ||
         hpcb_json_text(object, "class", hpcb_class_name(job->klass)) < 0 ||
         hpcb_json_u64(object, "user_id", job->uid) < 0 ||
@@ -210,6 +244,8 @@ static int add_job(const walk_t *walk, const hpcb_job_state_t *job, json_object 
     return hpcb_json_bool(object, "running", force.count > 0) ||
            hpcb_json_text(object, "mechanism", force.mechanism) ||
            hpcb_json_u64(object, "exposed", force.exposed) ||
+           hpcb_json_text(object, "siblings",
+                          force.siblings && *force.siblings ? force.siblings : NULL) ||
            hpcb_json_bool(object, "metered", metered) ||
            hpcb_json_seconds(object, "cpu_seconds", usage.cpu_us) ||
            hpcb_json_seconds(object, "run_delay_seconds", usage.run_delay_us) ||
@@ -300,12 +336,12 @@ static void text_topology(json_object *status, FILE *out)
 
 static void text_mechanisms(json_object *rows, FILE *out)
 {
-    fprintf(out, "\n%-12s  %-8s  %s\n", "MECHANISM", "ISOLATES", "HERE");
+    fprintf(out, "\n%-16s  %-8s  %s\n", "MECHANISM", "ISOLATES", "HERE");
     for (size_t i = 0; i < json_object_array_length(rows); i++) {
         json_object *row = json_object_array_get_idx(rows, i);
         bool here = hpcb_json_get_bool(row, "here");
 
-        fprintf(out, "%-12s  %-8s  %s%s\n", hpcb_json_get_text(row, "name"),
+        fprintf(out, "%-16s  %-8s  %s%s\n", hpcb_json_get_text(row, "name"),
                 hpcb_json_get_bool(row, "isolates") ? "yes" : "no",
                 here ? "yes: " : "no: ",
                 hpcb_json_get_text(row, here ? "what" : "why_not"));
@@ -334,19 +370,21 @@ static void text_jobs(json_object *jobs, FILE *out)
         fprintf(out, "\nNo jobs.\n");
         return;
     }
-    fprintf(out, "\n%-10s  %-7s  %-10s  %-12s  %-8s  %-10s  %12s  %12s  %10s\n", "JOB",
-            "CLASS", "USER", "PARTITION", "POLICY", "MECHANISM", "CPU s", "DELAY s",
-            "MEMORY MiB");
+    fprintf(out, "\n%-10s  %-7s  %-10s  %-12s  %-8s  %-10s  %-16s  %12s  %12s  %10s\n",
+            "JOB", "CLASS", "USER", "PARTITION", "POLICY", "MECHANISM", "SIBLINGS",
+            "CPU s", "DELAY s", "MEMORY MiB");
     for (size_t i = 0; i < count; i++) {
         json_object *job = json_object_array_get_idx(jobs, i);
+        const char *siblings = hpcb_json_get_text(job, "siblings");
 
         fprintf(out,
-                "%-10s  %-7s  %-10s  %-12s  %-8s  %-10s  %12.3f  %12.3f  %10" PRIu64
-                "\n",
+                "%-10s  %-7s  %-10s  %-12s  %-8s  %-10s  %-16s  %12.3f  %12.3f  "
+                "%10" PRIu64 "\n",
                 hpcb_json_get_text(job, "job_id"), hpcb_json_get_text(job, "class"),
                 hpcb_json_get_text(job, "user_id"),
                 hpcb_json_get_text(job, "partition"), hpcb_json_get_text(job, "policy"),
-                mechanism_word(job), hpcb_json_get_double(job, "cpu_seconds"),
+                mechanism_word(job), *siblings ? siblings : "-",
+                hpcb_json_get_double(job, "cpu_seconds"),
                 hpcb_json_get_double(job, "run_delay_seconds"),
                 hpcb_json_get_u64(job, "memory_peak_bytes") >> 20);
     }

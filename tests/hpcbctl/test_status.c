@@ -272,7 +272,7 @@ START_TEST(says_the_same_to_people)
     fclose(out);
     ck_assert_ptr_nonnull(
         strstr(text, "2 packages, 8 cores, 16 hardware threads (SMT)"));
-    ck_assert_ptr_nonnull(strstr(text, "idle-group    yes       yes: cpu.idle=1"));
+    ck_assert_ptr_nonnull(strstr(text, "idle-group        yes       yes: cpu.idle=1"));
     ck_assert_ptr_nonnull(strstr(text, "5           guest    7001        p"));
     free(text);
     json_object_put(status);
