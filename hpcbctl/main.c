@@ -24,6 +24,8 @@ static const char general_help[] =
     "              depends on; name the file, the value and the line that mends it\n"
     "  status      mechanisms of this node, jobs and their classes here\n"
     "  release     undo everything that was done to jobs on this node\n"
+    "  snapshot    write what discovery reads of this node, to be sent in with a "
+    "report\n"
     "  job begin   record the class of a job (called by the prolog)\n"
     "  job end     write the record of a job, remove its traces (called by the "
     "epilog)\n"
@@ -31,6 +33,8 @@ static const char general_help[] =
     "  -c, --config FILE   hpc-balance.conf to use instead of the one beside "
     "slurm.conf\n"
     "  -j, --json          print one JSON object\n"
+    "  -o, --output PATH   snapshot: the directory or .tar.gz to make\n"
+    "      --keep-names    snapshot: leave names and ids as they are\n"
     "  -h, --help          this text, or that of the verb\n"
     "  -V, --version       print the version\n";
 
@@ -61,6 +65,18 @@ static const verb_t verbs[] = {
      "groups, knobs get back what they held before, our groups are removed.  Records "
      "of\n"
      "running jobs stay, so that later steps of guests are guests.  Needs root.\n"},
+    {"snapshot", NULL, hpcb_snapshot,
+     "Usage: hpcbctl [--config FILE] snapshot [--output DIR|FILE.tar.gz] "
+     "[--keep-names]\n"
+     "                [--json]\n"
+     "\n"
+     "Writes the files that discovery reads on this node: cgroup mounts, the cgroups "
+     "of\n"
+     "Slurm's jobs and their settings, CPU topology, kernel release.  No command "
+     "lines,\n"
+     "environments or addresses; names of nodes, users and jobs are replaced.  The "
+     "path\n"
+     "must not exist (default: hpcb-snapshot); only its owner can read it.\n"},
     {"job", "begin", hpcb_job_begin,
      "Usage: hpcbctl [--config FILE] job begin\n"
      "\n"
@@ -135,6 +151,8 @@ static int run(const hpcb_ctl_t *ctl, bool help, int argc, char **argv)
                                                  : "takes no argument");
     if (!verb)
         return usage("unknown verb '%s'", argv[0]);
+    if ((ctl->output || ctl->keep_names) && verb->run != hpcb_snapshot)
+        return usage("%s: --output and --keep-names are for snapshot", argv[0]);
     if (!help)
         return verb->run(ctl);
     fputs(verb->help, stdout);
@@ -146,6 +164,8 @@ int main(int argc, char **argv)
     static const struct option options[] = {
         {"config", required_argument, NULL, 'c'},
         {"json", no_argument, NULL, 'j'},
+        {"keep-names", no_argument, NULL, 'k'},
+        {"output", required_argument, NULL, 'o'},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},
         {NULL, 0, NULL, 0},
@@ -156,13 +176,19 @@ int main(int argc, char **argv)
 
     opterr = 0;
     hpcb_log_set_sink(log_line);
-    while ((c = getopt_long(argc, argv, ":c:jhV", options, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, ":c:jo:hV", options, NULL)) != -1) {
         switch (c) {
         case 'c':
             ctl.conf_path = optarg;
             break;
         case 'j':
             ctl.json = true;
+            break;
+        case 'o':
+            ctl.output = optarg;
+            break;
+        case 'k':
+            ctl.keep_names = true;
             break;
         case 'h':
             help = true;

@@ -11,6 +11,8 @@
 typedef struct {
     const char *conf_path; /* --config, or NULL */
     bool json;
+    const char *output; /* snapshot: --output, or NULL */
+    bool keep_names;    /* snapshot */
 } hpcb_ctl_t;
 
 /* 0 when every promise holds here, 1 when one is broken or cannot be tested. */
@@ -21,6 +23,9 @@ int hpcb_status(const hpcb_ctl_t *ctl);
 
 /* 0 when everything was undone; 1 with a line for what was not. */
 int hpcb_release(const hpcb_ctl_t *ctl);
+
+/* 0 when the snapshot is written; 1 with a line for what went wrong. */
+int hpcb_snapshot(const hpcb_ctl_t *ctl);
 
 /* Called by the prolog and the epilog.  Always 0 towards slurmd, which drains the node
  * otherwise; what went wrong is one line on stderr. */

@@ -9,7 +9,7 @@ number=0
 out=$(mktemp -d) || exit 99
 trap 'rm -rf "$out"' EXIT
 unset SLURM_JOB_ID SLURM_JOB_UID SLURM_CONF HPC_BALANCE_CONF
-echo 1..31
+echo 1..35
 
 verdict() { # verdict DESCRIPTION FLAW
     number=$((number + 1))
@@ -62,6 +62,9 @@ refuses "unknown verb ''" ""
 refuses "check: takes no argument" check me
 refuses "status: takes no argument" status n1 n2
 refuses "release: takes no argument" release 17
+refuses "snapshot: takes no argument" snapshot here
+refuses "check: --output and --keep-names are for snapshot" check -o x
+refuses "status: --output and --keep-names are for snapshot" --keep-names status
 refuses "job: give begin or end" job
 refuses "job: give begin or end" job start
 refuses "job: give begin or end" job begin now
@@ -80,6 +83,7 @@ prints "job begin" -h
 prints "hpcbctl [--config FILE] check" check --help
 prints "hpcbctl [--config FILE] status" --help status
 prints "hpcbctl [--config FILE] release" release -h
+prints "hpcbctl [--config FILE] snapshot" snapshot --help
 prints "hpcbctl [--config FILE] job end" job end --help
 prints "hpc-balance" --version
 
