@@ -334,7 +334,7 @@ json_object *hpcb_release_all(const hpcb_conf_t *conf, const hpcb_node_t *node,
     char name[HPCB_NAME_MAX];
     hpcb_error_t err;
 
-    if (hpcb_tasks_scan(node, conf->guest_cgroup, &tasks, &release.n_tasks, &err) < 0) {
+    if (hpcb_tasks_scan(node, conf, &tasks, &release.n_tasks, &err) < 0) {
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
         ++*problems;
     }
