@@ -145,7 +145,7 @@ pid_t real_burner(void)
         }
     }
     sched_setaffinity(0, sizeof(one), &one);
-    for (volatile unsigned long i = 0;; i++)
+    for (volatile unsigned long i = 0;; i = i + 1)
         ;
 }
 
