@@ -198,7 +198,7 @@ END_TEST
 START_TEST(too_large_an_environment_is_refused)
 {
     desc->spank_job_env_size = 1000000;
-    desc->spank_job_env = calloc(1, 1);
+    desc->spank_job_env = calloc(1, sizeof(char *));
     assert_refused("1000000");
     free(desc->spank_job_env);
     desc->spank_job_env = NULL;
