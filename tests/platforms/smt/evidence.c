@@ -218,7 +218,7 @@ static pid_t spinner(unsigned job, const char *cpus, int *go)
         close(ends[1]);
         if (read(ends[0], &c, 1) != 1)
             _exit(1);
-        for (volatile unsigned long i = 0;; i++)
+        for (volatile unsigned long i = 0;; i = i + 1)
             ;
     }
     close(ends[0]);
@@ -424,7 +424,7 @@ static void take_cookie_off(pid_t from)
     prctl(PR_SET_DUMPABLE, 1);
     if (prctl(62, HPCB_CORE_SHARE_FROM, from, 0, 0UL) < 0)
         _exit(3);
-    for (volatile unsigned long i = 0;; i++)
+    for (volatile unsigned long i = 0;; i = i + 1)
         ;
 }
 
