@@ -95,7 +95,7 @@ uml_command() {
     command=(env -u TMPDIR HOME="$work" "$kernel" mem="${memory}M" "ubd0=$work/cow,$root"
         "ubd1=$work/job.ext4" "initrd=$work/initrd" rdinit=/init "uml_dir=$work"
         umid=uml con=null con0=null,fd:1 "con1=$in,fd:3" quiet
-        hpcb.tty=tty1 hpcb.shell=$shell)
+        hpcb.tty=tty1 "hpcb.shell=$shell")
     [ ! -e "$work/tree.ext4" ] || command+=("ubd2=$work/tree.ext4")
 }
 
