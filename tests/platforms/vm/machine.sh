@@ -99,8 +99,10 @@ uml_command() {
     [ ! -e "$work/tree.ext4" ] || command+=("ubd2=$work/tree.ext4")
 }
 
-disk_arguments() { # disk_arguments FILE LETTER OPTION
-    command+=(-drive "file=$1,if=none,id=$2,format=raw,cache=unsafe$3"
+# qemu's locks on files and UML's do not go together; a run's own disks nobody else has,
+# and the root disk, which is only read, has our lock.
+disk_arguments() { # disk_arguments FILE NAME OPTION
+    command+=(-drive "file.filename=$1,file.locking=off,if=none,id=$2,format=raw,cache=unsafe$3"
         -device "virtio-blk-pci,drive=$2")
 }
 
