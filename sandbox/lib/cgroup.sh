@@ -67,6 +67,8 @@ cgroup_mount_all() {
     local where _ name
     mount -t sysfs sysfs /sys 2> /dev/null || [ -d /sys/fs/cgroup ] || return 1
     if [ "$(cgroup_version)" = 2 ]; then
+        # The kernel refuses the same mount on top of itself.
+        umount -R -l /sys/fs/cgroup 2> /dev/null
         mount -t cgroup2 cgroup2 /sys/fs/cgroup
         return
     fi

@@ -161,7 +161,7 @@ start_daemon() { # start_daemon HOST NAME [LOG]
 
 daemon_failed() { # daemon_failed HOST NAME
     local log
-    for log in "$DIR/log/$2"*; do
+    for log in "$DIR/log/${2%d}"*; do
         [ ! -s "$log" ] || tail -n 5 "$log" >&2
     done
     die "$2 did not start on $1 (the lines above are the last of its log)"
