@@ -24,10 +24,11 @@ usage_error() { say "$* (see hpcb-sandbox --help)"; exit 2; }
 
 # True when DIR is a directory of ours that nobody else could have prepared.
 is_ours() {
-    [ -d "$DIR" ] && [ ! -L "$DIR" ] && [ -f "$DIR/state" ] && [ ! -L "$DIR/state" ] &&
-        [ "$(stat -c %u:%u -- "$DIR")" = 0:0 ] &&
-        [ "$(stat -c %u -- "$DIR/state")" = 0 ] &&
-        [ "$((0$(stat -c %a -- "$DIR") & 022))" = 0 ]
+    [ -d "$DIR" ] && [ ! -L "$DIR" ] && [ -f "$DIR/state" ] && [ ! -L "$DIR/state" ] ||
+        return 1
+    local owner mode file_owner
+    { read -r owner mode && read -r file_owner _; } < <(stat -c '%u %a' -- "$DIR" "$DIR/state")
+    [ "$owner:$file_owner" = 0:0 ] && [ $((0$mode & 022)) = 0 ]
 }
 
 # True for a directory of root's in which nothing is, or as an early end of `up` left it.
@@ -80,11 +81,14 @@ host_processes() { # host_processes ID
 
 # Prints the pid of process 1 of HOST as seen from here, or fails.
 host_pid() { # host_pid HOST
-    local pid
+    local pid word
     read -r pid 2> /dev/null < "$DIR/hosts/$1/pid" || return 1
     [[ $pid =~ ^[0-9]+$ ]] || return 1
-    grep -qszxF -f <(host_token "$ID") "/proc/$pid/cmdline" || return 1
-    echo "$pid"
+    # Without a process of our own: `exec` comes through here.
+    while read -r -d '' word; do
+        [ "$word" != "hpcb-host=$ID:$DIR" ] || { echo "$pid" && return; }
+    done 2> /dev/null < "/proc/$pid/cmdline"
+    return 1
 }
 
 host_names() { # every host, controller first

@@ -140,18 +140,23 @@ launch_host() { # launch_host HOST
 # own network stays as it is.
 connect_hosts() {
     local i pid
-    in_host ctl ip link set lo up &&
-        in_host ctl ip link add br0 type bridge &&
-        in_host ctl ip addr add "$NET.1/24" dev br0 &&
-        in_host ctl ip link set br0 up || die "cannot make the cluster's network"
     pid=$(host_pid ctl)
+    nsenter -t "$pid" -n -- ip -batch - << END || die "cannot make the cluster's network"
+link set lo up
+link add br0 type bridge
+addr add $NET.1/24 dev br0
+link set br0 up
+$(for ((i = 1; i <= NODES; i++)); do
+    echo "link add n$i type veth peer name eth0 netns $(host_pid "n$i")"
+    echo "link set n$i master br0 up"
+done)
+END
     for ((i = 1; i <= NODES; i++)); do
-        nsenter -t "$pid" -n -- ip link add "n$i" type veth peer name eth0 \
-            netns "$(host_pid "n$i")" &&
-            in_host ctl ip link set "n$i" master br0 up &&
-            in_host "n$i" ip link set lo up &&
-            in_host "n$i" ip addr add "$NET.$((10 + i))/24" dev eth0 &&
-            in_host "n$i" ip link set eth0 up || die "cannot connect node n$i"
+        nsenter -t "$(host_pid "n$i")" -n -- ip -batch - << END || die "cannot connect node n$i"
+link set lo up
+addr add $NET.$((10 + i))/24 dev eth0
+link set eth0 up
+END
     done
 }
 
