@@ -27,11 +27,12 @@
 #include "common/file.h"
 #include "tests/cgroup/fake_kernel.h"
 #include "tests/cgroup/real_kernel.h"
+#include "tests/common/tmp.h"
 
 #define TASKS_MAX 16
 
 static struct {
-    char root[64];
+    char root[TEST_TMP_MAX];
     hpcb_node_t *node;
     pid_t tasks[TASKS_MAX];
     int n_tasks;
@@ -247,9 +248,7 @@ const char *fake_start(const char *name)
     hpcb_error_t err;
 
     memset(&fake, 0, sizeof(fake));
-    strcpy(fake.root, "/tmp/hpcb-test-XXXXXX");
-    if (!mkdtemp(fake.root))
-        die(fake.root);
+    test_tmp_dir(fake.root);
     run("cp -R '%s/tests/snapshots/%s/.' '%s' && chmod -R u+w '%s'",
         source ? source : ".", name, fake.root, fake.root);
     if (hpcb_node_open(fake.root, &fake.node, &err) < 0)

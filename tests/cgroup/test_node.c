@@ -13,6 +13,7 @@
 #include "cgroup/node.h"
 #include "cgroup/parse.h"
 #include "tests/cgroup/fake_kernel.h"
+#include "tests/common/tmp.h"
 
 #define CG "/sys/fs/cgroup"
 
@@ -162,10 +163,10 @@ END_TEST
 
 START_TEST(resolves_octal_escapes)
 {
-    char root[] = "/tmp/hpcb-test-XXXXXX", command[512], dir[PATH_MAX];
+    char root[TEST_TMP_MAX], command[2048], dir[PATH_MAX];
     hpcb_node_t *node;
 
-    ck_assert_ptr_nonnull(mkdtemp(root));
+    test_tmp_dir(root);
     snprintf(
         command, sizeof(command),
         "mkdir -p '%s/proc/self' '%s/proc/7' '%s/a b/c\td' && "

@@ -24,10 +24,11 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "tests/cgroup/real_kernel.h"
+#include "tests/common/tmp.h"
 
 #define JOB 42
 
-static char dir[64], log_file[PATH_MAX], knob[PATH_MAX], other[PATH_MAX];
+static char dir[TEST_TMP_MAX], log_file[PATH_MAX], knob[PATH_MAX], other[PATH_MAX];
 static int errors_logged;
 
 static void count_errors(hpcb_log_level_t level, const char *line)
@@ -71,8 +72,7 @@ static int count_notes(void)
 
 static void setup(void)
 {
-    strcpy(dir, "/tmp/hpcb-test-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    test_tmp_dir(dir);
     snprintf(log_file, sizeof(log_file), "%s/jobs/%d.undo", dir, JOB);
     snprintf(knob, sizeof(knob), "%s/kn ob\\", dir);
     snprintf(other, sizeof(other), "%s/other", dir);
@@ -84,7 +84,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-    char command[128];
+    char command[TEST_TMP_MAX + 16];
 
     hpcb_log_set_sink(NULL);
     snprintf(command, sizeof(command), "rm -rf '%s'", dir);
@@ -408,7 +408,7 @@ START_TEST(compaction_loses_nothing)
     }
     undo = open_undo();
     for (int i = 0; i < NOTES; i++) {
-        char path[128];
+        char path[TEST_TMP_MAX + 32];
 
         snprintf(text, sizeof(text), "%d", i);
         snprintf(path, sizeof(path), "%s/none/%d", dir, i);

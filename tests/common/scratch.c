@@ -14,20 +14,17 @@
 #include <unistd.h>
 
 #include "tests/common/scratch.h"
+#include "tests/common/tmp.h"
 
 #define TIMEOUT_SECONDS 60
 #define PATHS           64
 
-static char base[PATH_MAX / 4];
+static char base[TEST_TMP_MAX];
 static char here[PATH_MAX / 2];
 
 void scratch_open(void)
 {
-    const char *tmp = getenv("TMPDIR");
-
-    snprintf(base, sizeof(base), "%.512s/hpcb-test-XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(base))
-        abort();
+    test_tmp_dir(base);
 }
 
 static int remove_one(const char *path, const struct stat *st, int flag,

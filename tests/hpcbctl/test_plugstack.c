@@ -12,21 +12,21 @@
 #include <unistd.h>
 
 #include "hpcbctl/plugstack.h"
+#include "tests/common/tmp.h"
 
-static char dir[] = "/tmp/hpcb-plugstack-XXXXXX";
-static char path[64];
+static char dir[TEST_TMP_MAX];
+static char path[TEST_TMP_MAX + 16];
 
 static void set_up(void)
 {
-    memcpy(dir + strlen(dir) - 6, "XXXXXX", 6);
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    test_tmp_dir(dir);
     snprintf(path, sizeof(path), "%s/plugstack.conf", dir);
 }
 
 static void tear_down(void)
 {
     static const char *const names[] = {"plugstack.conf", "a.conf", "b.conf"};
-    char name[64];
+    char name[TEST_TMP_MAX + 64];
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         snprintf(name, sizeof(name), "%s/%s", dir, names[i]);
@@ -38,7 +38,7 @@ static void tear_down(void)
 
 static void write_bytes(const char *file, const void *bytes, size_t size)
 {
-    char name[64];
+    char name[TEST_TMP_MAX + 64];
     FILE *stream;
 
     snprintf(name, sizeof(name), "%s/%s", dir, file);
@@ -101,7 +101,7 @@ END_TEST
 START_TEST(test_includes)
 {
     hpcb_plugstack_line_t line;
-    char expected[64];
+    char expected[TEST_TMP_MAX + 16];
     hpcb_error_t err;
 
     write_text("plugstack.conf", "include none.conf\ninclude [ab].conf\n");

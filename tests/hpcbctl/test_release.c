@@ -29,6 +29,7 @@
 #include "sensor/meter.h"
 #include "tests/cgroup/fake_kernel.h"
 #include "tests/cgroup/real_kernel.h"
+#include "tests/common/tmp.h"
 
 #define CPU     "sys/fs/cgroup/cpu"
 #define UNIFIED "sys/fs/cgroup/unified"
@@ -356,7 +357,7 @@ static pid_t forking_task(int go, int tell)
 /* The child is in no log: it leaves with the group. */
 START_TEST(moves_children_on_the_kernel)
 {
-    char state[] = "/tmp/hpcb-test-XXXXXX", command[64], dir[PATH_MAX];
+    char state[TEST_TMP_MAX], command[TEST_TMP_MAX + 16], dir[PATH_MAX];
     int go[2], tell[2];
     pid_t pid, child;
     hpcb_node_t *node;
@@ -366,7 +367,8 @@ START_TEST(moves_children_on_the_kernel)
         fprintf(stderr, "# skipped: %s\n", real_why());
         return;
     }
-    ck_assert(mkdtemp(state) && pipe(go) == 0 && pipe(tell) == 0);
+    test_tmp_dir(state);
+    ck_assert(pipe(go) == 0 && pipe(tell) == 0);
     node = open_node("/");
     set_up(&conf, state);
     record(&conf, 5);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "hpcbctl/rules.h"
+#include "tests/common/tmp.h"
 
 #define RULES_MAX 64
 #define TEXT_MAX  65536
@@ -33,7 +34,7 @@ typedef struct {
     char config[TEXT_MAX];
     char partitions[TEXT_MAX];
     char node[TEXT_MAX];
-    char dir[64]; /* Slurm's configuration of this test */
+    char dir[TEST_TMP_MAX]; /* Slurm's configuration of this test */
 } cluster_t;
 
 static cluster_t cluster;
@@ -138,8 +139,7 @@ static void set_up(void)
     hpcb_facts_t *facts = &cluster.facts;
 
     memset(&cluster, 0, sizeof(cluster));
-    snprintf(cluster.dir, sizeof(cluster.dir), "/tmp/hpcb-rules-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(cluster.dir));
+    test_tmp_dir(cluster.dir);
     read_fixture("hpcbctl/fixtures/config.txt", cluster.config);
     read_fixture("hpcbctl/fixtures/partitions.txt", cluster.partitions);
     read_fixture("hpcbctl/fixtures/node.txt", cluster.node);
@@ -638,7 +638,7 @@ END_TEST
 START_TEST(test_lists_of_scripts)
 {
     hpcb_verdict_t before[RULES_MAX];
-    char added[128];
+    char added[TEST_TMP_MAX + 64];
 
     record_verdicts(before);
     point_at("Prolog", "p*log");

@@ -19,6 +19,7 @@
 #include "sensor/meter.h"
 #include "tests/cgroup/fake_kernel.h"
 #include "tests/cgroup/real_kernel.h"
+#include "tests/common/tmp.h"
 
 #define SMT   "pack:2 core:4 pu:2"
 #define METER "sys/fs/cgroup/unified/hpcb/job_5/0.0"
@@ -321,14 +322,14 @@ START_TEST(verifies_on_the_kernel)
     json_object *status, *row;
     hpcb_node_t *node;
     hpcb_conf_t conf;
-    char state[] = "/tmp/hpcb-test-XXXXXX", command[64];
+    char state[TEST_TMP_MAX], command[TEST_TMP_MAX + 16];
     pid_t pid;
 
     if (!real_enter()) {
         fprintf(stderr, "# skipped: %s\n", real_why());
         return;
     }
-    ck_assert_ptr_nonnull(mkdtemp(state));
+    test_tmp_dir(state);
     node = open_node("/");
     set_up(&conf, state);
     pid = real_burner();

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/common/tmp.h"
 #include "tests/jobsubmit/fake_slurmctld.h"
 
 #define OURS     "_SLURM_SPANK_OPTION_hpc_balance_"
@@ -20,18 +21,17 @@
 static fake_plugin_t plugin;
 static job_desc_msg_t *desc;
 static char *message;
-static const char template[] = "/tmp/hpcb-plugin.XXXXXX";
-static char conf_path[sizeof(template)];
+static char conf_path[TEST_TMP_MAX];
 
 static void write_conf(const char *text)
 {
-    int fd;
+    FILE *file;
 
-    memcpy(conf_path, template, sizeof(template));
-    fd = mkstemp(conf_path);
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-    close(fd);
+    test_tmp_file(conf_path);
+    file = fopen(conf_path, "we");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_ge(fputs(text, file), 0);
+    ck_assert_int_eq(fclose(file), 0);
     setenv("HPC_BALANCE_CONF", conf_path, 1);
 }
 

@@ -13,9 +13,9 @@
 
 #include "common/log.h"
 #include "jobsubmit/settings.h"
+#include "tests/common/tmp.h"
 
-static const char template[] = "/tmp/hpcb-settings.XXXXXX";
-static char path[sizeof(template)];
+static char path[TEST_TMP_MAX];
 static hpcb_settings_t settings;
 static unsigned errors;
 
@@ -36,12 +36,7 @@ static void write_file(const char *text)
 
 static void setup(void)
 {
-    int fd;
-
-    memcpy(path, template, sizeof(template));
-    fd = mkstemp(path);
-    ck_assert_int_ge(fd, 0);
-    close(fd);
+    test_tmp_file(path);
     settings = (hpcb_settings_t){.mutex = PTHREAD_MUTEX_INITIALIZER};
     errors = 0;
     hpcb_log_set_sink(count_errors);

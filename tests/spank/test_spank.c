@@ -11,9 +11,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "tests/common/tmp.h"
 #include "tests/spank/tests.h"
 
-static char dir[512];
+static char dir[TEST_TMP_MAX];
 
 /* What slurmd and slurmctld put there, and a test before this one may have. */
 static void clear_environment(void)
@@ -28,11 +29,8 @@ static void clear_environment(void)
 
 void test_setup(void)
 {
-    const char *tmp = getenv("TMPDIR");
-
     clear_environment();
-    snprintf(dir, sizeof(dir), "%s/hpcb-spank-XXXXXX", tmp ? tmp : "/tmp");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    test_tmp_dir(dir);
     ck_assert_int_eq(chmod(dir, 0755), 0);
     test_write("state/jobs/.keep", "%s", "");
 }
