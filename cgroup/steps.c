@@ -31,6 +31,16 @@ int hpcb_steps_job(const hpcb_node_t *node, pid_t pid, char *dir, size_t size,
     return hpcb_node_job_dir(node, pid, HPCB_CTL_FREEZER, dir, size, err);
 }
 
+bool hpcb_steps_is_extern(const hpcb_node_t *node, pid_t pid)
+{
+    char job[PATH_MAX], dir[PATH_MAX];
+
+    return hpcb_steps_job(node, pid, job, sizeof(job), NULL) == 0 &&
+           hpcb_node_task_dir(node, pid, HPCB_CTL_FREEZER, dir, sizeof(dir), NULL) ==
+               0 &&
+           strncmp(dir + strlen(job), "/step_extern", strlen("/step_extern")) == 0;
+}
+
 static bool is_dir(const char *path)
 {
     struct stat status;

@@ -21,6 +21,10 @@ typedef int (*hpcb_process_visit_t)(pid_t pid, void *arg);
 int hpcb_steps_job(const hpcb_node_t *node, pid_t pid, char *dir, size_t size,
                    hpcb_error_t *err);
 
+/* True for a process of a job's extern step: the placeholder that sleeps there, or a
+ * login that pam_slurm_adopt has put into the job. */
+bool hpcb_steps_is_extern(const hpcb_node_t *node, pid_t pid);
+
 /* The processes of all steps of the job in dir, the extern step included.  0, what
  * visit returned, or -1 when dir cannot be read. */
 int hpcb_steps_each(const hpcb_node_t *node, const char *dir,

@@ -13,6 +13,7 @@
 #include <string.h>
 #include "cgroup/mechanism.h"
 #include "cgroup/siblings.h"
+#include "cgroup/steps.h"
 #include "cgroup/task.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -136,25 +137,46 @@ static const hpcb_mechanism_t *isolated(const walk_t *walk, const hpcb_task_t *t
     return hpcb_isolated(&target, err);
 }
 
-/* Of a guest: what keeps its processes from running beside primaries on one core.  One
- * that nothing does is a problem only where the configuration says so. */
+#define NONE_NEEDED "none needed"
+#define EXPOSED     "exposed"
+
+/*
+ * What keeps this process of a guest from running beside primaries on one core; NULL
+ * where nothing can be said of it: it has ended, or it is the placeholder of the extern
+ * step, which has the job's cookie but is not throttled, because it sleeps.
+ */
+static const char *siblings_of(const walk_t *walk, const hpcb_task_t *task,
+                               hpcb_error_t *err)
+{
+    const hpcb_target_t target = target_of(walk, task);
+    const char *state = hpcb_siblings_state(&target, err);
+    uint64_t start;
+
+    if (state)
+        return state;
+    if (hpcb_steps_is_extern(walk->node, task->pid) ||
+        hpcb_task_start(task->pid, &start) < 0)
+        return NULL;
+    return EXPOSED;
+}
+
+/* The worst of all processes; a problem only where the configuration says so. */
 static void look_at_siblings(const walk_t *walk, force_t *force)
 {
     hpcb_error_t err;
 
     for (size_t i = 0; i < force->count; i++) {
-        const hpcb_target_t target = target_of(walk, &force->tasks[i]);
-        const char *state = hpcb_siblings_state(&target, &err);
-        uint64_t start;
+        const char *state = siblings_of(walk, &force->tasks[i], &err);
 
-        if (state) {
+        if (!state)
+            continue;
+        if (!force->siblings || strcmp(force->siblings, NONE_NEEDED) == 0 ||
+            strcmp(state, EXPOSED) == 0)
             force->siblings = state;
-        } else if (hpcb_task_start(force->tasks[i].pid, &start) == 0) {
-            force->siblings = "exposed";
+        if (strcmp(state, EXPOSED) == 0)
             break;
-        }
     }
-    if (!force->siblings || strcmp(force->siblings, "exposed") != 0 ||
+    if (!force->siblings || strcmp(force->siblings, EXPOSED) != 0 ||
         !walk->conf->guest_siblings_required)
         return;
     hpcb_log(HPCB_LOG_ERROR, "job %" PRIu32 ": %s", force->tasks->job_id, err.text);
