@@ -15,6 +15,7 @@
 #include "common/state.h"
 #include "hpcbctl/output.h"
 #include "hpcbctl/status.h"
+#include "hpcbctl/tasks.h"
 #include "hpcbctl/topology.h"
 #include "sensor/meter.h"
 #include "tests/cgroup/fake_kernel.h"
@@ -232,6 +233,49 @@ START_TEST(sees_a_guests_process_that_got_out)
 }
 END_TEST
 
+static void record_sluid(const hpcb_conf_t *conf, uint32_t id, const char *sluid)
+{
+    hpcb_job_state_t job = {.job_id = id, .uid = 7001, .klass = HPCB_CLASS_GUEST};
+    hpcb_error_t err;
+
+    snprintf(job.sluid, sizeof(job.sluid), "%s", sluid);
+    ck_assert_msg(hpcb_state_save(conf->state_dir, &job, &err) == 0, "%s", err.text);
+}
+
+static const char *mechanism_of(json_object *status, const char *id)
+{
+    return hpcb_json_get_text(find(status, "jobs", "job_id", id), "mechanism");
+}
+
+/* From Slurm 26.05 on nothing in a path says which job it is. */
+START_TEST(finds_a_job_by_its_sluid)
+{
+    const char *root = fake_start("v2-sluid");
+    hpcb_node_t *node = open_node(root);
+    pid_t pid = fake_task(100);
+    json_object *status;
+    hpcb_conf_t conf;
+
+    set_up(&conf, root);
+    record_sluid(&conf, 6, "");
+    record_sluid(&conf, 7, "s8B9M7Y1A9MR00");
+    record_sluid(&conf, 8, "s8B9M7Y1A9MR01");
+    lower(node, &conf, 7, pid);
+    status = collect(&conf, node, 0);
+    ck_assert_str_eq(mechanism_of(status, "6"), "");
+    ck_assert_str_eq(mechanism_of(status, "7"), "idle-group");
+    ck_assert_str_eq(mechanism_of(status, "8"), "");
+    ck_assert_str_eq(
+        hpcb_json_get_text(find(status, "jobs", "job_id", "7"), "cpu_seconds"),
+        "5.000000");
+    ck_assert_int_eq(hpcb_tasks_any(node, &conf, 7), pid);
+    ck_assert_int_eq(hpcb_tasks_any(node, &conf, 8), 0);
+    json_object_put(status);
+    hpcb_node_close(node);
+    fake_stop();
+}
+END_TEST
+
 START_TEST(passes_over_a_damaged_record)
 {
     const char *root = fake_start("v1-hybrid");
@@ -364,6 +408,7 @@ int main(void)
     tcase_add_loop_test(tcase, shows_guests_and_primaries, 0, 2);
     tcase_add_test(tcase, tells_of_a_guest_that_nothing_lowers);
     tcase_add_loop_test(tcase, sees_a_guests_process_that_got_out, 0, 2);
+    tcase_add_test(tcase, finds_a_job_by_its_sluid);
     tcase_add_test(tcase, passes_over_a_damaged_record);
     tcase_add_test(tcase, says_the_same_to_people);
     tcase_add_loop_test(tcase, counts_machines, 0, 3);
