@@ -92,13 +92,22 @@ no_trace() { # no_trace JOB NODE
     not grep . "$WORK/traces"
 }
 
+# Where the kernel has no cpuset, the sandbox cannot set ConstrainCores, and that is all.
+in_order() {
+    if [[ $CONTROLLERS = *" cpuset "* ]]; then
+        [ "$status" -eq 0 ]
+    else
+        [ "$status" -eq 1 ] && [ "$(grep '^FAIL' <<< "$output" | cut -c1-30)" = "FAIL  core-limit: ConstrainCor" ]
+    fi
+}
+
 @test "hpcbctl check finds the sandbox in order, on the controller and on a node" {
     run as_root hpcbctl check
     echo "$output"
-    [ "$status" -eq 0 ]
+    in_order
     run run_in_node "$(node_name 1)" hpcbctl check
     echo "$output"
-    [ "$status" -eq 0 ]
+    in_order
 }
 
 @test "hpcbctl check --json is JSON and says the same" {
