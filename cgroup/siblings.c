@@ -142,6 +142,21 @@ static void take_back(hpcb_target_t target, const hpcb_siblings_task_t *task,
                  row_of(before)->name, why.text);
 }
 
+/* Do what the plan says; *failed is what could not be done. */
+static int follow(const hpcb_target_t *target, const hpcb_siblings_plan_t *plan,
+                  hpcb_siblings_how_t *failed, hpcb_error_t *err)
+{
+    const hpcb_siblings_plan_t cookie = {.how = HPCB_SIBLINGS_COOKIE};
+
+    *failed = HPCB_SIBLINGS_COOKIE;
+    if (plan->cookie && carry_out(*target, &cookie, err) < 0)
+        return -1;
+    *failed = plan->how;
+    if (plan->how != HPCB_SIBLINGS_AVOID && plan->how != HPCB_SIBLINGS_THROTTLE)
+        return 0;
+    return carry_out(*target, plan, err);
+}
+
 static int decide(const hpcb_target_t *target, const hpcb_siblings_want_t *want,
                   hpcb_siblings_facts_t *facts, hpcb_siblings_task_t *task,
                   hpcb_error_t *reasons)
@@ -151,6 +166,7 @@ static int decide(const hpcb_target_t *target, const hpcb_siblings_want_t *want,
 
     probe_all(target->node, &left, reasons);
     for (;;) {
+        hpcb_siblings_how_t failed;
         hpcb_error_t why;
 
         facts->cookie = left.cookie;
@@ -159,11 +175,10 @@ static int decide(const hpcb_target_t *target, const hpcb_siblings_want_t *want,
         facts->difference = left.difference;
         hpcb_siblings_plan(facts, &plan);
         count_own(target, facts, &plan);
-        if (plan.how == HPCB_SIBLINGS_NOTHING || plan.how == HPCB_SIBLINGS_HELPLESS ||
-            carry_out(*target, &plan, &why) == 0)
+        if (follow(target, &plan, &failed, &why) == 0)
             break;
-        add_reason(reasons, row_of(plan.how)->name, &why);
-        give_up(&left, plan.how);
+        add_reason(reasons, row_of(failed)->name, &why);
+        give_up(&left, failed);
     }
     take_back(*target, task, plan.how);
     task->plan = plan;

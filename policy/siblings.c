@@ -55,16 +55,15 @@ void hpcb_siblings_plan(const hpcb_siblings_facts_t *facts, hpcb_siblings_plan_t
     *plan = (hpcb_siblings_plan_t){.how = HPCB_SIBLINGS_NOTHING};
     if (!facts->cores->smt)
         return;
-    if (facts->cookie) {
-        plan->how = HPCB_SIBLINGS_COOKIE;
-        return;
-    }
+    plan->cookie = facts->cookie;
     exposed = hpcb_siblings_exposed(facts->cores, &facts->allowed, &facts->held);
     if (hpcb_cpus_count(&exposed) == 0)
         return;
     hpcb_cpus_drop(&left, &exposed);
     if (facts->avoid && hpcb_cpus_count(&left) > 0) {
         avoid(&left, plan);
+    } else if (facts->cookie) {
+        plan->how = HPCB_SIBLINGS_COOKIE;
     } else if (facts->throttle) {
         plan->how = HPCB_SIBLINGS_THROTTLE;
         plan->share =
@@ -79,6 +78,6 @@ void hpcb_siblings_plan(const hpcb_siblings_facts_t *facts, hpcb_siblings_plan_t
 
 bool hpcb_siblings_same(const hpcb_siblings_plan_t *a, const hpcb_siblings_plan_t *b)
 {
-    return a->how == b->how && a->share == b->share &&
+    return a->cookie == b->cookie && a->how == b->how && a->share == b->share &&
            hpcb_cpus_equal(&a->cpus, &b->cpus);
 }

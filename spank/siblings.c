@@ -236,10 +236,10 @@ static void renew(const hpcb_step_t *step)
 
         if (!lives(task))
             continue;
-        if (task->task.plan.how == HPCB_SIBLINGS_COOKIE)
-            carrier = task;
-        else if (again)
+        if (again)
             lower(step, task);
+        if (task->task.plan.cookie)
+            carrier = task;
     }
     if (carrier)
         look_at_cookies(step, carrier);

@@ -182,18 +182,19 @@ START_TEST(one_cookie_a_job)
     begin("v1-hybrid");
     one = guest(fake_task(100));
     two = guest(fake_task(100));
-    lower(&one, &all, &tasks[0], HPCB_SIBLINGS_COOKIE);
+    lower(&one, &all, &tasks[0], HPCB_SIBLINGS_NOTHING);
+    ck_assert(tasks[0].plan.cookie);
     ck_assert_uint_ne(fake_core_cookie(one.pid), 0);
     /* The job's first task is found in another step. */
     put_pid(V1_STEPS "uid_7001/job_5/step_batch", one.pid);
-    lower(&two, &all, &tasks[1], HPCB_SIBLINGS_COOKIE);
+    lower(&two, &all, &tasks[1], HPCB_SIBLINGS_NOTHING);
     ck_assert_uint_eq(fake_core_cookie(two.pid), fake_core_cookie(one.pid));
     ck_assert_uint_eq(fake_core_cookie(0), 0); /* nobody else's business */
     ck_assert_str_eq(hpcb_siblings_state(&two, &err), "core-cookie");
     /* It has gone: one of its own. */
     put_pid(V1_STEPS "uid_7001/job_5/step_batch", 999999);
     other = guest(fake_task(100));
-    lower(&other, &all, &tasks[2], HPCB_SIBLINGS_COOKIE);
+    lower(&other, &all, &tasks[2], HPCB_SIBLINGS_NOTHING);
     ck_assert_uint_ne(fake_core_cookie(other.pid), 0);
     ck_assert_uint_ne(fake_core_cookie(other.pid), fake_core_cookie(one.pid));
     /* Undone from the log. */
@@ -256,7 +257,7 @@ START_TEST(lost_cookies_come_back)
     begin("v1-hybrid");
     target = guest(fake_task(100));
     child = fake_task(100);
-    lower(&target, &all, &task, HPCB_SIBLINGS_COOKIE);
+    lower(&target, &all, &task, HPCB_SIBLINGS_NOTHING);
     put_pid(V1_STEPS "uid_7001/job_5/step_batch", target.pid);
     put_pid(V1_STEPS "uid_7001/job_5/step_0", child);
     ck_assert_uint_eq(hpcb_siblings_mend(&target, &who), 1);
@@ -386,6 +387,31 @@ START_TEST(kept_on_the_primarys_own_thread)
     ck_assert_str_eq(fake_read(V1_QUOTA), "-1");
     ck_assert_int_ge(hpcb_undo_replay(state, JOB, NULL), 2);
     ck_assert_str_eq(fake_read(V1_SET), "0-1");
+    end();
+}
+END_TEST
+
+/* With a cookie it is kept off where that can be, and never throttled. */
+START_TEST(kept_off_with_a_cookie)
+{
+    hpcb_siblings_task_t task = {0};
+    hpcb_target_t target;
+    hpcb_error_t err;
+
+    if (!two_cpus())
+        return;
+    target = v1_guest("0-1");
+    fake_core_fail(0);
+    v1_primary("step_0", "0");
+    bind_to(target.pid, "0");
+    lower(&target, &all, &task, HPCB_SIBLINGS_AVOID);
+    ck_assert(task.plan.cookie);
+    ck_assert_str_eq(fake_read(V1_SET), "0");
+    ck_assert_str_eq(hpcb_siblings_state(&target, &err), "core-cookie");
+    v1_primary("step_0", "0-1");
+    lower(&target, &all, &task, HPCB_SIBLINGS_COOKIE);
+    ck_assert_str_eq(fake_read(V1_SET), "0-1");
+    ck_assert_str_eq(fake_read(V1_QUOTA), "-1");
     end();
 }
 END_TEST
@@ -612,6 +638,7 @@ int main(void)
     tcase_add_test(tcase, throttled_beside_a_primary);
     tcase_add_loop_test(tcase, throttled_by_the_table, 0, 6);
     tcase_add_test(tcase, kept_on_the_primarys_own_thread);
+    tcase_add_test(tcase, kept_off_with_a_cookie);
     tcase_add_test(tcase, what_fails_is_undone);
     tcase_add_loop_test(tcase, who_holds_what, 0,
                         (int)(sizeof(holders) / sizeof(holders[0])));

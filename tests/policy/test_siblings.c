@@ -151,9 +151,11 @@ typedef struct {
 } plan_case_t;
 
 static const plan_case_t plans[] = {
-    /* The cookie whatever the places are: they change, it does not. */
-    {"0-7", "", 1, 1, 1, HPCB_SIBLINGS_COOKIE, "", 0},
-    {"0-7", "0-7", 1, 0, 0, HPCB_SIBLINGS_COOKIE, "", 0},
+    /* With a cookie: kept off all the same, but never throttled. */
+    {"0-7", "", 1, 1, 1, HPCB_SIBLINGS_NOTHING, "", 0},
+    {"0-7", "0", 1, 1, 1, HPCB_SIBLINGS_AVOID, "0-3,5-7", 0},
+    {"0-7", "0", 1, 0, 1, HPCB_SIBLINGS_COOKIE, "", 0},
+    {"0-7", "0-7", 1, 1, 1, HPCB_SIBLINGS_COOKIE, "", 0},
     /* Nobody beside it. */
     {"0-7", "", 0, 1, 1, HPCB_SIBLINGS_NOTHING, "", 0},
     {"0", "0", 0, 1, 1, HPCB_SIBLINGS_NOTHING, "", 0},
@@ -188,6 +190,7 @@ START_TEST(plan)
 
     hpcb_siblings_plan(&facts, &found);
     ck_assert_int_eq(found.how, c->how);
+    ck_assert(found.cookie == c->cookie);
     ck_assert_str_eq(text(&found.cpus), c->cpus);
     ck_assert_uint_eq(found.share, c->share);
     hpcb_siblings_plan(&facts, &other);
