@@ -30,11 +30,11 @@
 #include "hpcbctl/intree.h"
 #include "hpcbctl/neutral.h"
 #include "hpcbctl/snapshot.h"
+#include "policy/cpus.h"
 
 #define FILES_MAX     20000
 #define BYTES_MAX     (8u << 20)
 #define PROCESSES_MAX 64
-#define CPUS_MAX      1024
 #define FIRST_PID     100
 #define KNOB_MAX      4096
 #define CGROUP_MAX    65536
@@ -72,10 +72,7 @@ static const char *const plain_files[] = {
 
 /* Below sys/devices/system/cpu/cpuN. */
 static const char *const cpu_files[] = {
-    "topology/core_cpus_list",
     "topology/core_id",
-    "topology/die_id",
-    "topology/package_cpus_list",
     "topology/physical_package_id",
     "topology/thread_siblings_list",
     NULL,
@@ -196,7 +193,7 @@ static int copy_cpu(const char *name, void *arg)
     char dir[NAME_MAX + 64];
     take_t *take = arg;
 
-    if (numbered(name, "cpu", CPUS_MAX - 1) < 0)
+    if (numbered(name, "cpu", HPCB_CPUS_MAX - 1) < 0)
         return 0;
     snprintf(dir, sizeof(dir), "sys/devices/system/cpu/%s", name);
     for (size_t i = 0; cpu_files[i]; i++)
@@ -209,7 +206,7 @@ static int copy_numa(const char *name, void *arg)
 {
     char dir[NAME_MAX + 64];
 
-    if (numbered(name, "node", CPUS_MAX - 1) < 0)
+    if (numbered(name, "node", HPCB_CPUS_MAX - 1) < 0)
         return 0;
     snprintf(dir, sizeof(dir), "sys/devices/system/node/%s", name);
     return copy(arg, dir, dir, "cpulist");
