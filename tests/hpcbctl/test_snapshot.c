@@ -32,6 +32,7 @@
 #include "hpcbctl/neutral.h"
 #include "hpcbctl/snapshot.h"
 #include "tests/cgroup/fake_kernel.h"
+#include "tests/common/tmp.h"
 
 #define GUESTS        "hpcb_guest"
 #define SNAPSHOTS_MAX 64
@@ -40,20 +41,11 @@
 static char snapshots[SNAPSHOTS_MAX][PATH_MAX];
 static int n_snapshots;
 
-static char work[64];
+static char work[TEST_TMP_MAX];
 
 static void open_work(void)
 {
-    strcpy(work, "/tmp/hpcb-test-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(work));
-}
-
-static void close_work(void)
-{
-    char command[128];
-
-    snprintf(command, sizeof(command), "rm -rf '%s'", work);
-    ck_assert_int_eq(system(command), 0);
+    test_tmp_dir(work);
 }
 
 /* ---- what discovery finds ---- */
@@ -515,7 +507,7 @@ int main(void)
     if (more)
         add_snapshots(more);
     tcase_set_timeout(tcase, 120);
-    tcase_add_checked_fixture(tcase, open_work, close_work);
+    tcase_add_checked_fixture(tcase, open_work, NULL);
     tcase_add_loop_test(tcase, finds_what_is_expected, 0, n_snapshots);
     tcase_add_loop_test(tcase, gives_the_same_discovery, 0, n_snapshots);
     tcase_add_loop_test(tcase, gives_the_same_under_other_names, 0, n_snapshots);
