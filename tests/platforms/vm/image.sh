@@ -65,7 +65,7 @@ make_root_disk() { # make_root_disk DIR DISK
 }
 
 # Removes disks of the same directory that it has outgrown, unless a machine runs on
-# one, and disks of directories that are no more.
+# one, disks of directories that are no more, and what killed runs did not finish.
 forget_disks() { # forget_disks DIR DISK
     local from other
     for from in "$VM_CACHE"/disks/*.from; do
@@ -73,5 +73,8 @@ forget_disks() { # forget_disks DIR DISK
         [ "$other" != "$2" ] || continue
         [ "$(cat "$from")" = "$1" ] || [ ! -d "$(cat "$from")" ] || continue
         flock --nonblock "$other" rm -f "$other" "$from" "${other%.ext4}.lock"
+    done
+    for other in "$VM_CACHE"/disks/*.new; do
+        [ ! -e "$other" ] || flock --nonblock "${other%.ext4.new}.lock" rm -f "$other"
     done
 }
