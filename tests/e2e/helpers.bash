@@ -83,7 +83,7 @@ slurmd_log() { echo "$HPCB_SANDBOX_DIR/log/slurmd.n$1.log"; } # slurmd_log NUMBE
 # As after a crash: nothing is told to the running steps.
 restart_slurmd() { # restart_slurmd NUMBER
     # shellcheck disable=SC2016 # expanded in the node
-    run_in_node "n$1" bash -c 'kill -9 "$(/run/hpcb/lib/daemon pid slurmd)"; sleep 0.2'
+    run_in_node "n$1" bash -c 'kill -9 "$(cat /run/pids/slurmd)"; sleep 0.2'
     run_in_node "n$1" /run/hpcb/lib/daemon start slurmd
 }
 
