@@ -45,7 +45,7 @@ run_both() {
 @test "configuration missing: the primary runs, the guest is a guest" {
     mv "$(CONF)" "$(CONF).saved"
     run_both
-    grep -q started <<< "$primary_out"
+    grep -qx started <<< "$primary_out"
     not grep -q hpc_balance <<< "$primary_out"
     assert_probe_guest "$guest_out"
 }
@@ -54,7 +54,7 @@ run_both() {
     cp "$(CONF)" "$(CONF).saved"
     head -c 2000 /dev/urandom > "$(CONF)"
     run_both
-    grep -q started <<< "$primary_out"
+    grep -qx started <<< "$primary_out"
     not grep -q hpc_balance <<< "$primary_out"
     assert_probe_guest "$guest_out"
 }
@@ -63,7 +63,7 @@ run_both() {
     mv "$(CONF)" "$(CONF).saved"
     mkdir "$(CONF)"
     run_both
-    grep -q started <<< "$primary_out"
+    grep -qx started <<< "$primary_out"
     assert_probe_guest "$guest_out"
 }
 
@@ -76,8 +76,8 @@ run_both() {
     grep -q 'Read-only' <<< "$output"
     run_both
     run_in_node "$(node_name 1)" grep ' /sys/fs/cgroup/cpu ' /proc/self/mountinfo
-    grep -q started <<< "$primary_out"
-    not grep -q started <<< "$guest_out"
+    grep -qx started <<< "$primary_out"
+    not grep -qx started <<< "$guest_out"
     [ "$(grep -c 'hpc_balance: ' <<< "$guest_out")" -eq 1 ]
 }
 
@@ -85,7 +85,7 @@ run_both() {
     run_in_node "$(node_name 1)" mount -o remount,ro /run/hpc-balance ||
         run_in_node "$(node_name 1)" mount --bind -o ro /run/hpc-balance /run/hpc-balance
     run_both
-    grep -q started <<< "$primary_out"
+    grep -qx started <<< "$primary_out"
     assert_probe_guest "$guest_out"
 }
 
