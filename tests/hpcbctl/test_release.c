@@ -27,6 +27,7 @@
 #include "hpcbctl/release.h"
 #include "hpcbctl/verbs.h"
 #include "sensor/meter.h"
+#include "tests/cgroup/fake_core.h"
 #include "tests/cgroup/fake_kernel.h"
 #include "tests/cgroup/real_kernel.h"
 #include "tests/common/tmp.h"
@@ -393,6 +394,35 @@ START_TEST(moves_children_on_the_kernel)
 }
 END_TEST
 
+/* Also of children that no log knows; what a primary does for itself stays. */
+START_TEST(takes_cookies_of_guests)
+{
+    const char *root = fake_start("v1-hybrid");
+    hpcb_node_t *node = open_node(root);
+    pid_t task = fake_task(100), child = fake_task(100), primary = fake_task(100);
+    char name[64];
+    hpcb_conf_t conf;
+
+    set_up(&conf, root);
+    fake_core_start();
+    snprintf(name, sizeof(name), "proc/%d/cgroup", (int)primary);
+    fake_write(name, "6:freezer:/slurm_scb1/uid_7002/job_6/step_0\n1:cpu:/\n");
+    record(&conf, 5);
+    record(&conf, 6);
+    lower(node, &conf, 5, task);
+    fake_core_set(task, 7);
+    fake_core_set(child, 7);
+    fake_core_set(primary, 8);
+    release(&conf, node, 0, 0);
+    ck_assert_uint_eq(fake_core_cookie(task), 0);
+    ck_assert_uint_eq(fake_core_cookie(child), 0);
+    ck_assert_uint_eq(fake_core_cookie(primary), 8);
+    fake_core_stop();
+    hpcb_node_close(node);
+    fake_stop();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("release");
@@ -412,6 +442,7 @@ int main(void)
     tcase_add_test(tcase, forgets_what_is_older_than_the_boot);
     tcase_add_test(tcase, refuses_users);
     tcase_add_test(tcase, needs_its_configuration);
+    tcase_add_test(tcase, takes_cookies_of_guests);
     tcase_add_test(tcase, moves_children_on_the_kernel);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);

@@ -18,6 +18,7 @@
 #include "hpcbctl/tasks.h"
 #include "hpcbctl/topology.h"
 #include "sensor/meter.h"
+#include "tests/cgroup/fake_core.h"
 #include "tests/cgroup/fake_kernel.h"
 #include "tests/cgroup/real_kernel.h"
 #include "tests/common/tmp.h"
@@ -276,6 +277,48 @@ START_TEST(finds_a_job_by_its_sluid)
 }
 END_TEST
 
+/* One core of two threads; a task with a cookie, one without, both, and no guest. */
+START_TEST(shows_what_keeps_off_siblings)
+{
+    static const char *const expected[] = {"core-cookie", "exposed", "exposed"};
+    const char *root = fake_start("v1-hybrid");
+    hpcb_node_t *node = open_node(root);
+    char command[512];
+    json_object *status, *row;
+    hpcb_conf_t conf;
+    pid_t pid = 0;
+
+    set_up(&conf, root);
+    fake_core_start();
+    snprintf(
+        command, sizeof(command),
+        "d='%s/sys/devices/system/cpu'; for c in 0 1; do mkdir -p $d/cpu$c/topology "
+        "&& echo 0-1 > $d/cpu$c/topology/thread_siblings_list; done && "
+        "echo 0-1 > $d/online",
+        root);
+    ck_assert_int_eq(system(command), 0);
+    record(&conf, 5, HPCB_CLASS_GUEST);
+    for (int i = 0; i < (_i == 2 ? 2 : 1); i++) {
+        pid = fake_task(100);
+        lower(node, &conf, 5, pid);
+        fake_core_set(pid, _i == 0 || i == 0 ? 7 : 0);
+    }
+    if (_i == 1)
+        fake_core_set(pid, 0);
+    /* Where its primaries are is not to be found: anywhere. */
+    snprintf(command, sizeof(command), "proc/%d/cgroup", (int)pid);
+    fake_write(command, "1:cpu:/hpcb_guest/job_5\n");
+    conf.guest_siblings_required = _i == 2;
+    status = collect(&conf, node, _i == 2);
+    row = find(status, "jobs", "job_id", "5");
+    ck_assert_str_eq(hpcb_json_get_text(row, "siblings"), expected[_i]);
+    json_object_put(status);
+    fake_core_stop();
+    hpcb_node_close(node);
+    fake_stop();
+}
+END_TEST
+
 START_TEST(passes_over_a_damaged_record)
 {
     const char *root = fake_start("v1-hybrid");
@@ -409,6 +452,7 @@ int main(void)
     tcase_add_test(tcase, tells_of_a_guest_that_nothing_lowers);
     tcase_add_loop_test(tcase, sees_a_guests_process_that_got_out, 0, 2);
     tcase_add_test(tcase, finds_a_job_by_its_sluid);
+    tcase_add_loop_test(tcase, shows_what_keeps_off_siblings, 0, 3);
     tcase_add_test(tcase, passes_over_a_damaged_record);
     tcase_add_test(tcase, says_the_same_to_people);
     tcase_add_loop_test(tcase, counts_machines, 0, 3);
