@@ -16,7 +16,7 @@
 #define PR_SCHED_CORE 62
 #endif
 
-#define STACK_BYTES (64 * 1024)
+#define STACK_BYTES (256 * 1024)
 #define INIT_PID    1
 
 static int kernel_call(int command, pid_t pid, int scope, uint64_t *id)

@@ -54,11 +54,19 @@ int hpcb_node_cores(const hpcb_node_t *node, hpcb_cores_t *cores, hpcb_error_t *
     return 0;
 }
 
+/* On a node with SMT the first CPU usually answers; a large node has hundreds. */
 int hpcb_node_smt(const hpcb_node_t *node, hpcb_error_t *err)
 {
-    hpcb_cores_t cores;
+    hpcb_cpus_t online, siblings;
 
-    if (hpcb_node_cores(node, &cores, err) < 0)
+    if (read_list(node, SYSFS_CPU "/online", &online, err) < 0)
         return -1;
-    return cores.smt ? 0 : hpcb_error(err, "no core of this node has two threads");
+    for (unsigned cpu = hpcb_cpus_from(&online, 0); cpu < HPCB_CPUS_MAX;
+         cpu = hpcb_cpus_from(&online, cpu + 1)) {
+        if (read_siblings(node, cpu, &siblings, err) < 0)
+            return -1;
+        if (hpcb_cpus_count(&siblings) > 1)
+            return 0;
+    }
+    return hpcb_error(err, "no core of this node has two threads");
 }

@@ -73,7 +73,7 @@ static void everywhere(const hpcb_cores_t *cores, hpcb_cpus_t *held)
     *held = cores->online;
 }
 
-static int look(const hpcb_target_t *target, const hpcb_cores_t *cores,
+static int look(const hpcb_target_t *target, const hpcb_siblings_want_t *want,
                 hpcb_siblings_task_t *task, hpcb_siblings_facts_t *facts,
                 hpcb_error_t *err)
 {
@@ -84,11 +84,13 @@ static int look(const hpcb_target_t *target, const hpcb_cores_t *cores,
             return -1;
         task->based = true;
     }
-    facts->cores = cores;
+    facts->cores = want->cores;
     facts->allowed = task->base;
-    if (hpcb_held_cpus(target, &facts->held, &why) < 0) {
+    if (want->held) {
+        facts->held = *want->held;
+    } else if (hpcb_held_cpus(target, &facts->held, &why) < 0) {
         hpcb_log(HPCB_LOG_DEBUG, "%s", why.text);
-        everywhere(cores, &facts->held);
+        everywhere(want->cores, &facts->held);
     }
     return 0;
 }
@@ -188,20 +190,24 @@ static int decide(const hpcb_target_t *target, const hpcb_siblings_want_t *want,
 int hpcb_siblings_lower(const hpcb_target_t *target, const hpcb_siblings_want_t *want,
                         hpcb_siblings_task_t *task, hpcb_error_t *err)
 {
+    hpcb_siblings_want_t known = *want;
     hpcb_siblings_facts_t facts = {0};
     hpcb_error_t reasons = {""};
     hpcb_cores_t cores;
 
-    if (hpcb_node_cores(target->node, &cores, &reasons) < 0) {
-        hpcb_log(HPCB_LOG_DEBUG, "%s", reasons.text);
-        return 0;
+    if (!known.cores) {
+        if (hpcb_node_cores(target->node, &cores, &reasons) < 0) {
+            hpcb_log(HPCB_LOG_DEBUG, "%s", reasons.text);
+            return 0;
+        }
+        known.cores = &cores;
     }
-    if (!cores.smt)
+    if (!known.cores->smt)
         return 0;
-    reasons.text[0] = '\0';
-    if (look(target, &cores, task, &facts, err) < 0)
+    if (look(target, &known, task, &facts, err) < 0)
         return -1;
-    if (decide(target, want, &facts, task, &reasons) == 0)
+    reasons.text[0] = '\0';
+    if (decide(target, &known, &facts, task, &reasons) == 0)
         return 0;
     return hpcb_error(err, "%s",
                       reasons.text[0] ? reasons.text

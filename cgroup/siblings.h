@@ -20,6 +20,10 @@ typedef struct {
     bool avoid;
     bool throttle;
     unsigned difference; /* of priorities, policy/share.h */
+    /* What the caller knows already, for several tasks of one job; NULL: to be found.
+     */
+    const hpcb_cores_t *cores;
+    const hpcb_cpus_t *held; /* of hpcb_held_cpus */
 } hpcb_siblings_want_t;
 
 /* A task of a guest, between two looks at it; all zero: nothing done yet. */

@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+#include "cgroup/cores.h"
+#include "cgroup/held.h"
 #include "cgroup/siblings.h"
 #include "cgroup/task.h"
 #include "common/cleanup.h"
@@ -22,6 +25,8 @@
 /* Rounds of the watching thread (2 s each) after which it looks without being told:
  * a primary may bind its threads anew at any time. */
 #define ROUNDS_MAX 15
+/* How long where primaries are counts as known: a step of many tasks asks once. */
+#define HELD_MS 500
 /* A guest that has lost its cookie this often does it on purpose. */
 #define LOSSES_MAX 2
 
@@ -37,6 +42,10 @@ static struct {
     guest_task_t *tasks;
     size_t count;
     struct timespec seen; /* time stamp of placement at the last look */
+    bool have_cores;
+    hpcb_cores_t cores;
+    hpcb_cpus_t held;
+    int64_t held_ms; /* when held was found, 0: never */
     unsigned rounds;
     unsigned losses;
 } guest = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -94,6 +103,7 @@ static bool told(const hpcb_step_t *step)
          status.st_mtim.tv_nsec == guest.seen.tv_nsec))
         return false;
     guest.seen = status.st_mtim;
+    guest.held_ms = 0;
     return true;
 }
 
@@ -121,14 +131,42 @@ static guest_task_t *remember(pid_t pid)
     return task;
 }
 
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* What is the same for all tasks of the step. */
+static void recall(const hpcb_target_t *target, hpcb_siblings_want_t *want)
+{
+    if (!guest.have_cores)
+        guest.have_cores = hpcb_node_cores(target->node, &guest.cores, NULL) == 0;
+    if (guest.have_cores)
+        want->cores = &guest.cores;
+    if (!want->cores || !want->cores->smt)
+        return;
+    if (!guest.held_ms || now_ms() - guest.held_ms > HELD_MS) {
+        if (hpcb_held_cpus(target, &guest.held, NULL) < 0)
+            return;
+        guest.held_ms = now_ms();
+    }
+    want->held = &guest.held;
+}
+
 static void lower(const hpcb_step_t *step, guest_task_t *task)
 {
     static bool complained;
-    const hpcb_siblings_want_t want = want_of(&step->conf);
+    hpcb_siblings_want_t want = want_of(&step->conf);
     hpcb_target_t target = target_of(step, task->pid, NULL);
     hpcb_undo_t *undo = NULL;
     hpcb_error_t err;
 
+    recall(&target, &want);
+    if (want.cores && !want.cores->smt)
+        return;
     if (hpcb_undo_open(step->conf.state_dir, step->job_id, &undo, &err) < 0 &&
         hpcb_undo_open(NULL, step->job_id, &undo, &err) < 0)
         hpcb_log(HPCB_LOG_DEBUG, "%s", err.text);
@@ -223,6 +261,7 @@ static bool due(const hpcb_step_t *step)
     if (!now && ++guest.rounds < ROUNDS_MAX)
         return false;
     guest.rounds = 0;
+    guest.held_ms = 0;
     return true;
 }
 

@@ -37,7 +37,8 @@
 #define SYS_CPU  "sys/devices/system/cpu/"
 #define JOB      5
 
-static const hpcb_siblings_want_t all = {true, true, true, 5};
+static const hpcb_siblings_want_t all = {
+    .cookie = true, .avoid = true, .throttle = true, .difference = 5};
 static const char *root;
 static hpcb_node_t *node;
 static hpcb_undo_t *undo;
@@ -344,7 +345,8 @@ START_TEST(throttled_by_the_table)
 {
     static const char *const quotas[] = {"200000", "100000", "50000",
                                          "25000",  "12500",  "2000"};
-    hpcb_siblings_want_t want = {false, true, true, (unsigned)_i};
+    hpcb_siblings_want_t want = {
+        .avoid = true, .throttle = true, .difference = (unsigned)_i};
     hpcb_siblings_task_t task = {0};
     hpcb_target_t target;
 
@@ -441,10 +443,12 @@ START_TEST(what_fails_is_undone)
     v1_primary("step_0", "0");
     fake_fail("/cpu.cfs_quota_us", EROFS);
     memset(&task, 0, sizeof(task));
-    ck_assert_int_eq(hpcb_siblings_lower(&target,
-                                         &(hpcb_siblings_want_t){true, false, true, 5},
-                                         &task, &err),
-                     -1);
+    ck_assert_int_eq(
+        hpcb_siblings_lower(
+            &target,
+            &(hpcb_siblings_want_t){.cookie = true, .throttle = true, .difference = 5},
+            &task, &err),
+        -1);
     ck_assert_ptr_nonnull(strstr(err.text, "core-cookie: "));
     ck_assert_ptr_nonnull(strstr(err.text, "sibling-throttle: "));
     ck_assert_int_eq(task.plan.how, HPCB_SIBLINGS_HELPLESS);
@@ -598,10 +602,11 @@ START_TEST(v2_without_a_group_of_its_own)
     v2_primary("0-1");
     snprintf(command, sizeof(command), "rm '%s/" V2_TASK "cpu.max'", root);
     ck_assert_int_eq(system(command), 0);
-    ck_assert_int_eq(hpcb_siblings_lower(&target,
-                                         &(hpcb_siblings_want_t){false, false, true, 5},
-                                         &task, &err),
-                     -1);
+    ck_assert_int_eq(
+        hpcb_siblings_lower(&target,
+                            &(hpcb_siblings_want_t){.throttle = true, .difference = 5},
+                            &task, &err),
+        -1);
     ck_assert_ptr_nonnull(strstr(err.text, "without slurmstepd"));
     end();
 }
