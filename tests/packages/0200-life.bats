@@ -152,6 +152,8 @@ all_is_well() { # all_is_well DAEMONS: the same daemons run, the node takes jobs
     # The step has the file that it was started with, which was not written to.
     on n1 bash -c 'grep -l "hpc_balance.so (deleted)" /proc/[0-9]*/maps'
     lowered guest
+    # What the site wrote into the configuration is there still.
+    grep -q ^GuestCgroup= $C/etc/hpc-balance.conf
     # The guest's next step has the new one.
     [ "$(as_user srun --overlap -Q --jobid "$(job guest)" bash -c "$W/lowered \$\$")" = lowered ]
     jobs_end_well

@@ -61,7 +61,7 @@ needed controller "$conf: JobSubmitPlugins=hpc_balance" "JobSubmitPlugins"
 free node "JobSubmitPlugins is the controller's"
 configure 'ClusterName=c jobsubmitplugins = lua,job_submit/hpc_balance'
 needed controller "$conf: JobSubmitPlugins=lua,job_submit/hpc_balance" "any spelling of it"
-configure '#JobSubmitPlugins=hpc_balance
+configure '# once: JobSubmitPlugins=hpc_balance
 JobSubmitPlugins=lua # not hpc_balance'
 free controller "a comment"
 configure 'JobSubmitPlugins=hpc_balance2,my_hpc_balance'
