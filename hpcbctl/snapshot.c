@@ -236,16 +236,18 @@ static void self_dir(const take_t *take, char *dir, size_t size)
 
 static int copy_self(take_t *take)
 {
-    hpcb_autofree char *text = malloc(CGROUP_MAX), *out = malloc(CGROUP_MAX);
+    hpcb_autofree char *text = malloc(CGROUP_MAX);
+    hpcb_autofree char *out = NULL;
     char dir[64], path[128];
 
-    if (!text || !out)
+    if (!text)
         return fail(take, "proc/self/cgroup");
     self_dir(take, dir, sizeof(dir));
     snprintf(path, sizeof(path), "%s/cgroup", dir);
     if (hpcb_intree_read(take->from, path, text, CGROUP_MAX) < 0)
         return 0;
-    if (hpcb_neutral_cgroup(take->names, text, out, CGROUP_MAX) < 0)
+    out = malloc(CGROUP_MAX);
+    if (!out || hpcb_neutral_cgroup(take->names, text, out, CGROUP_MAX) < 0)
         return leave_out(take, path);
     return put(take, "proc/self/cgroup", out);
 }
@@ -268,15 +270,16 @@ static void map_pids(const take_t *take, const char *text, char *out, size_t siz
 
 static int copy_procs(take_t *take, const char *from, const char *to)
 {
-    hpcb_autofree char *text = malloc(CGROUP_MAX);
+    hpcb_autofree char *text = NULL;
     char source[PATH_MAX], target[PATH_MAX], out[KNOB_MAX];
 
-    if (!text)
-        return fail(take, from);
     if (join(source, sizeof(source), from, "cgroup.procs") ||
         join(target, sizeof(target), to, "cgroup.procs") ||
         !hpcb_intree_exists(take->from, source))
         return 0;
+    text = malloc(CGROUP_MAX);
+    if (!text)
+        return fail(take, from);
     if (hpcb_intree_read(take->from, source, text, CGROUP_MAX) < 0)
         text[0] = '\0';
     map_pids(take, text, out, sizeof(out));
@@ -511,14 +514,19 @@ static bool matters(const hpcb_mount_line_t *mount, const char *points)
 /* One line of mountinfo, if it matters: to out, and the knobs of the mount's top. */
 static int take_mount(take_t *take, const char *line, const char *points, FILE *out)
 {
-    hpcb_autofree char *parsed = strdup(line), *again = strdup(line);
-    hpcb_autofree char *text = malloc(MOUNT_MAX);
+    hpcb_autofree char *parsed = strdup(line);
+    hpcb_autofree char *again = NULL;
+    hpcb_autofree char *text = NULL;
     hpcb_mount_line_t mount;
 
-    if (!parsed || !again || !text)
+    if (!parsed)
         return fail(take, "mountinfo");
     if (hpcb_parse_mount(parsed, &mount) < 0 || !matters(&mount, points))
         return 0;
+    again = strdup(line);
+    text = malloc(MOUNT_MAX);
+    if (!again || !text)
+        return fail(take, "mountinfo");
     if (hpcb_neutral_mount(take->names, again, text, MOUNT_MAX) < 0)
         return leave_out(take, "mountinfo");
     fputs(text, out);
@@ -541,7 +549,8 @@ static int take_mounts(take_t *take, char *mountinfo, FILE *out)
 
 static int copy_mounts(take_t *take)
 {
-    hpcb_autofree char *mountinfo = malloc(MOUNTINFO_MAX), *kept = NULL;
+    hpcb_autofree char *mountinfo = malloc(MOUNTINFO_MAX);
+    hpcb_autofree char *kept = NULL;
     char dir[64], path[128];
     size_t length;
     FILE *out;
@@ -611,7 +620,7 @@ int hpcb_snapshot_take(const char *root, int out, const char *guest_cgroup,
                        hpcb_error_t *err)
 {
     hpcb_autoclose int from = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    hpcb_error_t spare;
+    hpcb_error_t spare = {""};
     take_t take = {
         .from = from,
         .to = out,
