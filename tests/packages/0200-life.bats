@@ -162,7 +162,7 @@ all_is_well() { # all_is_well DAEMONS: the same daemons run, the node takes jobs
 
 @test "packages for another Slurm are refused by apt and by dpkg" {
     for part in node controller; do
-        "${BATS_TEST_DIRNAME}/relabel" "$(deb $part)" /tmp/other 3 24.11.5
+        "${BATS_TEST_DIRNAME}/relabel" "$(deb $part)" /tmp/other 3 "$(other_slurm)"
     done
     before=$(installed)
     run apt-get -s -q install /tmp/other/*.deb
@@ -184,8 +184,8 @@ all_is_well() { # all_is_well DAEMONS: the same daemons run, the node takes jobs
     run on ctl dpkg --force-breaks --force-depends -i /tmp/other/*.deb
     echo "$output"
     [ "$status" -eq 0 ]
-    grep -q '^slurm-hpc-balance: the job_submit plugin is built for Slurm 24.11.5 and slurmctld is' <<< "$output"
-    grep -q '^slurm-hpc-balance: the SPANK plugin is built for Slurm 24.11.5' <<< "$output"
+    grep -q "^slurm-hpc-balance: the job_submit plugin is built for Slurm $(other_slurm) and slurmctld is" <<< "$output"
+    grep -q "^slurm-hpc-balance: the SPANK plugin is built for Slurm $(other_slurm)" <<< "$output"
     all_is_well "$before"
     lowered guest
     # Primaries start as ever: the line in plugstack.conf is optional.
@@ -193,7 +193,7 @@ all_is_well() { # all_is_well DAEMONS: the same daemons run, the node takes jobs
     run on n1 hpcbctl check
     echo "$output"
     [ "$status" -eq 1 ]
-    [[ $output == *"it is built for Slurm 24.11.5, slurmctld is $(slurm_here)"* ]]
+    [[ $output == *"it is built for Slurm $(other_slurm), slurmctld is $(slurm_here)"* ]]
 }
 
 @test "slurmctld ends when it is started with the wrong one; jobs live on until it is mended" {
@@ -201,7 +201,7 @@ all_is_well() { # all_is_well DAEMONS: the same daemons run, the node takes jobs
     on ctl /run/hpcb/lib/daemon start slurmctld
     wait_until 20 on ctl bash -c '! /run/hpcb/lib/daemon running slurmctld'
     tail -n 5 $C/log/slurmctld.log
-    grep -q 'Incompatible Slurm plugin .*job_submit_hpc_balance.so version (24.11.5)' $C/log/slurmctld.log
+    grep -q "Incompatible Slurm plugin .*job_submit_hpc_balance.so version ($(other_slurm))" $C/log/slurmctld.log
     grep -q 'fatal: .*job_submit' $C/log/slurmctld.log
     on n1 bash -c "kill -0 \$(cat $W/pid.guest) \$(cat $W/pid.primary)"
     on ctl dpkg -i /tmp/later/*.deb

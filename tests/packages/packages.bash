@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034 # the variables are for those who load this
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The slurm-hpc-balance developers
 #
@@ -12,3 +12,6 @@ deb() { ls "$HPCB_PACKAGES/slurm-hpc-balance-$1"_*.deb; } # deb PART
 field() { dpkg-deb -f "$(deb "$1")" "$2"; } # field PART NAME
 
 slurm_here() { slurmctld -V | awk '{ print $2 }'; }
+
+# Another release than the one that runs here.
+other_slurm() { case $(slurm_here) in 24.11.*) echo 22.05.8 ;; *) echo 24.11.5 ;; esac; }
