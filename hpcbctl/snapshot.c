@@ -418,7 +418,7 @@ static int by_number(const void *a, const void *b)
 /* Keep pid, unless one in the same groups is kept already.  -1 when memory runs out. */
 static int keep_process(take_t *take, pid_t pid, char *text)
 {
-    char path[64];
+    char path[64], *kept;
 
     snprintf(path, sizeof(path), "proc/%d/cgroup", (int)pid);
     if (hpcb_intree_read(take->from, path, text, CGROUP_MAX) < 0)
@@ -430,19 +430,22 @@ static int keep_process(take_t *take, pid_t pid, char *text)
         take->done.truncated = true;
         return 0;
     }
-    take->processes[take->n_processes].pid = pid;
-    take->processes[take->n_processes].text = strdup(text);
-    return take->processes[take->n_processes++].text ? 0 : fail(take, path);
+    kept = strdup(text);
+    if (!kept)
+        return fail(take, path);
+    take->processes[take->n_processes++] = (process_t){.pid = pid, .text = kept};
+    return 0;
 }
 
 static int find_processes(take_t *take)
 {
     hpcb_autofree char *text = malloc(CGROUP_MAX);
     pids_t pids = {0};
-    int rc = text ? 0 : fail(take, "proc");
+    int rc = 0;
 
-    if (rc == 0)
-        hpcb_intree_list(take->from, "proc", note_pid, &pids);
+    if (!text)
+        return fail(take, "proc");
+    hpcb_intree_list(take->from, "proc", note_pid, &pids);
     if (pids.count > 0)
         qsort(pids.list, pids.count, sizeof(*pids.list), by_number);
     for (size_t i = 0; rc == 0 && i < pids.count; i++)

@@ -34,6 +34,7 @@
 
 #define DEFAULT_OUTPUT "hpcb-snapshot"
 #define ARCHIVE        "snapshot.tar.gz" /* before it is linked to its place */
+#define TO_ARCHIVE     "--file=snapshot.tar.gz"
 #define ANSWER_MAX     4096
 #define VERSION_MS     5000
 #define TAR_MS         60000
@@ -146,7 +147,7 @@ static int run_tar(char *name, hpcb_error_t *err)
     char *argv[] = {path,
                     "--create",
                     "--gzip",
-                    "--file=" ARCHIVE,
+                    TO_ARCHIVE,
                     "--owner=0",
                     "--group=0",
                     "--numeric-owner",
