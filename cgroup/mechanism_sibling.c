@@ -194,7 +194,18 @@ int hpcb_sibling_base(const hpcb_target_t *target, hpcb_cpus_t *base, bool *grou
     return *group ? 0 : hpcb_task_cpus(target->pid, base, err);
 }
 
-/* An empty cpuset.cpus of v2 (as its parent's) is written as an empty line. */
+/*
+ * What to put back: on v2 cpuset.cpus is empty as long as the group has its parent's,
+ * but cannot be emptied again while tasks are in it (ENOSPC, validate_change in
+ * kernel/cgroup/cpuset.c); what was in effect comes to the same.
+ */
+static int read_cpuset(const char *dir, char *text, size_t size, hpcb_error_t *err)
+{
+    if (hpcb_knob_read(dir, "cpuset.cpus", text, size, err) < 0)
+        return -1;
+    return text[0] ? 0 : hpcb_knob_read(dir, "cpuset.cpus.effective", text, size, err);
+}
+
 static int narrow(const hpcb_target_t *target, const char *dir, hpcb_error_t *err)
 {
     char text[HPCB_TASK_TEXT_MAX], old[HPCB_TASK_TEXT_MAX], path[PATH_MAX];
@@ -203,13 +214,12 @@ static int narrow(const hpcb_target_t *target, const char *dir, hpcb_error_t *er
         errno = ENAMETOOLONG;
         return hpcb_error(err, "the list of CPUs is too long");
     }
-    if (hpcb_knob_read(dir, "cpuset.cpus", old, sizeof(old), err) < 0 ||
+    if (read_cpuset(dir, old, sizeof(old), err) < 0 ||
         hpcb_knob_path(dir, "cpuset.cpus", path, sizeof(path), err) < 0)
         return -1;
     if (strcmp(old, text) == 0)
         return 0;
-    if (target->undo &&
-        hpcb_undo_note_file(target->undo, path, old[0] ? old : "\n", err) < 0)
+    if (target->undo && hpcb_undo_note_file(target->undo, path, old, err) < 0)
         return -1;
     return hpcb_knob_write(dir, "cpuset.cpus", text, err);
 }
