@@ -25,6 +25,9 @@
 /* Rounds of the watching thread (2 s each) after which it looks without being told:
  * a primary may bind its threads anew at any time. */
 #define ROUNDS_MAX 15
+/* Rounds after which it looks once more when it was told: a primary's task may not have
+ * been bound yet. */
+#define ROUNDS_MORE 2
 /* How long where primaries are counts as known: a step of many tasks asks once. */
 #define HELD_MS 500
 /* A guest that has lost its cookie this often does it on purpose. */
@@ -46,7 +49,8 @@ static struct {
     hpcb_cores_t cores;
     hpcb_cpus_t held;
     int64_t held_ms; /* when held was found, 0: never */
-    unsigned rounds;
+    unsigned rounds; /* since the last look */
+    unsigned more;   /* until one that is due because of the last; 0: none */
     unsigned losses;
 } guest = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -257,9 +261,12 @@ static bool released(const hpcb_step_t *step)
 static bool due(const hpcb_step_t *step)
 {
     bool now = told(step);
+    bool more = guest.more > 0 && --guest.more == 0;
 
-    if (!now && ++guest.rounds < ROUNDS_MAX)
+    if (!now && !more && ++guest.rounds < ROUNDS_MAX)
         return false;
+    if (now)
+        guest.more = ROUNDS_MORE;
     guest.rounds = 0;
     guest.held_ms = 0;
     return true;
