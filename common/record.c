@@ -317,8 +317,10 @@ int hpcb_record_parse(const char *text, hpcb_record_t *record, hpcb_error_t *err
     bad = get_job(object, &read);
     if (!bad)
         bad = get_figures(object, &read);
-    if (bad)
+    if (bad) {
+        errno = EINVAL; /* json-c 0.19 sets it to 0 on the way */
         return hpcb_error(err, "a record's %s is missing or cannot be", bad);
+    }
     *record = read;
     return 0;
 }
