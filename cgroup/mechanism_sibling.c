@@ -124,7 +124,7 @@ int hpcb_sibling_throttle_probe(const hpcb_node_t *node, hpcb_error_t *err)
 int hpcb_sibling_throttle_apply(const hpcb_target_t *target, hpcb_error_t *err)
 {
     char dir[PATH_MAX];
-    uint64_t now, period, wanted = NO_QUOTA;
+    uint64_t now = NO_QUOTA, period = 0, wanted = NO_QUOTA;
 
     hpcb_row_begin(target, "sibling-throttle");
     if (quota_group(target, dir, sizeof(dir), err) < 0 ||
@@ -139,7 +139,7 @@ int hpcb_sibling_throttle_apply(const hpcb_target_t *target, hpcb_error_t *err)
 int hpcb_sibling_throttle_verify(const hpcb_target_t *target, hpcb_error_t *err)
 {
     char dir[PATH_MAX];
-    uint64_t now, period, most = NO_QUOTA - 1;
+    uint64_t now = NO_QUOTA, period = 0, most = NO_QUOTA - 1;
 
     if (hpcb_sibling_throttle_probe(target->node, err) < 0 ||
         quota_group(target, dir, sizeof(dir), err) < 0 ||

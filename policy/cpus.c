@@ -90,7 +90,7 @@ static const char *number(const char *text, unsigned *value)
 int hpcb_cpus_parse(const char *list, hpcb_cpus_t *cpus)
 {
     hpcb_cpus_t read = {{0}};
-    unsigned first, last;
+    unsigned first = 0, last;
 
     while (*list && *list != '\n') {
         list = number(list, &first);
