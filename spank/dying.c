@@ -219,7 +219,10 @@ static void *watcher(void *step)
     for (unsigned round = 0; sleep_ms(PERIOD_MS - lifted);) {
         lifted = 0;
         if (!step_ends()) {
+            /* Slurmstepd must not wait for it; dying_stop joins before step goes. */
+            pthread_mutex_unlock(&watch.lock);
             hpcb_spank_siblings_renew(step);
+            pthread_mutex_lock(&watch.lock);
             continue;
         }
         lifted = lift_ms(round++);
