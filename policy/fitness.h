@@ -63,9 +63,10 @@ typedef struct {
 enum {
     HPCB_FIT_EXCELLENT, /* distance below 1/8 */
     HPCB_FIT_GOOD,      /* below 1/4 */
-    HPCB_FIT_FAIR,      /* below 1/2 */
+    HPCB_FIT_FAIR,      /* farther: mostly because the node would stay underused */
     HPCB_FIT_UNKNOWN,   /* no axis counts, or somebody on the node is unknown */
-    HPCB_FIT_POOR,      /* 1/2 and more; or an unknown guest where nothing is left */
+    HPCB_FIT_POOR,      /* takes more than its share, by 1/4 of the capacity and more,
+                           beside others; or an unknown guest where nothing is left */
     HPCB_FIT_TWIN,      /* a copy of the same program is there: it wants the same at the
                            same time (section 3: two instances side by side lost most) */
     HPCB_FIT_CLASSES,
