@@ -175,6 +175,14 @@ static int set_dir(const conf_key_t *key, const char *value, void *field)
     return expand(value, path, sizeof(path)) ? -1 : copy_path(key, path, field);
 }
 
+static int set_path_or_none(const conf_key_t *key, const char *value, void *field)
+{
+    if (*value)
+        return set_dir(key, value, field);
+    *(char *)field = '\0';
+    return 0;
+}
+
 /* The path becomes an entry of LD_PRELOAD, where ':' separates and '%' means nothing
  * to us. */
 static int set_library(const conf_key_t *key, const char *value, void *field)
@@ -232,6 +240,8 @@ static const conf_key_t keys[] = {
      "allowed: " PATH_RULE "; %n is the node's name"},
     {"SpoolDir", "/var/spool/hpc-balance", set_dir, FIELD(spool_dir), 0, 0,
      "allowed: " PATH_RULE "; %n is the node's name"},
+    {"ProfileStore", "", set_path_or_none, FIELD(profile_store), 0, 0,
+     "allowed: " PATH_RULE "; %n is the node's name; or nothing"},
     {"YieldWaits", "none", set_waits, FIELD(yield_waits), 0, 0,
      "allowed: none, all, or partitions separated by commas, at most 511 bytes"},
     {"YieldSpin", "10", set_number, FIELD(yield_spin_us), 0, 10000,
@@ -258,6 +268,8 @@ typedef struct {
     unsigned line;
     uint32_t seen; /* bit i: keys[i] was set in this file */
     hpcb_conf_t *conf;
+    hpcb_capacity_t *rows; /* NULL: only checked */
+    size_t n_rows;
     hpcb_error_t *err;
 } reader_t;
 
@@ -289,6 +301,29 @@ static int set_key(reader_t *reader, const char *name, const char *value)
         return refuse(reader, keys[i].name, value, keys[i].allowed);
     reader->seen |= 1u << i;
     return 0;
+}
+
+/* A line about nodes. */
+static int read_capacity(reader_t *reader, const char *line)
+{
+    hpcb_capacity_t row;
+    hpcb_error_t why;
+
+    if (reader->n_rows == HPCB_CAPACITIES_MAX)
+        return refuse(reader, "NodeName", NULL, "allowed: 256 such lines");
+    if (hpcb_capacity_parse(line, &row, &why))
+        return hpcb_error(reader->err, "%.*s:%u: %s", PATH_SHOWN, reader->path,
+                          reader->line, why.text);
+    if (reader->rows)
+        reader->rows[reader->n_rows] = row;
+    reader->n_rows++;
+    return 0;
+}
+
+static bool names_nodes(const char *line)
+{
+    return strncasecmp(line, "NodeName", 8) == 0 &&
+           line[8 + strspn(line + 8, " \t")] == '=';
 }
 
 static char *trim(char *text)
@@ -347,8 +382,33 @@ static int read_line(reader_t *reader, const char *text, size_t length)
     value = strchr(key, '=');
     if (!value || value == key || !is_ascii(key))
         return refuse(reader, key, NULL, "allowed: Key=Value in ASCII");
+    if (names_nodes(key))
+        return read_capacity(reader, key);
     *value++ = '\0';
     return set_key(reader, trim(key), trim(value));
+}
+
+/* All of a file; what it says goes where reader points. */
+static int read_lines(reader_t *reader, const char *text, size_t length)
+{
+    const char *end = text + length;
+
+    hpcb_conf_defaults(reader->conf);
+    if (hpcb_text_copy(reader->conf->path, sizeof(reader->conf->path), reader->path)) {
+        errno = ENAMETOOLONG;
+        return hpcb_error(reader->err, "%.*s: %s", PATH_SHOWN, reader->path,
+                          strerror(errno));
+    }
+    while (text < end) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        const char *stop = newline ? newline : end;
+
+        reader->line++;
+        if (read_line(reader, text, (size_t)(stop - text)))
+            return -1;
+        text = stop + (newline != NULL);
+    }
+    return 0;
 }
 
 int hpcb_conf_parse(const char *path, const char *text, size_t length,
@@ -356,36 +416,61 @@ int hpcb_conf_parse(const char *path, const char *text, size_t length,
 {
     hpcb_conf_t read;
     reader_t reader = {.path = path, .conf = &read, .err = err};
-    const char *end = text + length;
 
-    hpcb_conf_defaults(&read);
-    if (hpcb_text_copy(read.path, sizeof(read.path), path)) {
-        errno = ENAMETOOLONG;
-        return hpcb_error(err, "%.*s: %s", PATH_SHOWN, path, strerror(errno));
-    }
-    while (text < end) {
-        const char *newline = memchr(text, '\n', (size_t)(end - text));
-        const char *stop = newline ? newline : end;
-
-        reader.line++;
-        if (read_line(&reader, text, (size_t)(stop - text)))
-            return -1;
-        text = stop + (newline != NULL);
-    }
+    if (read_lines(&reader, text, length))
+        return -1;
     *conf = read;
     return 0;
 }
 
-int hpcb_conf_load(const char *path, hpcb_conf_t *conf, hpcb_error_t *err)
+/* The content of path, which the caller frees, or NULL with err. */
+static char *read_file(const char *path, size_t *length, hpcb_error_t *err)
 {
     hpcb_autofree char *real = realpath(path, NULL);
-    hpcb_autofree char *text = real ? malloc(FILE_BYTES) : NULL;
-    ssize_t length = text ? hpcb_file_read(real, text, FILE_BYTES, NULL) : -1;
+    char *text = real ? malloc(FILE_BYTES) : NULL;
+    ssize_t n = text ? hpcb_file_read(real, text, FILE_BYTES, NULL) : -1;
 
-    if (length < 0)
-        return hpcb_error(err, "%.*s: %s", PATH_SHOWN, path,
-                          errno == EINVAL ? "not a regular file" : strerror(errno));
-    return hpcb_conf_parse(path, text, (size_t)length, conf, err);
+    if (n >= 0) {
+        *length = (size_t)n;
+        return text;
+    }
+    hpcb_error(err, "%.*s: %s", PATH_SHOWN, path,
+               errno == EINVAL ? "not a regular file" : strerror(errno));
+    hpcb_cleanup_free(&text);
+    return NULL;
+}
+
+int hpcb_conf_load(const char *path, hpcb_conf_t *conf, hpcb_error_t *err)
+{
+    size_t length;
+    hpcb_autofree char *text = read_file(path, &length, err);
+
+    return text ? hpcb_conf_parse(path, text, length, conf, err) : -1;
+}
+
+int hpcb_conf_capacities(const char *path, hpcb_capacity_t *rows, size_t *count,
+                         hpcb_error_t *err)
+{
+    size_t length;
+    hpcb_autofree char *text = read_file(path, &length, err);
+    hpcb_conf_t conf;
+    reader_t reader = {.path = path, .conf = &conf, .rows = rows, .err = err};
+
+    if (!text || read_lines(&reader, text, length))
+        return -1;
+    *count = reader.n_rows;
+    return 0;
+}
+
+const char *hpcb_conf_profile_store(const hpcb_conf_t *conf, char buf[static PATH_MAX])
+{
+    int n = *conf->profile_store
+                ? snprintf(buf, PATH_MAX, "%s", conf->profile_store)
+                : snprintf(buf, PATH_MAX, "%s/profiles.json", conf->spool_dir);
+
+    if (n < 0 || n >= PATH_MAX)
+        buf[0] = '\0';
+    return buf;
 }
 
 const char *hpcb_conf_find(const char *explicit_path, char *buf, size_t size)

@@ -4,7 +4,8 @@
  */
 /*
  * hpc-balance.conf: Slurm's Key=Value style, one pair a line, '#' starts a
- * comment, keys without regard to case.  doc/hpc-balance.conf.5 describes each key.
+ * comment, keys without regard to case.  Lines about nodes begin with NodeName and hold
+ * several pairs (common/capacity.h).  doc/hpc-balance.conf.5 describes each key.
  */
 #ifndef HPCB_COMMON_CONF_H
 #define HPCB_COMMON_CONF_H
@@ -13,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "common/capacity.h"
 #include "common/error.h"
 
 #define HPCB_NAME_MAX 64
@@ -43,10 +45,11 @@ typedef struct {
     bool guest_siblings_required;         /* GuestSiblingsRequired=no */
     char state_dir[PATH_MAX];             /* StateDir=/run/hpc-balance; %n expanded */
     char spool_dir[PATH_MAX];             /* SpoolDir=/var/spool/hpc-balance; %n */
-    char yield_waits[HPCB_LIST_MAX];      /* YieldWaits=none | all | partition,... */
-    uint32_t yield_spin_us;               /* YieldSpin: microseconds, 0..10000 */
-    uint32_t yield_nap_max_us;            /* YieldNapMax: microseconds, 1..100000 */
-    char mpi_library[PATH_MAX];           /* MpiLibrary=<pkglibdir>/libhpcb_mpi.so */
+    char profile_store[PATH_MAX];    /* ProfileStore=, see hpcb_conf_profile_store */
+    char yield_waits[HPCB_LIST_MAX]; /* YieldWaits=none | all | partition,... */
+    uint32_t yield_spin_us;          /* YieldSpin: microseconds, 0..10000 */
+    uint32_t yield_nap_max_us;       /* YieldNapMax: microseconds, 1..100000 */
+    char mpi_library[PATH_MAX];      /* MpiLibrary=<pkglibdir>/libhpcb_mpi.so */
 } hpcb_conf_t;
 
 /* This node's name for %n: $SLURMD_NODENAME where the caller is root and it is a
@@ -69,6 +72,16 @@ int hpcb_conf_load(const char *path, hpcb_conf_t *conf, hpcb_error_t *err);
 /* The same from memory: length bytes of text that were read from path. */
 int hpcb_conf_parse(const char *path, const char *text, size_t length,
                     hpcb_conf_t *conf, hpcb_error_t *err);
+
+/* Read the capacities of nodes that path gives: its NodeName lines, in order, into
+ * rows, which has room for HPCB_CAPACITIES_MAX.  0, or -1 as hpcb_conf_load (the whole
+ * file must be good); rows are then undefined, count is untouched. */
+int hpcb_conf_capacities(const char *path, hpcb_capacity_t *rows, size_t *count,
+                         hpcb_error_t *err);
+
+/* The file of the profile store: ProfileStore, or profiles.json in SpoolDir.  Writes to
+ * buf (PATH_MAX bytes) and returns it. */
+const char *hpcb_conf_profile_store(const hpcb_conf_t *conf, char buf[static PATH_MAX]);
 
 /*
  * The file to read: explicit when not NULL; else $HPC_BALANCE_CONF; else

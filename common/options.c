@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/capacity.h"
 #include "common/options.h"
 #include "common/text.h"
 
@@ -25,7 +26,6 @@
 #define VALUE_SHOWN 64
 
 #define MILLION       1000000u
-#define BANDWIDTH_MAX (UINT64_C(1) << 60)
 #define PERIOD_MIN_US UINT64_C(1000)
 #define PERIOD_MAX_US UINT64_C(3600000000)
 #define PRIORITY_MAX  6
@@ -153,26 +153,6 @@ static int scan_window(char *value, hpcb_options_t *options)
     return 0;
 }
 
-/* K is 1024, as in Slurm's --mem; without a suffix it is bytes. */
-static int scan_size(const char *text, uint64_t *bytes)
-{
-    static const char suffixes[] = "KMGTkmgt";
-    hpcb_decimal_t decimal;
-    const char *rest = hpcb_text_decimal(text, &decimal);
-    uint64_t unit = 1;
-
-    if (rest && *rest) {
-        const char *found = strchr(suffixes, *rest);
-
-        if (!found || rest[1])
-            return -1;
-        unit = UINT64_C(1) << (10 * ((found - suffixes) % 4 + 1));
-    }
-    if (!rest || hpcb_decimal_scale(&decimal, unit, BANDWIDTH_MAX, bytes))
-        return -1;
-    return *bytes ? 0 : -1;
-}
-
 static int scan_cpu(const char *text, double *share)
 {
     uint64_t millionths;
@@ -191,9 +171,9 @@ static int scan_bandwidth(char *item, hpcb_options_t *options)
         return -1;
     *value++ = '\0';
     if (strcmp(item, "mem") == 0 && options->bw_mem == 0)
-        return scan_size(value, &options->bw_mem);
+        return hpcb_text_size(value, HPCB_BANDWIDTH_MAX, &options->bw_mem);
     if (strcmp(item, "net") == 0 && options->bw_net == 0)
-        return scan_size(value, &options->bw_net);
+        return hpcb_text_size(value, HPCB_BANDWIDTH_MAX, &options->bw_net);
     if (strcmp(item, "cpu") == 0 && options->bw_cpu == 0)
         return scan_cpu(value, &options->bw_cpu);
     return -1;

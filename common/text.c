@@ -120,3 +120,23 @@ int hpcb_decimal_scale(const hpcb_decimal_t *value, uint64_t unit, uint64_t max,
     *product = value->whole * unit + fraction;
     return 0;
 }
+
+int hpcb_text_size(const char *text, uint64_t max, uint64_t *bytes)
+{
+    static const char suffixes[] = "KMGTkmgt";
+    hpcb_decimal_t decimal;
+    const char *rest = hpcb_text_decimal(text, &decimal);
+    uint64_t unit = 1, product;
+
+    if (rest && *rest) {
+        const char *found = strchr(suffixes, *rest);
+
+        if (!found || rest[1])
+            return -1;
+        unit = UINT64_C(1) << (10 * ((found - suffixes) % 4 + 1));
+    }
+    if (!rest || hpcb_decimal_scale(&decimal, unit, max, &product) || product == 0)
+        return -1;
+    *bytes = product;
+    return 0;
+}

@@ -42,4 +42,9 @@ const char *hpcb_text_decimal(const char *text, hpcb_decimal_t *value);
 int hpcb_decimal_scale(const hpcb_decimal_t *value, uint64_t unit, uint64_t max,
                        uint64_t *product);
 
+/* Read text as a whole as a size: a decimal number above 0 in bytes, or with K, M, G or
+ * T (either case) in powers of 1024.  0, or -1 with bytes untouched, also where it
+ * would pass max. */
+int hpcb_text_size(const char *text, uint64_t max, uint64_t *bytes);
+
 #endif

@@ -30,6 +30,7 @@ static const char *const key_names[] = {
     "GuestSiblingsRequired",
     "StateDir",
     "SpoolDir",
+    "ProfileStore",
     "YieldWaits",
     "YieldSpin",
     "YieldNapMax",
@@ -61,6 +62,7 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert(!conf.guest_siblings_required);
     ck_assert_str_eq(conf.state_dir, "/run/hpc-balance");
     ck_assert_str_eq(conf.spool_dir, "/var/spool/hpc-balance");
+    ck_assert_str_eq(conf.profile_store, "");
     ck_assert_str_eq(conf.yield_waits, "none");
     ck_assert_uint_eq(conf.yield_spin_us, 10);
     ck_assert_uint_eq(conf.yield_nap_max_us, 400);
@@ -84,6 +86,7 @@ START_TEST(every_key_is_read)
                        "GuestSiblingsRequired=yes\n"
                        "StateDir=/run/a..b/./c\n"
                        "SpoolDir=/srv//spool\n"
+                       "ProfileStore=/srv/profiles\n"
                        "YieldWaits=mpi,gpu-2\n"
                        "\n   \n# a comment with \xc3\xa4 in it\n"
                        "YieldSpin=10000\n"
@@ -104,6 +107,7 @@ START_TEST(every_key_is_read)
     ck_assert(conf.guest_siblings_required);
     ck_assert_str_eq(conf.state_dir, "/run/a..b/./c");
     ck_assert_str_eq(conf.spool_dir, "/srv//spool");
+    ck_assert_str_eq(conf.profile_store, "/srv/profiles");
     ck_assert_str_eq(conf.yield_waits, "mpi,gpu-2");
     ck_assert_uint_eq(conf.yield_spin_us, 10000);
     ck_assert_uint_eq(conf.yield_nap_max_us, 1);
@@ -123,6 +127,35 @@ START_TEST(an_empty_file_means_defaults)
 END_TEST
 
 static const char *const bad_values[] = {
+    "ProfileStore=profiles.json",
+    "ProfileStore=/",
+    "ProfileStore=/a/../b",
+    "NodeName=n1",
+    "NodeName=n1 MemBandwidth=",
+    "NodeName=n1 MemBandwidth=0",
+    "NodeName=n1 MemBandwidth=0.0000001",
+    "NodeName=n1 MemBandwidth=-1",
+    "NodeName=n1 MemBandwidth=1X",
+    "NodeName=n1 MemBandwidth=1GB",
+    "NodeName=n1 MemBandwidth=1048577T",
+    "NodeName=n1 MemBandwidth=1G MemBandwidth=1G",
+    "NodeName=n1 NetBandwidth=1G netbandwidth=2G",
+    "NodeName=n1 NodeName=n2 MemBandwidth=1G",
+    "NodeName=n1 RealMemory=1G",
+    "NodeName=n1 MemBandwidth=1G stray",
+    "NodeName= MemBandwidth=1G",
+    "NodeName =n1 MemBandwidth=1G",
+    "NodeName=n1, MemBandwidth=1G",
+    "NodeName=,n1 MemBandwidth=1G",
+    "NodeName=n1,,n2 MemBandwidth=1G",
+    "NodeName=n[1-4 MemBandwidth=1G",
+    "NodeName=n[] MemBandwidth=1G",
+    "NodeName=n[a-b] MemBandwidth=1G",
+    "NodeName=n[1[2]] MemBandwidth=1G",
+    "NodeName=n]1 MemBandwidth=1G",
+    "NodeName=n/1 MemBandwidth=1G",
+    "MemBandwidth=1G",
+    "NetBandwidth=1G NodeName=n1",
     "GuestPartition=",
     "GuestPartition=a/b",
     "GuestPartition=..",
@@ -252,7 +285,8 @@ START_TEST(duplicates_of_each_key_are_refused)
     for (size_t i = 0; i < N_KEYS; i++) {
         const char *value = "7";
 
-        if (strstr(key_names[i], "Dir") || strstr(key_names[i], "Library"))
+        if (strstr(key_names[i], "Dir") || strstr(key_names[i], "Library") ||
+            strstr(key_names[i], "Store"))
             value = "/x";
         else if (strstr(key_names[i], "Gres") || strstr(key_names[i], "Required"))
             value = "no";
@@ -480,6 +514,81 @@ static unsigned uncomment(const char *from, char *to)
     return count;
 }
 
+START_TEST(capacities_of_nodes_are_read_in_order)
+{
+    static hpcb_capacity_t rows[HPCB_CAPACITIES_MAX];
+    const char *path = scratch("conf");
+    hpcb_error_t err = {""};
+    size_t count = 99;
+
+    put_file(path, "GuestPartition=g\n"
+                   "nodename=all\tmembandwidth=1.5K\n"
+                   "  NodeName=n[1-3,07],r[1-2]n[1-4],login.x  NetBandwidth=1g "
+                   "MemBandwidth=1048576T # as measured\n"
+                   "NodeName=n2 NetBandwidth=5\n");
+    ck_assert_msg(hpcb_conf_capacities(path, rows, &count, &err) == 0, "%s", err.text);
+    ck_assert_uint_eq(count, 3);
+    ck_assert_str_eq(rows[0].nodes, "ALL");
+    ck_assert_uint_eq(rows[0].mem, 1536);
+    ck_assert_uint_eq(rows[0].net, 0);
+    ck_assert_str_eq(rows[1].nodes, "n[1-3,07],r[1-2]n[1-4],login.x");
+    ck_assert_uint_eq(rows[1].mem, HPCB_BANDWIDTH_MAX);
+    ck_assert_uint_eq(rows[1].net, UINT64_C(1) << 30);
+    ck_assert_str_eq(rows[2].nodes, "n2");
+    ck_assert_uint_eq(rows[2].net, 5);
+    /* The whole file has to be good. */
+    put_file(path, "NodeName=n2 NetBandwidth=5\nGuestGres=maybe\n");
+    ck_assert_int_eq(hpcb_conf_capacities(path, rows, &count, &err), -1);
+    ck_assert_uint_eq(count, 3);
+    ck_assert_int_eq(errno, EINVAL);
+    put_file(path, "\n\nNodeName=n2 NetBandwidth=5x\n");
+    ck_assert_int_eq(hpcb_conf_capacities(path, rows, &count, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, ":3: NetBandwidth=5x: allowed"));
+}
+END_TEST
+
+START_TEST(capacities_have_a_limit)
+{
+    static hpcb_capacity_t rows[HPCB_CAPACITIES_MAX];
+    static char text[65536];
+    char nodes[HPCB_NODES_MAX + 64];
+    hpcb_conf_t conf;
+    hpcb_error_t err;
+    size_t count, used = 0;
+
+    for (int i = 0; i < HPCB_CAPACITIES_MAX; i++)
+        used += (size_t)sprintf(text + used, "NodeName=n%d MemBandwidth=1G\n", i);
+    put_file(scratch("conf"), text);
+    ck_assert_int_eq(hpcb_conf_capacities(scratch("conf"), rows, &count, &err), 0);
+    ck_assert_uint_eq(count, HPCB_CAPACITIES_MAX);
+    ck_assert_str_eq(rows[255].nodes, "n255");
+    strcpy(text + used, "NodeName=n MemBandwidth=1G\n");
+    ck_assert_int_eq(parse(text, &conf, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "allowed: 256"));
+    memset(nodes, 'n', sizeof(nodes));
+    memcpy(nodes, "NodeName=", 9);
+    strcpy(nodes + 9 + HPCB_NODES_MAX - 1, " NetBandwidth=1");
+    ck_assert_int_eq(parse(nodes, &conf, &err), 0);
+    strcpy(nodes + 9 + HPCB_NODES_MAX - 1, "n NetBandwidth=1");
+    ck_assert_int_eq(parse(nodes, &conf, &err), -1);
+}
+END_TEST
+
+START_TEST(the_store_is_in_the_spool_directory)
+{
+    hpcb_conf_t conf;
+    char path[PATH_MAX];
+
+    hpcb_conf_defaults(&conf);
+    ck_assert_str_eq(hpcb_conf_profile_store(&conf, path),
+                     "/var/spool/hpc-balance/profiles.json");
+    ck_assert_int_eq(parse("SpoolDir=/srv\nProfileStore=\n", &conf, NULL), 0);
+    ck_assert_str_eq(hpcb_conf_profile_store(&conf, path), "/srv/profiles.json");
+    ck_assert_int_eq(parse("ProfileStore=/x/y\n", &conf, NULL), 0);
+    ck_assert_str_eq(hpcb_conf_profile_store(&conf, path), "/x/y");
+}
+END_TEST
+
 START_TEST(the_example_is_the_defaults)
 {
     static char text[65536];
@@ -531,6 +640,9 @@ int main(void)
     tcase_add_test(tc, loading_survives_binary_junk);
     tcase_add_test(tc, the_file_is_found_in_order);
     tcase_add_test(tc, partitions_yield_by_their_whole_name);
+    tcase_add_test(tc, capacities_of_nodes_are_read_in_order);
+    tcase_add_test(tc, capacities_have_a_limit);
+    tcase_add_test(tc, the_store_is_in_the_spool_directory);
     tcase_add_test(tc, the_example_is_the_defaults);
     tcase_add_test(tc, the_manual_has_every_key);
     suite_add_tcase(suite, tc);

@@ -13,6 +13,8 @@ const char *const fuzz_seeds[] = {
     "GuestCgroup=hpcb_guest\nGuestOomScoreAdj=500\nGuestMemoryHigh=90\n",
     "StateDir=/run/hpc-balance\nSpoolDir=/var/spool/%n\nYieldWaits=none\n"
     "YieldSpin=50\nYieldNapMax=1000\nMpiLibrary=/usr/lib/libhpcb_mpi.so\n",
+    "NodeName=n[1-4,07],r[1-2]x MemBandwidth=20G NetBandwidth=1.5G\n"
+    "NodeName=ALL MemBandwidth=1\nProfileStore=/a/b\n",
     "# comment\n\n guestgres = YES # more\n\tYieldWaits=a,b.c,d-e\nGuestCgroup=g_%n\n",
     NULL,
 };
@@ -46,11 +48,13 @@ static void check_round_trip(const hpcb_conf_t *conf)
         text, sizeof(text),
         "GuestPartition=%s\nGuestQOS=%s\nGuestPriority=%u\nGuestGres=%s\n"
         "GuestCgroup=%s\nGuestOomScoreAdj=%d\nGuestMemoryHigh=%u\nStateDir=%s\n"
-        "SpoolDir=%s\nYieldWaits=%s\nYieldSpin=%u\nYieldNapMax=%u\nMpiLibrary=%s\n",
+        "SpoolDir=%s\nProfileStore=%s\nYieldWaits=%s\nYieldSpin=%u\nYieldNapMax=%"
+        "u\nMpiLibrary=%s\n",
         conf->guest_partition, conf->guest_qos, conf->guest_priority,
         conf->guest_gres ? "yes" : "no", conf->guest_cgroup, conf->guest_oom_score_adj,
-        conf->guest_memory_high, conf->state_dir, conf->spool_dir, conf->yield_waits,
-        conf->yield_spin_us, conf->yield_nap_max_us, conf->mpi_library);
+        conf->guest_memory_high, conf->state_dir, conf->spool_dir, conf->profile_store,
+        conf->yield_waits, conf->yield_spin_us, conf->yield_nap_max_us,
+        conf->mpi_library);
 
     FUZZ_ASSERT(hpcb_conf_parse("fuzz", text, (size_t)length, &back, NULL) == 0);
     FUZZ_ASSERT(memcmp(&back, conf, sizeof(back)) == 0);
@@ -71,6 +75,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_ranges(&conf);
     check_path(conf.state_dir);
     check_path(conf.spool_dir);
+    if (*conf.profile_store)
+        check_path(conf.profile_store);
     check_path(conf.mpi_library);
     check_round_trip(&conf);
     hpcb_conf_yields(&conf, conf.guest_partition);
