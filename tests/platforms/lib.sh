@@ -41,6 +41,20 @@ suite_of() { # suite_of RELEASE
 # A testing suite changes under us: that it cannot be had is no fault of this project.
 is_moving() { [ "$1" = forky ]; } # is_moving SUITE
 
+# A command as a reader of this tree types it, wherever the tree and its cache are.
+as_typed() { # as_typed WORD...
+    local word words=()
+    for word; do
+        word=${word#"$TOP/"}
+        case $word in
+        "$CACHE"/rootfs/*) word="\$(tests/platforms/rootfs ${word##*/})" ;;
+        *[!A-Za-z0-9_./=+:,@%-]* | '') word=${word@Q} ;;
+        esac
+        words+=("$word")
+    done
+    echo "${words[*]}"
+}
+
 is_root() { [ "$(id -u)" = 0 ] || die "must be run as root"; }
 
 # Waits until nobody else makes the same thing; the lock ends with the process.

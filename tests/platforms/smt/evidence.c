@@ -63,6 +63,21 @@ static void note(const char *format, ...)
     fflush(stdout);
 }
 
+/* For tests/platforms/table: CPU seconds, of the seconds that passed; a part of them
+ * where they have to be.  primary and state may be missing (below 0, NULL). */
+static void figures(const char *name, double passed, double primary, double guest,
+                    double least, double most, const char *state)
+{
+    printf("# figures: {\"case\": \"%s\", \"seconds\": %.3f, \"guest\": %.3f, "
+           "\"least\": %.3f, \"most\": %.3f",
+           name, passed, guest, least, most);
+    if (primary >= 0)
+        printf(", \"primary\": %.3f", primary);
+    if (state)
+        printf(", \"state\": \"%s\"", state);
+    printf("}\n");
+}
+
 static void result(bool good, const char *name)
 {
     printf("%sok %u - %s\n", good ? "" : "not ", ++tests, name);
@@ -338,6 +353,8 @@ static void run_case(const case_t *c)
          c->name, got.time, got.primary, got.guest, 100 * got.guest / got.time,
          100 * c->low, 100 * c->high,
          state ? "; " : "; exposed: ", state ? state : err.text);
+    figures(c->name, got.time, got.primary, got.guest, c->low, c->high,
+            state ? state : "exposed");
     good = got.guest >= c->low * got.time && got.guest <= c->high * got.time &&
            got.primary >= (c->exclusive ? 0.7 : 0.85) * got.time;
     if (c->exclusive && got.primary + got.guest > 1.03 * got.time)
@@ -407,16 +424,27 @@ static const case_t core[] = {
      .exclusive = true},
 };
 
+static double cpu_for_a_while(pid_t pid, double *passed)
+{
+    double begun = now(), before = cpu_seconds(pid), got;
+
+    pause_for(seconds);
+    got = cpu_seconds(pid) - before;
+    *passed = now() - begun;
+    return got;
+}
+
 /* The primary ends: what was set is taken back. */
 static void primary_ends(void)
 {
+    static const char name[] = "no primary any more: not throttled";
     const hpcb_siblings_want_t want = {.throttle = true, .difference = 4};
     hpcb_siblings_task_t task = {0};
     hpcb_error_t err = {""};
     int go_primary, go_guest;
     pid_t primary, guest;
     char own[16], other[16];
-    double before, got;
+    double got, passed;
 
     snprintf(own, sizeof(own), "%u", first);
     snprintf(other, sizeof(other), "%u", second);
@@ -428,12 +456,10 @@ static void primary_ends(void)
     reap(primary);
     lower(guest, &want, &task, &err);
     pause_for(0.2);
-    before = cpu_seconds(guest);
-    pause_for(seconds);
-    got = cpu_seconds(guest) - before;
-    note("after the primary's end the guest gets %.3f s of %.1f s", got, seconds);
-    result(task.plan.how == HPCB_SIBLINGS_NOTHING && got >= 0.7 * seconds,
-           "no primary any more: not throttled");
+    got = cpu_for_a_while(guest, &passed);
+    note("after the primary's end the guest gets %.3f s of %.1f s", got, passed);
+    figures(name, passed, -1, got, 0.7, 1.05, NULL);
+    result(task.plan.how == HPCB_SIBLINGS_NOTHING && got >= 0.7 * passed, name);
     reap(guest);
     remove_jobs();
 }
@@ -488,6 +514,7 @@ static pid_t bystander(void)
 /* What no kernel forbids (cgroup/mechanism_core.c), and what follows it. */
 static void hostile(void)
 {
+    static const char name[] = "who takes it off is throttled";
     const hpcb_siblings_want_t want = {
         .cookie = true, .throttle = true, .difference = 5};
     hpcb_siblings_task_t task = {0};
@@ -498,7 +525,7 @@ static void hostile(void)
     uint64_t taken = 1, again = 0;
     hpcb_target_t target;
     unsigned mended;
-    double before, got;
+    double got, passed;
 
     snprintf(own, sizeof(own), "%u", first);
     snprintf(sibling, sizeof(sibling), "%u", second);
@@ -521,11 +548,10 @@ static void hostile(void)
     if (hpcb_siblings_punish(&target, &want, &err) < 0)
         note("%s", err.text);
     hpcb_siblings_free(guest, NULL);
-    before = cpu_seconds(guest);
-    pause_for(seconds);
-    got = cpu_seconds(guest) - before;
-    note("throttled for it, and without a cookie: %.3f s of %.1f s", got, seconds);
-    result(got <= 0.04 * seconds, "who takes it off is throttled");
+    got = cpu_for_a_while(guest, &passed);
+    note("throttled for it, and without a cookie: %.3f s of %.1f s", got, passed);
+    figures(name, passed, -1, got, 0, 0.04, NULL);
+    result(got <= 0.04 * passed, name);
     reap(guest);
     reap(primary);
     reap(other);
