@@ -42,23 +42,34 @@ make_disk() { # make_disk DIR root|plain FILE FREE-MB
         "$3" $((used + used / 8 + $4))M > /dev/null
 }
 
+# How often a disk is made of a directory that changes meanwhile, and seconds between.
+DISK_TRIES=3
+DISK_PAUSE=10
+
 # Prints the name of the disk for the root file system DIR, which is locked as file
 # descriptor 7 of the caller once that opens it.
 root_disk() { # root_disk DIR
-    local stamp disk
-    stamp=$(root_stamp "$1") && [ -n "$stamp" ] || die "cannot read $1"
-    disk=$VM_CACHE/disks/$stamp.ext4
+    local stamp disk try
     mkdir -p "$VM_CACHE/disks"
-    if [ ! -e "$disk" ]; then
-        with_lock "disks/$stamp" make_root_disk "$1" "$disk" || exit
-    fi
-    echo "$disk"
+    for ((try = 1; try <= DISK_TRIES; try++)); do
+        [ $try -eq 1 ] || sleep $DISK_PAUSE
+        stamp=$(root_stamp "$1") && [ -n "$stamp" ] || die "cannot read $1"
+        disk=$VM_CACHE/disks/$stamp.ext4
+        if [ -e "$disk" ] || with_lock "disks/$stamp" make_root_disk "$1" "$disk"; then
+            echo "$disk" && return
+        fi
+        say "no disk of $1 (try $try of $DISK_TRIES)"
+    done
+    die "$1 is changing, or there is no room in $VM_CACHE"
 }
 
+# Fails where DIR is not any more what DISK is named after.
 make_root_disk() { # make_root_disk DIR DISK
     [ ! -e "$2" ] || return 0
     say "making a disk of $1 ..."
-    make_disk "$1" root "$2.new" 3072 || { rm -f "$2.new" && die "mke2fs failed"; }
+    make_disk "$1" root "$2.new" 3072 || { rm -f "$2.new" && say "mke2fs failed" && return 1; }
+    [ "$VM_CACHE/disks/$(root_stamp "$1").ext4" = "$2" ] ||
+        { rm -f "$2.new" && say "$1 has changed meanwhile" && return 1; }
     echo "$1" > "$2.from"
     mv "$2.new" "$2"
     forget_disks "$1" "$2"
