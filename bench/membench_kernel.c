@@ -1,0 +1,50 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+#include "bench/membench_kernel.h"
+
+/* Half of the smallest first-level cache of the last twenty years. */
+#define CHUNK_BYTES 16384
+
+#define UNROLLED 8
+
+hpcb_membench_chunk_t hpcb_membench_chunk(size_t stride, size_t line)
+{
+    size_t accesses = CHUNK_BYTES / sizeof(hpcb_membench_word_t) / stride;
+    hpcb_membench_chunk_t chunk;
+
+    accesses -= accesses % UNROLLED;
+    if (accesses == 0)
+        accesses = UNROLLED;
+    chunk.accesses = accesses;
+    chunk.span = accesses * stride;
+    chunk.bytes = stride * sizeof(hpcb_membench_word_t) < line
+                      ? chunk.span * sizeof(hpcb_membench_word_t)
+                      : accesses * line;
+    return chunk;
+}
+
+double hpcb_membench_read(const hpcb_membench_word_t *words,
+                          const hpcb_membench_chunk_t *chunk, size_t stride)
+{
+    const hpcb_membench_word_t *end = words + chunk->span;
+    double sum = 0;
+
+    /* Memory may have changed: whoever compiles callers and this together shall read
+     * the chunk again, too. */
+    __asm__ volatile("" ::: "memory");
+    for (const hpcb_membench_word_t *word = words; word < end;
+         word += UNROLLED * stride) {
+        sum += word[0];
+        sum += word[stride];
+        sum += word[2 * stride];
+        sum += word[3 * stride];
+        sum += word[4 * stride];
+        sum += word[5 * stride];
+        sum += word[6 * stride];
+        sum += word[7 * stride];
+    }
+    return sum;
+}
