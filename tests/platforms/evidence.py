@@ -106,33 +106,32 @@ def smt(directory):
 
 # --- unit tests on running kernels --------------------------------------------------------
 
-def kernel_cell(run, key):
-    result, why = run.results.get(("", key), ("-", ""))
+def kernel_columns(directory, platforms):
+    """(heading, results by name) of each machine that ran them."""
+    for platform in platforms:
+        for name in (f"{platform}.tap", f"{platform}-qemu.tap"):
+            run = load(directory, name)
+            found = {case: result for (file, case), result in run.results.items()
+                     if file == "kernel"} if run else {}
+            if found:
+                yield f"{platform}, {run.facts.get('machine', '-')}", found
+
+
+def kernel_cell(found, name):
+    result, why = found.get(name, ("-", ""))
     return f"{result}: {why}" if result in (SKIP, FAIL) and why else result
 
 
-def kernels(directory, suites):
-    runs = [(suite, load(directory, f"kernel-{suite}.tap")) for suite in suites]
-    runs = [(suite, run) for suite, run in runs if run]
+def kernels(directory, platforms):
+    columns = list(kernel_columns(directory, platforms))
     yield "## Unit tests on running kernels"
     yield ""
-    if not runs:
-        rootfs = ROOTFS.format(suite="bookworm")
-        yield NOT_RUN.format(command=f"tests/platforms/vm/cases-kernel --rootfs {rootfs}"
-                             f" --tree {TREE.format(suite='bookworm')}", file="kernel-bookworm.tap")
+    if not columns:
+        yield "Not run: `tests/platforms/run --full --files kernel PLATFORM` makes PLATFORM.tap."
         return
-    columns, names = [], []
-    for suite, run in runs:
-        yield from made_by(run.facts)
-        yield ""
-        for name, _ in run.all:
-            kind, _, rest = name.partition(": ")
-            columns += [(suite, kind, run)] if (suite, kind, run) not in columns else []
-            names += [rest] if rest not in names else []
-    heads = [f"{kind}, {suite}" for suite, kind, _ in columns]
-    yield from table(["case"] + heads, (
-        [name] + [kernel_cell(run, f"{kind}: {name}") for _, kind, run in columns]
-        for name in names))
+    names = dict.fromkeys(name for _, found in columns for name in found)
+    yield from table(["case"] + [head for head, _ in columns], (
+        [name] + [kernel_cell(found, name) for _, found in columns] for name in names))
 
 
 # --- figures of vm/measure ------------------------------------------------------------------
@@ -224,12 +223,12 @@ def weights(directory):
           percent(one.get("all_guests_of_primary"), 2)] for one in found["figures"]))
 
 
-def page(directory, platforms, suites, suite_of):
+def page(directory, platforms, suite_of):
     yield from smt(directory)
     yield ""
-    yield from kernels(directory, suites)
+    on_v2 = [name for name in platforms if name.endswith("-v2")]
+    yield from kernels(directory, on_v2)
     yield ""
-    yield from stolen(directory, [name for name in platforms if name.endswith("-v2")],
-                      suite_of)
+    yield from stolen(directory, on_v2, suite_of)
     yield ""
     yield from weights(directory)
