@@ -388,12 +388,11 @@ static int read_line(reader_t *reader, const char *text, size_t length)
     return set_key(reader, trim(key), trim(value));
 }
 
-/* All of a file; what it says goes where reader points. */
+/* All of a file; what it says goes where reader points, over what is there. */
 static int read_lines(reader_t *reader, const char *text, size_t length)
 {
     const char *end = text + length;
 
-    hpcb_conf_defaults(reader->conf);
     if (hpcb_text_copy(reader->conf->path, sizeof(reader->conf->path), reader->path)) {
         errno = ENAMETOOLONG;
         return hpcb_error(reader->err, "%.*s: %s", PATH_SHOWN, reader->path,
@@ -417,6 +416,7 @@ int hpcb_conf_parse(const char *path, const char *text, size_t length,
     hpcb_conf_t read;
     reader_t reader = {.path = path, .conf = &read, .err = err};
 
+    hpcb_conf_defaults(&read);
     if (read_lines(&reader, text, length))
         return -1;
     *conf = read;
@@ -456,6 +456,7 @@ int hpcb_conf_capacities(const char *path, hpcb_capacity_t *rows, size_t *count,
     hpcb_conf_t conf;
     reader_t reader = {.path = path, .conf = &conf, .rows = rows, .err = err};
 
+    hpcb_conf_defaults(&conf);
     if (!text || read_lines(&reader, text, length))
         return -1;
     *count = reader.n_rows;
