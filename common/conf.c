@@ -224,6 +224,8 @@ static const conf_key_t keys[] = {
     {"GuestPriority", "100", set_number, FIELD(guest_priority), 1, 4294967293u,
      "allowed: 1 to 4294967293"},
     {"GuestGres", "no", set_yes_no, FIELD(guest_gres), 0, 0, "allowed: yes, no"},
+    {"GuestPinToPrimaries", "no", set_yes_no, FIELD(guest_pin_to_primaries), 0, 0,
+     "allowed: yes, no"},
     {"GuestCgroup", "hpcb_guest", set_expanded_name, FIELD(guest_cgroup), 0, 0,
      "allowed: the name of a group (" NAME_RULE "; %n is the node's name)"},
     {"GuestOomScoreAdj", "500", set_number, FIELD(guest_oom_score_adj), 0, 1000,

@@ -36,6 +36,7 @@ typedef struct {
     char guest_qos[HPCB_NAME_MAX];        /* GuestQOS= (none) */
     uint32_t guest_priority;              /* GuestPriority=100 */
     bool guest_gres;                      /* GuestGres=no */
+    bool guest_pin_to_primaries;          /* GuestPinToPrimaries=no */
     char guest_cgroup[HPCB_NAME_MAX];     /* GuestCgroup=hpcb_guest; %n expanded */
     int guest_oom_score_adj;              /* GuestOomScoreAdj=500 (0..1000) */
     unsigned guest_memory_high;           /* GuestMemoryHigh=90: percent of the guest's

@@ -22,6 +22,7 @@ static const char *const key_names[] = {
     "GuestQOS",
     "GuestPriority",
     "GuestGres",
+    "GuestPinToPrimaries",
     "GuestCgroup",
     "GuestOomScoreAdj",
     "GuestMemoryHigh",
@@ -54,6 +55,7 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_str_eq(conf.guest_qos, "");
     ck_assert_uint_eq(conf.guest_priority, 100);
     ck_assert(!conf.guest_gres);
+    ck_assert(!conf.guest_pin_to_primaries);
     ck_assert_str_eq(conf.guest_cgroup, "hpcb_guest");
     ck_assert_int_eq(conf.guest_oom_score_adj, 500);
     ck_assert_uint_eq(conf.guest_memory_high, 90);
@@ -78,6 +80,7 @@ START_TEST(every_key_is_read)
                        "guestqos=scavenger\n"
                        "  GUESTPRIORITY = 4294967293\t# as high as it goes\n"
                        "GuestGres=YES\n"
+                       "GuestPinToPrimaries=yes\n"
                        "GuestCgroup=idle-ones\n"
                        "GuestOomScoreAdj=0\n"
                        "GuestMemoryHigh=100\n"
@@ -99,6 +102,7 @@ START_TEST(every_key_is_read)
     ck_assert_str_eq(conf.guest_qos, "scavenger");
     ck_assert_uint_eq(conf.guest_priority, 4294967293u);
     ck_assert(conf.guest_gres);
+    ck_assert(conf.guest_pin_to_primaries);
     ck_assert_str_eq(conf.guest_cgroup, "idle-ones");
     ck_assert_int_eq(conf.guest_oom_score_adj, 0);
     ck_assert_uint_eq(conf.guest_memory_high, 100);
