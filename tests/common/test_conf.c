@@ -292,7 +292,8 @@ START_TEST(duplicates_of_each_key_are_refused)
         if (strstr(key_names[i], "Dir") || strstr(key_names[i], "Library") ||
             strstr(key_names[i], "Store"))
             value = "/x";
-        else if (strstr(key_names[i], "Gres") || strstr(key_names[i], "Required"))
+        else if (strstr(key_names[i], "Gres") || strstr(key_names[i], "Pin") ||
+                 strstr(key_names[i], "Required"))
             value = "no";
         else if (strcmp(key_names[i], "GuestSiblings") == 0)
             value = "auto";
