@@ -23,7 +23,6 @@
 #include "common/text.h"
 
 #define TAG_VERSION 1
-#define TAG_MAX     1024
 #define MILLION     1000000u
 #define DEPTH_MAX   16 /* deeper JSON is none of ours */
 
@@ -344,43 +343,55 @@ int hpcb_record_write(const char *spool_dir, const hpcb_record_t *record,
     return hpcb_file_replace(path, line, strlen(line), 0644, err);
 }
 
-static int add_bandwidth(json_t *tag, const hpcb_options_t *options)
+static int add_bandwidth(json_t *object, const hpcb_tag_t *tag)
 {
+    const hpcb_options_t *options = tag->options;
     json_t *bw;
 
     if (options->bw_mem == 0 && options->bw_net == 0 && !(options->bw_cpu > 0))
         return 0;
     bw = json_object_new_object();
-    if (add(tag, "bw", bw))
+    if (add(object, "bw", bw))
         return -1;
     if ((options->bw_mem && add_u64(bw, "mem", options->bw_mem)) ||
         (options->bw_net && add_u64(bw, "net", options->bw_net)))
         return -1;
-    if (!(options->bw_cpu > 0))
-        return 0;
-    return add_millionths(bw, "cpu", (uint64_t)(options->bw_cpu * MILLION + 0.5));
+    if (options->bw_cpu > 0 &&
+        add_millionths(bw, "cpu", (uint64_t)(options->bw_cpu * MILLION + 0.5)))
+        return -1;
+    return add_text(bw, "source", tag->learned ? "learned" : "given");
 }
 
-static int add_tag(json_t *outer, hpcb_class_t klass, const hpcb_options_t *options)
+/* A quotation mark or a backslash takes two bytes. */
+static int add_program(json_t *object, const char *program)
 {
-    json_t *tag = json_object_new_object();
-
-    if (add(outer, "hpcb", tag) || add_u64(tag, "v", TAG_VERSION))
-        return -1;
-    if (klass != HPCB_CLASS_UNKNOWN && add_text(tag, "class", hpcb_class_name(klass)))
-        return -1;
-    if (options->policy != HPCB_POLICY_NONE &&
-        add_text(tag, "policy", hpcb_policy_name(options->policy)))
-        return -1;
-    return add_bandwidth(tag, options);
+    if (!program || !*program || !is_ascii_or_empty(program) ||
+        strlen(program) >= HPCB_TAG_PROGRAM_MAX)
+        return 0;
+    return add_text(object, "program", program);
 }
 
-char *hpcb_record_tag(hpcb_class_t klass, const hpcb_options_t *options,
-                      hpcb_error_t *err)
+static int add_tag(json_t *outer, const hpcb_tag_t *tag)
+{
+    hpcb_policy_t policy = tag->options->policy;
+    json_t *object = json_object_new_object();
+
+    if (add(outer, "hpcb", object) || add_u64(object, "v", TAG_VERSION))
+        return -1;
+    if (tag->klass != HPCB_CLASS_UNKNOWN &&
+        add_text(object, "class", hpcb_class_name(tag->klass)))
+        return -1;
+    if (policy != HPCB_POLICY_NONE &&
+        add_text(object, "policy", hpcb_policy_name(policy)))
+        return -1;
+    return add_bandwidth(object, tag) || add_program(object, tag->program);
+}
+
+char *hpcb_record_tag(const hpcb_tag_t *tag, hpcb_error_t *err)
 {
     autojson json_t *outer = json_object_new_object();
 
-    if (!outer || add_tag(outer, klass, options)) {
+    if (!outer || add_tag(outer, tag)) {
         hpcb_error(err, "out of memory");
         return NULL;
     }

@@ -35,10 +35,21 @@ int hpcb_record_parse(const char *text, hpcb_record_t *record, hpcb_error_t *err
 int hpcb_record_write(const char *spool_dir, const hpcb_record_t *record,
                       hpcb_error_t *err);
 
+/* What AdminComment says of a job. */
+typedef struct {
+    hpcb_class_t klass;            /* as decided */
+    const hpcb_options_t *options; /* as given at submission; bw_* may be learned */
+    bool learned;                  /* bw_* come from the profile store */
+    const char *program;           /* whose copies make a poor pair: printable ASCII, of
+                                      the user's choosing; NULL or "": not known */
+} hpcb_tag_t;
+
+/* A longer name of a program is left out (with its NUL). */
+#define HPCB_TAG_PROGRAM_MAX 256
+
 /* The short form for AdminComment, {"hpcb":{...}}, at most 1024 bytes with its NUL;
- * the caller frees it.  options as given at submission, klass as decided. */
-char *hpcb_record_tag(hpcb_class_t klass, const hpcb_options_t *options,
-                      hpcb_error_t *err);
+ * the caller frees it. */
+char *hpcb_record_tag(const hpcb_tag_t *tag, hpcb_error_t *err);
 
 /* Read the class out of a tag made by hpcb_record_tag, or of other JSON in an
  * AdminComment: HPCB_CLASS_UNKNOWN where there is none. */

@@ -11,9 +11,10 @@
  *   job_modify	for each `scontrol update`, hold, release, under its job
  *		write lock
  *
- * Since 23.02 calls run concurrently; all state is the settings, behind their
- * mutex, and one thread-local variable. Nothing here waits but for a stat() a
- * second and, in job_modify, for NSS (see slurmctld.h).
+ * Since 23.02 calls run concurrently; all state is the settings and the
+ * profiles, each behind a mutex, and one thread-local variable. Nothing here
+ * waits but for two stat() a second, for a file of at most 2 MiB when it has
+ * changed and, in job_modify, for NSS (see slurmctld.h).
  *
  * This file gathers facts and carries out what jobsubmit/decide.c decides. It
  * must leave a job_desc_msg_t with slurm_x memory only, and untouched where a
@@ -36,6 +37,7 @@
 #include "common/record.h"
 #include "jobsubmit/comment.h"
 #include "jobsubmit/decide.h"
+#include "jobsubmit/profiles.h"
 #include "jobsubmit/settings.h"
 #include "jobsubmit/slurmctld.h"
 #include "jobsubmit/spank_env.h"
@@ -56,6 +58,7 @@ const char plugin_type[] = "job_submit/hpc_balance";
 const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
 static hpcb_settings_t settings = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+static hpcb_profile_cache_t profiles = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
 /*
  * Class of the first component of the heterogeneous job that this thread is
@@ -94,6 +97,7 @@ extern int init(void)
 
 extern int fini(void)
 {
+	hpcb_profile_cache_close(&profiles);
 	return SLURM_SUCCESS;
 }
 
@@ -213,14 +217,70 @@ static void _write_spank_env(job_desc_msg_t *job_desc, const bool *keep,
 	job_desc->spank_job_env_size = count;
 }
 
+/* A text of the client, or NULL where it does not end (see above). */
+static const char *_text(char *text)
+{
+	return text && memchr(text, '\0', slurm_xsize(text)) ? text : NULL;
+}
+
+/*
+ * By what the profile store knows a job. sbatch sends the name of the script,
+ * srun that of the program, salloc nothing.
+ */
+static int _profile_key(job_desc_msg_t *job_desc, hpcb_profile_key_t *key)
+{
+	char *executable = NULL;
+
+	if (job_desc->argc && job_desc->argv)
+		executable = job_desc->argv[0];
+	return hpcb_profile_key(job_desc->user_id, _text(job_desc->name),
+				_text(executable), key);
+}
+
+static bool _is_profile_given(const hpcb_options_t *options)
+{
+	return options->bw_mem || options->bw_net || (options->bw_cpu > 0);
+}
+
+static bool _learned(const hpcb_conf_t *conf, const hpcb_profile_key_t *key,
+		     hpcb_options_t *options)
+{
+	char path[PATH_MAX];
+	hpcb_profile_t profile;
+
+	return hpcb_profile_cache_get(&profiles,
+				      hpcb_conf_profile_store(conf, path),
+				      _now_ms(), key, &profile) &&
+	       hpcb_profile_apply(&profile, options);
+}
+
+/* What the user says of the job's bandwidth counts, else what earlier runs have
+ * shown. */
+static void _attach_profile(job_desc_msg_t *job_desc, const hpcb_conf_t *conf,
+			    hpcb_options_t *options, hpcb_tag_t *tag,
+			    char program[static HPCB_TAG_PROGRAM_MAX])
+{
+	hpcb_profile_key_t key;
+
+	if (_profile_key(job_desc, &key))
+		return;
+	tag->program = hpcb_profile_program(&key, program);
+	if (!_is_profile_given(options))
+		tag->learned = _learned(conf, &key, options);
+}
+
 /* A job without tag runs as well: failing here is only logged. */
-static void _write_tag(job_desc_msg_t *job_desc, hpcb_class_t klass,
-		       const hpcb_options_t *options)
+static void _write_tag(job_desc_msg_t *job_desc, const hpcb_conf_t *conf,
+		       hpcb_class_t klass, hpcb_options_t *options)
 {
 	hpcb_error_t err = { "" };
-	hpcb_autofree char *tag = hpcb_record_tag(klass, options, &err);
+	char program[HPCB_TAG_PROGRAM_MAX];
+	hpcb_tag_t said = { .klass = klass, .options = options };
+	hpcb_autofree char *tag = NULL;
 	hpcb_autofree char *merged = NULL;
 
+	_attach_profile(job_desc, conf, options, &said, program);
+	tag = hpcb_record_tag(&said, &err);
 	if (tag)
 		merged = hpcb_comment_merge(job_desc->admin_comment, tag, &err);
 	if (merged)
@@ -265,7 +325,7 @@ static int _submit(job_desc_msg_t *job_desc, hpcb_error_t *err)
 	if (component && !job_desc->het_job_offset)
 		first_component = klass;
 	_write_spank_env(job_desc, keep, kept, klass);
-	_write_tag(job_desc, klass, &request.options);
+	_write_tag(job_desc, &conf, klass, &request.options);
 	if (klass == HPCB_CLASS_GUEST)
 		_route_guest(job_desc, &conf);
 	return 0;

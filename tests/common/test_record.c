@@ -257,25 +257,49 @@ START_TEST(tags_leave_out_what_was_not_given)
         hpcb_class_t klass;
         hpcb_options_t options;
         const char *tag;
+        bool learned;
+        const char *program;
     } rows[] = {
-        {HPCB_CLASS_GUEST, {0}, "{\"hpcb\":{\"v\":1,\"class\":\"guest\"}}"},
-        {HPCB_CLASS_UNKNOWN, {0}, "{\"hpcb\":{\"v\":1}}"},
+        {HPCB_CLASS_GUEST,
+         {0},
+         "{\"hpcb\":{\"v\":1,\"class\":\"guest\"}}",
+         false,
+         NULL},
+        {HPCB_CLASS_UNKNOWN, {0}, "{\"hpcb\":{\"v\":1}}", false, NULL},
         {HPCB_CLASS_PRIMARY,
          {.policy = HPCB_POLICY_AUTO},
-         "{\"hpcb\":{\"v\":1,\"class\":\"primary\",\"policy\":\"auto\"}}"},
+         "{\"hpcb\":{\"v\":1,\"class\":\"primary\",\"policy\":\"auto\"}}",
+         false,
+         NULL},
         {HPCB_CLASS_GUEST,
          {.bw_mem = 1024, .bw_cpu = 0.6},
          "{\"hpcb\":{\"v\":1,\"class\":\"guest\","
-         "\"bw\":{\"mem\":1024,\"cpu\":0.600000}}}"},
+         "\"bw\":{\"mem\":1024,\"cpu\":0.600000,\"source\":\"given\"}}}",
+         false,
+         NULL},
         {HPCB_CLASS_GUEST,
          {.bw_net = UINT64_C(1) << 60},
          "{\"hpcb\":{\"v\":1,\"class\":\"guest\","
-         "\"bw\":{\"net\":1152921504606846976}}}"},
+         "\"bw\":{\"net\":1152921504606846976,\"source\":\"learned\"}}}",
+         true,
+         NULL},
+        {HPCB_CLASS_PRIMARY,
+         {0},
+         "{\"hpcb\":{\"v\":1,\"class\":\"primary\",\"program\":\"a \\\"b\\\"/c\"}}",
+         true,
+         "a \"b\"/c"},
+        {HPCB_CLASS_PRIMARY,
+         {0},
+         "{\"hpcb\":{\"v\":1,\"class\":\"primary\"}}",
+         false,
+         "a\nb"},
     };
 
     setlocale(LC_ALL, "de_DE.UTF-8");
     for (size_t i = 0; i < COUNT(rows); i++) {
-        char *tag = hpcb_record_tag(rows[i].klass, &rows[i].options, NULL);
+        const hpcb_tag_t said = {rows[i].klass, &rows[i].options, rows[i].learned,
+                                 rows[i].program};
+        char *tag = hpcb_record_tag(&said, NULL);
 
         ck_assert_str_eq(tag, rows[i].tag);
         ck_assert_int_eq(hpcb_record_tag_class(tag), rows[i].klass);
@@ -291,8 +315,18 @@ START_TEST(the_largest_tag_fits_an_admin_comment)
                                     .bw_mem = UINT64_MAX,
                                     .bw_net = UINT64_MAX,
                                     .bw_cpu = 1};
-    char *tag = hpcb_record_tag(HPCB_CLASS_PRIMARY, &options, NULL);
+    char program[HPCB_TAG_PROGRAM_MAX + 1];
+    const hpcb_tag_t said = {HPCB_CLASS_PRIMARY, &options, true, program};
+    char *tag;
 
+    memset(program, '\\', sizeof(program));
+    program[HPCB_TAG_PROGRAM_MAX] = '\0';
+    tag = hpcb_record_tag(&said, NULL);
+    ck_assert_ptr_null(strstr(tag, "program"));
+    free(tag);
+    program[HPCB_TAG_PROGRAM_MAX - 1] = '\0';
+    tag = hpcb_record_tag(&said, NULL);
+    ck_assert_ptr_nonnull(strstr(tag, "program"));
     ck_assert_uint_lt(strlen(tag), 1024);
     free(tag);
 }

@@ -9,7 +9,8 @@
 
 const char *const fuzz_seeds[] = {
     "{\"hpcb\":{\"v\":1,\"class\":\"guest\",\"policy\":\"auto\","
-    "\"bw\":{\"mem\":12884901888,\"net\":1073741824,\"cpu\":0.600000}}}",
+    "\"bw\":{\"mem\":12884901888,\"net\":1073741824,\"cpu\":0.600000,"
+    "\"source\":\"learned\"},\"program\":\"CG/cg.B.4\"}}",
     "{\"site\":{\"project\":[1,2,{\"x\":null}]},\"hpcb\":{\"class\":\"primary\"}}",
     "a note of the operator",
     NULL,

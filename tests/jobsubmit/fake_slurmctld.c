@@ -202,12 +202,31 @@ void fake_add_env(job_desc_msg_t *desc, const char *entry)
     desc->spank_job_env_size = (uint32_t)count;
 }
 
+void fake_set_program(job_desc_msg_t *desc, const char *name, const char *executable)
+{
+    size_t count = 0;
+
+    desc->user_id = FAKE_USER;
+    desc->name = slurm_xstrdup(name);
+    if (!executable)
+        return;
+    add(&desc->argv, &count, slurm_xstrdup(executable));
+    desc->argc = (uint32_t)count;
+}
+
+char *fake_unterminated(size_t bytes)
+{
+    char *text = slurm_xcalloc(1, bytes, true, false, "", 0, "");
+
+    memset(text, 'x', bytes);
+    return text;
+}
+
 void fake_add_unterminated(job_desc_msg_t *desc, size_t bytes)
 {
     size_t count = desc->spank_job_env_size;
-    char *entry = slurm_xcalloc(1, bytes, true, false, "", 0, "");
+    char *entry = fake_unterminated(bytes);
 
-    memset(entry, 'x', bytes);
     entry[bytes / 2] = '=';
     add(&desc->spank_job_env, &count, entry);
     desc->spank_job_env_size = (uint32_t)count;
@@ -231,16 +250,19 @@ void fake_free_string(char **text)
 
 void fake_free_desc(job_desc_msg_t *desc)
 {
-    char **strings[] = {&desc->partition,     &desc->qos,
-                        &desc->admin_comment, &desc->tres_per_job,
-                        &desc->tres_per_node, &desc->tres_per_socket,
-                        &desc->tres_per_task, &desc->job_id_str};
+    char **strings[] = {
+        &desc->partition,     &desc->qos,           &desc->admin_comment,
+        &desc->tres_per_job,  &desc->tres_per_node, &desc->tres_per_socket,
+        &desc->tres_per_task, &desc->job_id_str,    &desc->name};
 
     for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
         fake_free_string(strings[i]);
     for (uint32_t i = 0; i < desc->spank_job_env_size; i++)
         fake_free_string(&desc->spank_job_env[i]);
     slurm_xfree((void **)&desc->spank_job_env);
+    for (uint32_t i = 0; i < desc->argc; i++)
+        fake_free_string(&desc->argv[i]);
+    slurm_xfree((void **)&desc->argv);
     slurm_xfree((void **)&desc);
 }
 

@@ -42,6 +42,12 @@ job_desc_msg_t *fake_desc(void);
 /* Append an entry to the SPANK environment. */
 void fake_add_env(job_desc_msg_t *desc, const char *entry);
 
+/* Give the job of FAKE_USER a name and, unless NULL, an executable. */
+void fake_set_program(job_desc_msg_t *desc, const char *name, const char *executable);
+
+/* That many bytes without a NUL. */
+char *fake_unterminated(size_t bytes);
+
 /* Put count bytes without a NUL there. */
 void fake_add_unterminated(job_desc_msg_t *desc, size_t count);
 

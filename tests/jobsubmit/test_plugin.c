@@ -10,8 +10,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "common/profile.h"
 #include "tests/common/tmp.h"
 #include "tests/jobsubmit/fake_slurmctld.h"
 
@@ -412,6 +414,191 @@ END_TEST
 
 /* A guest hetjob in one thread, a primary one in the other, again and again.  Returns
  * NULL where none was refused. */
+/* ---- Profiles ---- */
+
+static char store_path[TEST_TMP_MAX + 32];
+
+/* Many that do not matter, and two of FAKE_USER: CG, and CG as run by cg.B.4. */
+static int fill_store(hpcb_profiles_t *store, void *arg, hpcb_error_t *err)
+{
+    hpcb_profile_run_t run = {.known = {true, true, true},
+                              .value = {674000000, 1000, 990000}};
+    hpcb_profile_key_t key;
+
+    for (uint32_t i = 0; i < *(uint32_t *)arg; i++) {
+        if (hpcb_profile_key(5000 + i, "a job of somebody else", "a.out", &key) ||
+            hpcb_profiles_learn(store, &key, &run, 1, err))
+            return -1;
+    }
+    if (hpcb_profile_key(FAKE_USER, "CG", NULL, &key) ||
+        hpcb_profiles_set(store, &key, &run, 2, err))
+        return -1;
+    run.value[HPCB_PROFILE_MEM] = 4096;
+    run.known[HPCB_PROFILE_CPU] = false;
+    return hpcb_profile_key(FAKE_USER, "CG", "cg.B.4", &key) ||
+           hpcb_profiles_set(store, &key, &run, 2, err);
+}
+
+/* The plugin with a store. */
+static void with_store(uint32_t others)
+{
+    char dir[TEST_TMP_MAX], text[512];
+    hpcb_error_t err = {""};
+
+    test_tmp_dir(dir);
+    snprintf(store_path, sizeof(store_path), "%s/profiles.json", dir);
+    ck_assert_msg(hpcb_profiles_update(store_path, fill_store, &others, &err) == 0,
+                  "%s", err.text);
+    unlink(conf_path);
+    snprintf(text, sizeof(text), "ProfileStore=%s\n", store_path);
+    write_conf(text);
+    ck_assert_int_eq(plugin.init(), 0);
+}
+
+static void expect_tag(const char *part)
+{
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+    ck_assert_msg(strstr(desc->admin_comment, part) != NULL, "'%s' lacks '%s'",
+                  desc->admin_comment, part);
+}
+
+START_TEST(what_was_learned_is_attached)
+{
+    with_store(3);
+    fake_set_program(desc, "CG", "/home/x/cg.C.8");
+    expect_tag("\"bw\":{\"mem\":674000000,\"net\":1000,\"cpu\":0.990000,"
+               "\"source\":\"learned\"},\"program\":\"CG/cg.C.8\"}}");
+}
+END_TEST
+
+START_TEST(the_executable_is_closer)
+{
+    with_store(3);
+    fake_set_program(desc, "CG", "bin/cg.B.4");
+    fake_add_env(desc, OURS "guest=(null)");
+    expect_tag("\"class\":\"guest\",\"bw\":{\"mem\":4096,\"net\":1000,"
+               "\"source\":\"learned\"},\"program\":\"CG/cg.B.4\"}}");
+}
+END_TEST
+
+START_TEST(what_is_given_counts)
+{
+    with_store(3);
+    fake_set_program(desc, "CG", NULL);
+    fake_add_env(desc, OURS "bw_profile=net=1K");
+    expect_tag("\"bw\":{\"net\":1024,\"source\":\"given\"},"
+               "\"program\":\"CG\"}}");
+}
+END_TEST
+
+START_TEST(others_profiles_are_not_ours)
+{
+    with_store(3);
+    fake_set_program(desc, "a job of somebody else", "a.out");
+    expect_tag("\"class\":\"primary\",\"program\":\"a job of somebody else/a.out\"}}");
+}
+END_TEST
+
+START_TEST(hostile_names_do_no_harm)
+{
+    static const char *const names[] = {"", "\n", "\"}}", "\xff\xfe", "%00", "/"};
+
+    with_store(3);
+    for (size_t i = 0; i < COUNT(names); i++) {
+        desc = desc ? desc : fake_desc();
+        fake_set_program(desc, names[i], names[COUNT(names) - 1 - i]);
+        expect_tag("{\"hpcb\":{\"v\":1,\"class\":\"primary\"");
+        fake_free_desc(desc);
+        desc = NULL;
+    }
+    desc = fake_desc();
+    fake_set_program(desc, "CG", "cg");
+    fake_free_string(&desc->name);
+    fake_free_string(&desc->argv[0]);
+    desc->name = fake_unterminated(2);
+    desc->argv[0] = fake_unterminated(3);
+    expect_tag("\"class\":\"primary\"}}");
+}
+END_TEST
+
+START_TEST(without_a_store_jobs_run)
+{
+    with_store(3);
+    unlink(store_path);
+    fake_set_program(desc, "CG", NULL);
+    expect_tag("\"class\":\"primary\",\"program\":\"CG\"}}");
+    ck_assert_uint_eq(fake_errors(), 0);
+}
+END_TEST
+
+START_TEST(a_bad_store_is_told_once)
+{
+    FILE *file;
+
+    with_store(3);
+    file = fopen(store_path, "we");
+    ck_assert_ptr_nonnull(file);
+    fclose(file);
+    fake_set_program(desc, "CG", NULL);
+    expect_tag("\"class\":\"primary\",\"program\":\"CG\"}}");
+    ck_assert_uint_eq(fake_errors(), 1);
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+    ck_assert_uint_eq(fake_errors(), 0);
+}
+END_TEST
+
+static double now_us(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec / 1e3;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double *left = a, *right = b;
+
+    return (*left > *right) - (*left < *right);
+}
+
+/* Time of the thread, so that a busy machine changes nothing; sanitizers do. */
+#ifdef __SANITIZE_ADDRESS__
+#define LIMIT_US 500
+#else
+#define LIMIT_US 50
+#endif
+
+START_TEST(a_submission_takes_little_time)
+{
+    static double took[2001];
+    double first;
+
+    with_store(2000);
+    for (size_t i = 0; i < COUNT(took); i++) {
+        job_desc_msg_t *mine = fake_desc();
+        char *said = NULL;
+        double begin;
+
+        fake_set_program(mine, "CG", "/home/x/cg.B.4");
+        fake_add_env(mine, "SOMETHING=1");
+        fake_add_env(mine, OURS "guest=(null)");
+        begin = now_us(CLOCK_THREAD_CPUTIME_ID);
+        ck_assert_int_eq(plugin.submit(mine, FAKE_USER, &said), SLURM_SUCCESS);
+        took[i] = now_us(CLOCK_THREAD_CPUTIME_ID) - begin;
+        ck_assert_ptr_nonnull(strstr(mine->admin_comment, "\"mem\":4096"));
+        fake_free_desc(mine);
+    }
+    first = took[0];
+    qsort(took, COUNT(took), sizeof(took[0]), compare);
+    fprintf(stderr,
+            "# job_submit, 4002 profiles: median %.1f us, 99 %% within %.1f us; "
+            "reading the store %.0f us\n",
+            took[COUNT(took) / 2], took[COUNT(took) * 99 / 100], first);
+    ck_assert(took[COUNT(took) / 2] < LIMIT_US);
+}
+END_TEST
+
 static void *submit_often(void *arg)
 {
     const char *partition = arg;
@@ -475,6 +662,14 @@ int main(void)
     tcase_add_test(tcase, hold_release_and_other_changes_pass);
     tcase_add_test(tcase, a_guest_does_not_take_all_memory_later);
     tcase_add_test(tcase, broken_settings_do_not_stop_slurmctld);
+    tcase_add_test(tcase, what_was_learned_is_attached);
+    tcase_add_test(tcase, the_executable_is_closer);
+    tcase_add_test(tcase, what_is_given_counts);
+    tcase_add_test(tcase, others_profiles_are_not_ours);
+    tcase_add_test(tcase, hostile_names_do_no_harm);
+    tcase_add_test(tcase, without_a_store_jobs_run);
+    tcase_add_test(tcase, a_bad_store_is_told_once);
+    tcase_add_test(tcase, a_submission_takes_little_time);
     tcase_add_test(tcase, calls_may_be_concurrent);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);
