@@ -82,6 +82,19 @@ static hpcb_fn_t look_up(enum level level, enum hpcb_call call, const void *call
     return fn;
 }
 
+/*
+ * Whether the process calls MPI by the standard ABI of MPI 5, in which handles are
+ * other things than in the mpi.h of either MPI: libraries of both ABIs share what lies
+ * below them.  -1 means another ABI.
+ */
+static bool is_standard_abi(void)
+{
+    hpcb_fn_t fn = hpcb_next("PMPI_Abi_get_version", NULL);
+    int major = -1, minor = -1;
+
+    return fn && ((int (*)(int *, int *))fn)(&major, &minor) == 0 && major >= 0;
+}
+
 static const hpcb_backend_t *find_backend(void)
 {
     static const hpcb_backend_t *const backends[] = {
@@ -93,8 +106,10 @@ static const hpcb_backend_t *find_backend(void)
 #endif
     };
 
+    if (is_standard_abi())
+        return NULL;
     for (size_t i = 0; i < sizeof backends / sizeof backends[0]; i++)
-        if (hpcb_mpi_defines(backends[i]->marker))
+        if (hpcb_mpi_has(backends[i]->marker))
             return backends[i];
     return NULL;
 }

@@ -16,12 +16,13 @@
  */
 static _Atomic(void *) scope;
 
-static void *open_caller(const void *caller)
+/* A handle of the object that address lies in, NULL if there is none. */
+static void *open_object(const void *address)
 {
     struct link_map *map = NULL;
     Dl_info info;
 
-    if (!caller || !dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+    if (!address || !dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
         return NULL;
     return dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
 }
@@ -36,7 +37,7 @@ static void *next_address(const char *name, const void *caller)
     handle = atomic_load(&scope);
     if (handle)
         return dlsym(handle, name);
-    handle = open_caller(caller);
+    handle = open_object(caller);
     address = handle ? dlsym(handle, name) : NULL;
     if (address)
         atomic_store(&scope, handle);
@@ -72,11 +73,14 @@ static const void *object_of(const void *address)
     return address && dladdr(address, &info) ? info.dli_fbase : NULL;
 }
 
-bool hpcb_mpi_defines(const char *name)
+bool hpcb_mpi_has(const char *name)
 {
-    const void *object = object_of(next_address("PMPI_Init", NULL));
+    void *mpi = open_object(next_address("PMPI_Init", NULL));
+    bool has = mpi && dlsym(mpi, name);
 
-    return object && object == object_of(next_address(name, NULL));
+    if (mpi)
+        dlclose(mpi);
+    return has;
 }
 
 bool hpcb_same_object(hpcb_fn_t a, hpcb_fn_t b)

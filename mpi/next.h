@@ -21,8 +21,8 @@ hpcb_fn_t hpcb_next(const char *name, const void *caller);
 /* The data object called name as the whole process sees it, NULL if there is none. */
 void *hpcb_data(const char *name);
 
-/* Whether the MPI that a process calls defines name itself. */
-bool hpcb_mpi_defines(const char *name);
+/* Whether the MPI that a process calls has name, in its library or one below that. */
+bool hpcb_mpi_has(const char *name);
 
 /* Whether both functions lie in one loaded object; false if either is NULL. */
 bool hpcb_same_object(hpcb_fn_t a, hpcb_fn_t b);

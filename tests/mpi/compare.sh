@@ -132,6 +132,37 @@ over_tcp() {
     unset OMPI_MCA_btl UCX_TLS
 }
 
+# A directory with an mpi.h of the standard ABI of MPI 5, which is the same for all.
+abi_headers() {
+    local dir
+    for dir in $(mpicc.openmpi --showme:incdirs 2>/dev/null) \
+        $(mpicc.mpich -show 2>/dev/null | grep -o -- '-I[^ ]*' | cut -c 3-); do
+        [ ! -e "$dir/standard_abi/mpi.h" ] || echo "$dir/standard_abi"
+        [ ! -e "$dir/mpi_abi.h" ] || echo "$dir"
+    done | head -n 1
+}
+
+# Handles are other things there: the library lets everything pass.
+standard_abi() {
+    local headers library_of_abi program=$work/messages.abi
+    headers=$(abi_headers)
+    library_of_abi=$(cc -print-file-name="libmpi_abi_$mpi.so.1.0.0" 2>/dev/null)
+    if [ -z "$headers" ] || [ ! -e "$library_of_abi" ]; then
+        ok 'the standard ABI # SKIP this MPI does not have it'
+        return
+    fi
+    mkdir "$work/abi"
+    ln -s "$library_of_abi" "$work/abi/libmpi_abi.so.1"
+    if ! cc -w -DMPI_ABI -I"$headers" -o "$program" \
+        "$HPCB_SRCDIR/tests/mpi/messages.c" "$work/abi/libmpi_abi.so.1" 2>"$work/cc.log"; then
+        not_ok 'the standard ABI'
+        explain "$work/cc.log"
+        return
+    fi
+    local -x LD_LIBRARY_PATH=$work/abi${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    compare 'the standard ABI' 2 "$program"
+}
+
 naps() {
     run "$work/with" 2 "$library" "$programs/naps.$mpi"
     sleeps 'every call sleeps'
@@ -184,6 +215,7 @@ all() {
     sleeps 'MPI in a module sleeps'
     fortran fortran
     fortran f08
+    standard_abi
     naps
     stacks
     without_mpi
