@@ -96,14 +96,46 @@ static struct {
 
 static int keyval;
 
-/* Test until the request is done, or there is an error; the caller ends the wait. */
+/*
+ * MPICH (since 4.3) answers MPI_SUCCESS when a handler function of the program has
+ * dealt with an error.  That there was one shows in what a call should have written and
+ * has not: a request, a flag.  HANDLED, no error code of any MPI, says so among
+ * ourselves.
+ */
+#define HANDLED   (-1)
+#define UNTOUCHED (-1)
+
+/* rc of a call that should have written flag, which was UNTOUCHED. */
+static int written(int rc, int flag)
+{
+    return rc == MPI_SUCCESS && flag == UNTOUCHED ? HANDLED : rc;
+}
+
+/* rc of a call that should have begun request, which was null. */
+static int begun(int rc, MPI_Request request)
+{
+    return rc == MPI_SUCCESS && request == handle.no_request ? HANDLED : rc;
+}
+
+/* What the MPI would say to the program. */
+static int answer(int rc)
+{
+    return rc == HANDLED ? MPI_SUCCESS : rc;
+}
+
+/* Test until flag is not 0, or there is an error; the caller ends the wait. */
+#define REPEAT(wait, rc, flag, call)                                                   \
+    do {                                                                               \
+        while (flag = UNTOUCHED, (rc = call) == MPI_SUCCESS && flag == 0)              \
+            hpcb_wait_pause(wait);                                                     \
+        rc = written(rc, flag);                                                        \
+    } while (0)
+
 static int finish(hpcb_wait_t *wait, MPI_Request *request, MPI_Status *status)
 {
-    int done = 0;
-    int rc;
+    int done, rc;
 
-    while ((rc = mpi.Test(request, &done, status)) == MPI_SUCCESS && !done)
-        hpcb_wait_pause(wait);
+    REPEAT(wait, rc, done, mpi.Test(request, &done, status));
     return rc;
 }
 
@@ -116,14 +148,21 @@ static int complete(MPI_Request *request, MPI_Status *status)
     return rc;
 }
 
+/* The rest of a blocking call, of which rc began request; the answer to the program. */
+static int finish_begun(int rc, MPI_Request *request, MPI_Status *status)
+{
+    rc = begun(rc, *request);
+    return answer(rc == MPI_SUCCESS ? complete(request, status) : rc);
+}
+
 #define SEND(name, form)                                                               \
     static int do_##name(const void *buf, int count, MPI_Datatype type, int dest,      \
                          int tag, MPI_Comm comm)                                       \
     {                                                                                  \
-        MPI_Request request;                                                           \
+        MPI_Request request = handle.no_request;                                       \
         int rc = mpi.form(buf, count, type, dest, tag, comm, &request);                \
                                                                                        \
-        return rc == MPI_SUCCESS ? complete(&request, MPI_STATUS_IGNORE) : rc;         \
+        return finish_begun(rc, &request, MPI_STATUS_IGNORE);                          \
     }
 
 SEND(Send, Isend)
@@ -140,10 +179,10 @@ static int do_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
 }
 
 #ifdef OPEN_MPI
-static int raises_elsewhere(MPI_Comm comm, bool *answer)
+static int raises_elsewhere(MPI_Comm comm, bool *elsewhere)
 {
     (void)comm;
-    *answer = false;
+    *elsewhere = false;
     return MPI_SUCCESS;
 }
 #else
@@ -152,34 +191,43 @@ static int raises_elsewhere(MPI_Comm comm, bool *answer)
 /* The same as what comm's handler does, if both are the same predefined one. */
 static bool acts_alike(MPI_Errhandler handler, MPI_Errhandler world)
 {
-    bool answer = handler == world && IS_PREDEFINED(handler);
+    bool alike = handler == world && IS_PREDEFINED(handler);
 
     if (!IS_PREDEFINED(handler))
         mpi.Errhandler_free(&handler);
     if (!IS_PREDEFINED(world))
         mpi.Errhandler_free(&world);
-    return answer;
+    return alike;
+}
+
+static int get_handler(MPI_Comm comm, MPI_Errhandler *handler)
+{
+    int rc;
+
+    *handler = MPI_ERRHANDLER_NULL;
+    rc = mpi.Comm_get_errhandler(comm, handler);
+    return rc == MPI_SUCCESS && *handler == MPI_ERRHANDLER_NULL ? HANDLED : rc;
 }
 
 /*
  * MPICH (4.0) raises what a test finds, a message that is too long above all, on
  * MPI_COMM_WORLD, while a blocking receive raises it on its communicator.  Where that
  * could be told apart the receive must stay what it is.  An error code of MPI, raised
- * already, if comm is none.
+ * already, or HANDLED, if comm is none.
  */
-static int raises_elsewhere(MPI_Comm comm, bool *answer)
+static int raises_elsewhere(MPI_Comm comm, bool *elsewhere)
 {
     MPI_Errhandler handler, world;
     int rc;
 
-    *answer = comm == handle.null;
+    *elsewhere = comm == handle.null;
     if (!atomic_load(&handlers_set) || comm == handle.world || comm == handle.null)
         return MPI_SUCCESS;
-    rc = mpi.Comm_get_errhandler(comm, &handler);
+    rc = get_handler(comm, &handler);
     if (rc == MPI_SUCCESS)
-        rc = mpi.Comm_get_errhandler(handle.world, &world);
+        rc = get_handler(handle.world, &world);
     if (rc == MPI_SUCCESS)
-        *answer = !acts_alike(handler, world);
+        *elsewhere = !acts_alike(handler, world);
     return rc;
 }
 #endif
@@ -187,47 +235,51 @@ static int raises_elsewhere(MPI_Comm comm, bool *answer)
 static int do_Recv(void *buf, int count, MPI_Datatype type, int source, int tag,
                    MPI_Comm comm, MPI_Status *status)
 {
-    MPI_Request request;
+    MPI_Request request = handle.no_request;
     bool keep;
     int rc = raises_elsewhere(comm, &keep);
 
     if (rc != MPI_SUCCESS)
-        return rc;
+        return answer(rc);
     /* MPICH (4.0) fills the status of a receive from nobody only if it blocks. */
     if (keep || source == MPI_PROC_NULL)
         return mpi.Recv(buf, count, type, source, tag, comm, status);
     rc = mpi.Irecv(buf, count, type, source, tag, comm, &request);
-    return rc == MPI_SUCCESS ? complete(&request, status) : rc;
+    return finish_begun(rc, &request, status);
 }
 
 /* Which communicator it raises its errors on is not to be seen. */
 static int do_Mrecv(void *buf, int count, MPI_Datatype type, MPI_Message *message,
                     MPI_Status *status)
 {
-    MPI_Request request;
+    MPI_Request request = handle.no_request;
     int rc;
 
     if (RAISES_ON_WORLD && atomic_load(&handlers_set))
         return mpi.Mrecv(buf, count, type, message, status);
     rc = mpi.Imrecv(buf, count, type, message, &request);
-    return rc == MPI_SUCCESS ? complete(&request, status) : rc;
+    return finish_begun(rc, &request, status);
 }
 
 /*
  * The receive is posted first, as is usual; if the send then turned out to be wrong,
  * the receive might have taken a message already that is meant for a later one.  So see
- * first that the send is right: to nobody it is checked and not done.  *answer: the
+ * first that the send is right: to nobody it is checked and not done.  *doubtful: the
  * destination is not plainly right.
  */
 static int check_send(const void *out, int nout, MPI_Datatype tout, int dest,
-                      int tag_out, MPI_Comm comm, bool *answer)
+                      int tag_out, MPI_Comm comm, bool *doubtful)
 {
+    MPI_Request request = handle.no_request;
     int size = 0;
-    int rc = mpi.Send(out, nout, tout, MPI_PROC_NULL, tag_out, comm);
+    int rc = mpi.Isend(out, nout, tout, MPI_PROC_NULL, tag_out, comm, &request);
 
+    rc = begun(rc, request);
+    if (rc == MPI_SUCCESS)
+        rc = mpi.Wait(&request, MPI_STATUS_IGNORE);
     if (rc == MPI_SUCCESS)
         rc = mpi.Comm_size(comm, &size);
-    *answer = dest != MPI_PROC_NULL && (dest < 0 || dest >= size);
+    *doubtful = dest != MPI_PROC_NULL && (dest < 0 || dest >= size);
     return rc;
 }
 
@@ -248,11 +300,12 @@ static int complete_both(MPI_Request *send, MPI_Request *receive, MPI_Status *st
     return rc != MPI_SUCCESS ? rc : rc_receive;
 }
 
-static int do_Sendrecv(const void *out, int nout, MPI_Datatype tout, int dest,
-                       int tag_out, void *in, int nin, MPI_Datatype tin, int source,
-                       int tag_in, MPI_Comm comm, MPI_Status *status)
+/* Like MPI_Sendrecv, but may answer HANDLED. */
+static int exchange(const void *out, int nout, MPI_Datatype tout, int dest, int tag_out,
+                    void *in, int nin, MPI_Datatype tin, int source, int tag_in,
+                    MPI_Comm comm, MPI_Status *status)
 {
-    MPI_Request send, receive;
+    MPI_Request send = handle.no_request, receive = handle.no_request;
     bool keep;
     int rc = raises_elsewhere(comm, &keep);
 
@@ -264,9 +317,11 @@ static int do_Sendrecv(const void *out, int nout, MPI_Datatype tout, int dest,
         return mpi.Sendrecv(out, nout, tout, dest, tag_out, in, nin, tin, source,
                             tag_in, comm, status);
     rc = mpi.Irecv(in, nin, tin, source, tag_in, comm, &receive);
+    rc = begun(rc, receive);
     if (rc != MPI_SUCCESS)
         return rc;
     rc = mpi.Isend(out, nout, tout, dest, tag_out, comm, &send);
+    rc = begun(rc, send);
     if (rc != MPI_SUCCESS) {
         withdraw(&receive);
         return rc;
@@ -278,14 +333,23 @@ static int do_Sendrecv(const void *out, int nout, MPI_Datatype tout, int dest,
     return rc;
 }
 
+static int do_Sendrecv(const void *out, int nout, MPI_Datatype tout, int dest,
+                       int tag_out, void *in, int nin, MPI_Datatype tin, int source,
+                       int tag_in, MPI_Comm comm, MPI_Status *status)
+{
+    return answer(exchange(out, nout, tout, dest, tag_out, in, nin, tin, source, tag_in,
+                           comm, status));
+}
+
 /* There is no nonblocking form of it in MPI 3: send a packed copy. */
 static int replace(void *buf, int count, MPI_Datatype type, int dest, int tag_out,
                    int source, int tag_in, MPI_Comm comm, MPI_Status *status)
 {
-    int size = 0, used = 0;
+    int size = UNTOUCHED, used = 0;
     void *copy;
     int rc = mpi.Pack_size(count, type, comm, &size);
 
+    rc = written(rc, size);
     if (rc != MPI_SUCCESS)
         return rc;
     copy = malloc(size > 0 ? (size_t)size : 1);
@@ -293,9 +357,11 @@ static int replace(void *buf, int count, MPI_Datatype type, int dest, int tag_ou
         return mpi.Sendrecv_replace(buf, count, type, dest, tag_out, source, tag_in,
                                     comm, status);
     rc = mpi.Pack(buf, count, type, copy, size, &used, comm);
+    if (rc == MPI_SUCCESS && size > 0 && used == 0)
+        rc = HANDLED;
     if (rc == MPI_SUCCESS)
-        rc = do_Sendrecv(copy, used, handle.packed, dest, tag_out, buf, count, type,
-                         source, tag_in, comm, status);
+        rc = exchange(copy, used, handle.packed, dest, tag_out, buf, count, type,
+                      source, tag_in, comm, status);
     free(copy);
     return rc;
 }
@@ -308,7 +374,7 @@ static int do_Sendrecv_replace(void *buf, int count, MPI_Datatype type, int dest
     int rc = raises_elsewhere(comm, &keep);
 
     if (rc != MPI_SUCCESS)
-        return rc;
+        return answer(rc);
     /* MPICH (4.0) refuses to pack from MPI_BOTTOM. */
     if (keep || buf == MPI_BOTTOM)
         return mpi.Sendrecv_replace(buf, count, type, dest, tag_out, source, tag_in,
@@ -316,12 +382,12 @@ static int do_Sendrecv_replace(void *buf, int count, MPI_Datatype type, int dest
     rc = replace(buf, count, type, dest, tag_out, source, tag_in, comm, status);
     if (SETS_ERROR && rc == MPI_SUCCESS && status != MPI_STATUS_IGNORE)
         status->MPI_ERROR = MPI_SUCCESS;
-    return rc;
+    return answer(rc);
 }
 
 static int do_Wait(MPI_Request *request, MPI_Status *status)
 {
-    return complete(request, status);
+    return answer(complete(request, status));
 }
 
 static void clear_errors(int count, const MPI_Request requests[], MPI_Status statuses[])
@@ -336,77 +402,64 @@ static void clear_errors(int count, const MPI_Request requests[], MPI_Status sta
 static int do_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
 {
     hpcb_wait_t wait = {0};
-    int done = 0;
-    int rc;
+    int done, rc;
 
     if (SETS_ERROR)
         clear_errors(count, requests, statuses);
-    while ((rc = mpi.Testall(count, requests, &done, statuses)) == MPI_SUCCESS && !done)
-        hpcb_wait_pause(&wait);
+    REPEAT(&wait, rc, done, mpi.Testall(count, requests, &done, statuses));
     hpcb_wait_end(&wait);
-    return rc;
+    return answer(rc);
 }
 
 static int do_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status)
 {
     hpcb_wait_t wait = {0};
-    int done = 0;
-    int rc;
+    int done, rc;
 
-    while ((rc = mpi.Testany(count, requests, index, &done, status)) == MPI_SUCCESS &&
-           !done)
-        hpcb_wait_pause(&wait);
+    REPEAT(&wait, rc, done, mpi.Testany(count, requests, index, &done, status));
     hpcb_wait_end(&wait);
     /* Nothing to wait for: MPICH (4.0) fills the status only if it blocks. */
     if (rc == MPI_SUCCESS && *index == MPI_UNDEFINED)
         rc = mpi.Waitany(count, requests, index, status);
-    return rc;
+    return answer(rc);
 }
 
 static int do_Waitsome(int count, MPI_Request requests[], int *ndone, int indices[],
                        MPI_Status statuses[])
 {
     hpcb_wait_t wait = {0};
-    int rc;
+    int some, rc;
 
     /* Open MPI (4.1) calls no error handler for it if it does not block. */
-    if (count < 0)
+    if (count < 0 || !ndone)
         return mpi.Waitsome(count, requests, ndone, indices, statuses);
-    /* All requests inactive, or none at all: *ndone is MPI_UNDEFINED, not 0. */
-    while ((rc = mpi.Testsome(count, requests, ndone, indices, statuses)) ==
-               MPI_SUCCESS &&
-           *ndone == 0)
-        hpcb_wait_pause(&wait);
+    /* All requests inactive, or none at all: some is MPI_UNDEFINED, not 0. */
+    REPEAT(&wait, rc, some, mpi.Testsome(count, requests, &some, indices, statuses));
     hpcb_wait_end(&wait);
-    return rc;
+    if (some != UNTOUCHED)
+        *ndone = some;
+    return answer(rc);
 }
 
 static int do_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     hpcb_wait_t wait = {0};
-    int found = 0;
-    int rc;
+    int found, rc;
 
-    while ((rc = mpi.Iprobe(source, tag, comm, &found, status)) == MPI_SUCCESS &&
-           !found)
-        hpcb_wait_pause(&wait);
+    REPEAT(&wait, rc, found, mpi.Iprobe(source, tag, comm, &found, status));
     hpcb_wait_end(&wait);
-    return rc;
+    return answer(rc);
 }
 
 static int do_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message,
                      MPI_Status *status)
 {
     hpcb_wait_t wait = {0};
-    int found = 0;
-    int rc;
+    int found, rc;
 
-    while ((rc = mpi.Improbe(source, tag, comm, &found, message, status)) ==
-               MPI_SUCCESS &&
-           !found)
-        hpcb_wait_pause(&wait);
+    REPEAT(&wait, rc, found, mpi.Improbe(source, tag, comm, &found, message, status));
     hpcb_wait_end(&wait);
-    return rc;
+    return answer(rc);
 }
 
 /* More than one process, all of them in world. */
@@ -428,38 +481,39 @@ static bool judge(MPI_Comm comm)
 {
     MPI_Group group, world;
     int inter = 1;
-    bool answer = false;
+    bool change = false;
 
     if (mpi.Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter)
         return false;
     if (mpi.Comm_group(comm, &group) != MPI_SUCCESS)
         return false;
     if (mpi.Comm_group(handle.world, &world) == MPI_SUCCESS) {
-        answer = is_in_world(group, world);
+        change = is_in_world(group, world);
         mpi.Group_free(&world);
     }
     mpi.Group_free(&group);
-    return answer;
+    return change;
 }
 
-/* An error code of MPI, raised already, if comm is none. */
-static int changes_form(MPI_Comm comm, bool *answer)
+/* An error code of MPI, raised already, or HANDLED, if comm is none. */
+static int changes_form(MPI_Comm comm, bool *change)
 {
     void *kept = NULL;
-    int there = 0;
+    int there = UNTOUCHED;
     int rc;
 
-    *answer = comm == handle.world;
-    if (*answer || comm == handle.self || comm == handle.null)
+    *change = comm == handle.world;
+    if (*change || comm == handle.self || comm == handle.null)
         return MPI_SUCCESS;
     rc = mpi.Comm_get_attr(comm, keyval, &kept, &there);
+    rc = written(rc, there);
     if (rc != MPI_SUCCESS)
         return rc;
     if (!there) {
         kept = judge(comm) ? &change_form : &keep_form;
         mpi.Comm_set_attr(comm, keyval, kept);
     }
-    *answer = kept == &change_form;
+    *change = kept == &change_form;
     return MPI_SUCCESS;
 }
 
@@ -468,16 +522,16 @@ static int changes_form(MPI_Comm comm, bool *answer)
 #define COLLECTIVE(name, nargs, form, params, args)                                    \
     static int do_##name params                                                        \
     {                                                                                  \
-        MPI_Request request;                                                           \
+        MPI_Request request = handle.no_request;                                       \
         bool change;                                                                   \
         int rc = changes_form(comm, &change);                                          \
                                                                                        \
         if (rc != MPI_SUCCESS)                                                         \
-            return rc;                                                                 \
+            return answer(rc);                                                         \
         if (!change)                                                                   \
             return mpi.name args;                                                      \
         rc = mpi.form(UNPACK args, &request);                                          \
-        return rc == MPI_SUCCESS ? complete(&request, MPI_STATUS_IGNORE) : rc;         \
+        return finish_begun(rc, &request, MPI_STATUS_IGNORE);                          \
     }
 #include "mpi/calls.def"
 
