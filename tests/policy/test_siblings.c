@@ -96,6 +96,17 @@ START_TEST(shares_are_those_of_the_thesis)
 }
 END_TEST
 
+/* Beside the guest the primary has half of the core: why 5 is the default of
+ * GuestSiblingDifference (doc/hpc-balance.conf.5). */
+START_TEST(only_the_largest_difference_costs_less_than_1_percent)
+{
+    for (unsigned d = 0; d < HPCB_SHARE_DIFFERENCE_MAX; d++)
+        ck_assert_uint_gt(hpcb_share_time(d) / 2, HPCB_SHARE_ONE / 100);
+    ck_assert_uint_lt(hpcb_share_time(HPCB_SHARE_DIFFERENCE_MAX) / 2,
+                      HPCB_SHARE_ONE / 100);
+}
+END_TEST
+
 START_TEST(quotas)
 {
     ck_assert_uint_eq(hpcb_share_quota(62500, 100000), 6250);
@@ -216,6 +227,7 @@ int main(void)
     tcase_add_test(tcase, a_list_that_does_not_fit);
     tcase_add_test(tcase, sets);
     tcase_add_test(tcase, shares_are_those_of_the_thesis);
+    tcase_add_test(tcase, only_the_largest_difference_costs_less_than_1_percent);
     tcase_add_test(tcase, quotas);
     tcase_add_test(tcase, exposed);
     tcase_add_loop_test(tcase, plan, 0, (int)(sizeof(plans) / sizeof(plans[0])));
