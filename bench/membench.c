@@ -33,9 +33,10 @@
 
 static const char help[] =
     "Usage: membench [--threads N] [--cpus LIST] [--size BYTES] [--stride WORDS|line]\n"
-    "                [--reuse N] [--seconds S] [--huge-pages yes|no]\n"
+    "                [--reuse N] [--write] [--seconds S] [--huge-pages yes|no]\n"
     "                [--trace FILE [--every-ms MS]] [--json]\n"
-    "Reads a block of memory in order, again and again, and prints how many bytes\n"
+    "Goes through a block of memory in order, again and again, and prints how many "
+    "bytes\n"
     "memory moved in a second.  SIGTERM or SIGINT ends it early, with its result.\n"
     "\n"
     "  --threads N      each with a block of its own, which it touches first itself\n"
@@ -50,6 +51,8 @@ static const char help[] =
     "                   each cache line.  1 asks for least, line for most\n"
     "  --reuse N        read every 16 KiB N times before going on: asks for about the\n"
     "                   Nth part (default 1)\n"
+    "  --write          write each word that was read: memory then moves each line\n"
+    "                   twice, and that is what is counted\n"
     "  --seconds S      how long, at most 3600 (default 1)\n"
     "  --huge-pages X   yes (default): ask for transparent huge pages; no: ask for "
     "none.\n"
@@ -125,6 +128,8 @@ static void set(config_t *config, int opt)
                 : bench_arg_count("stride", optarg, 1, HPCB_MEMBENCH_STRIDE_MAX);
     else if (opt == 'r')
         config->pass.reuse = (unsigned)bench_arg_count("reuse", optarg, 1, REUSE_MAX);
+    else if (opt == 'w')
+        config->pass.write = true;
     else if (opt == 'S')
         config->pass.seconds = bench_arg_real("seconds", optarg, 1e-3, 3600);
     else if (opt == 'p')
@@ -149,6 +154,7 @@ static config_t parse(int argc, char **argv)
         {"size", required_argument, NULL, 'b'},
         {"stride", required_argument, NULL, 's'},
         {"reuse", required_argument, NULL, 'r'},
+        {"write", no_argument, NULL, 'w'},
         {"seconds", required_argument, NULL, 'S'},
         {"huge-pages", required_argument, NULL, 'p'},
         {"trace", required_argument, NULL, 'f'},
@@ -199,11 +205,13 @@ static void print_text(const config_t *config, const hpcb_membench_result_t *res
 {
     double wall = result->end - result->start;
 
-    printf("membench: %u thread%s, stride %zu words of %zu bytes, %u time%s, blocks of "
-           "%zu MiB (%zu MiB of all in huge pages)\n",
-           config->options.threads, config->options.threads == 1 ? "" : "s",
-           config->pass.stride, WORD, config->pass.reuse,
-           config->pass.reuse == 1 ? "" : "s", config->options.block >> 20, huge >> 20);
+    printf(
+        "membench: %u thread%s, %s every %zu. word of %zu bytes, %u time%s, blocks of "
+        "%zu MiB (%zu MiB of all in huge pages)\n",
+        config->options.threads, config->options.threads == 1 ? "" : "s",
+        config->pass.write ? "reading and writing" : "reading", config->pass.stride,
+        WORD, config->pass.reuse, config->pass.reuse == 1 ? "" : "s",
+        config->options.block >> 20, huge >> 20);
     printf("%.3f GB/s: %" PRIu64 " bytes in %.3f s",
            (double)result->bytes / wall * 1e-9, result->bytes, wall);
     printf(", CPUs had for %.1f %% of it\n",
@@ -214,9 +222,11 @@ static void print_json(const config_t *config, const hpcb_membench_result_t *res
                        const bench_usage_t *usage, size_t huge)
 {
     printf("{\"program\":\"membench\",\"threads\":%u,\"stride\":%zu,\"reuse\":%u,"
-           "\"block\":%zu,\"line\":%zu,\"last_level_cache\":%zu,\"huge_bytes\":%zu,",
+           "\"write\":%s,\"block\":%zu,\"line\":%zu,\"last_level_cache\":%zu,"
+           "\"huge_bytes\":%zu,",
            config->options.threads, config->pass.stride, config->pass.reuse,
-           config->options.block, config->options.line, config->cache.last_level, huge);
+           config->pass.write ? "true" : "false", config->options.block,
+           config->options.line, config->cache.last_level, huge);
     bench_usage_print(usage);
     printf(",\"bytes\":%" PRIu64 ",\"accesses\":%" PRIu64
            ",\"bytes_per_second\":%.0f}\n",

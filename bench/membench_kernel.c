@@ -10,7 +10,7 @@
 
 #define UNROLLED 8
 
-hpcb_membench_chunk_t hpcb_membench_chunk(size_t stride, size_t line)
+hpcb_membench_chunk_t hpcb_membench_chunk(size_t stride, size_t line, bool write)
 {
     size_t accesses = CHUNK_BYTES / sizeof(hpcb_membench_word_t) / stride;
     hpcb_membench_chunk_t chunk;
@@ -23,6 +23,8 @@ hpcb_membench_chunk_t hpcb_membench_chunk(size_t stride, size_t line)
     chunk.bytes = stride * sizeof(hpcb_membench_word_t) < line
                       ? chunk.span * sizeof(hpcb_membench_word_t)
                       : accesses * line;
+    if (write)
+        chunk.bytes *= 2;
     return chunk;
 }
 
@@ -45,6 +47,21 @@ double hpcb_membench_read(const hpcb_membench_word_t *words,
         sum += word[5 * stride];
         sum += word[6 * stride];
         sum += word[7 * stride];
+    }
+    return sum;
+}
+
+double hpcb_membench_write(hpcb_membench_word_t *words,
+                           const hpcb_membench_chunk_t *chunk, size_t stride)
+{
+    hpcb_membench_word_t *end = words + chunk->span;
+    double sum = 0;
+
+    for (hpcb_membench_word_t *word = words; word < end; word += UNROLLED * stride) {
+        for (size_t i = 0; i < UNROLLED; i++) {
+            sum += word[i * stride];
+            word[i * stride] = 1;
+        }
     }
     return sum;
 }

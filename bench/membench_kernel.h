@@ -14,11 +14,13 @@
  * the speed, with a stride of one line memory does.
  *
  * Still less is asked for by reading each chunk, which fits every first-level cache,
- * more than once before going on.
+ * more than once before going on; more by writing each word that was read: memory then
+ * moves each line twice.
  */
 #ifndef HPCB_BENCH_MEMBENCH_KERNEL_H
 #define HPCB_BENCH_MEMBENCH_KERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,10 +36,14 @@ typedef struct {
 } hpcb_membench_chunk_t;
 
 /* stride in words, 1..HPCB_MEMBENCH_STRIDE_MAX; line: bytes of a cache line. */
-hpcb_membench_chunk_t hpcb_membench_chunk(size_t stride, size_t line);
+hpcb_membench_chunk_t hpcb_membench_chunk(size_t stride, size_t line, bool write);
 
 /* Read a chunk and return the sum of its words. */
 double hpcb_membench_read(const hpcb_membench_word_t *words,
                           const hpcb_membench_chunk_t *chunk, size_t stride);
+
+/* The same, and each word that was read becomes 1. */
+double hpcb_membench_write(hpcb_membench_word_t *words,
+                           const hpcb_membench_chunk_t *chunk, size_t stride);
 
 #endif

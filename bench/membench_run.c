@@ -111,12 +111,19 @@ static bool over(hpcb_membench_t *bench)
            seconds_of(CLOCK_MONOTONIC) >= bench->deadline;
 }
 
+static double touch(hpcb_membench_word_t *words, const hpcb_membench_chunk_t *chunk,
+                    const hpcb_membench_pass_t *pass)
+{
+    return pass->write ? hpcb_membench_write(words, chunk, pass->stride)
+                       : hpcb_membench_read(words, chunk, pass->stride);
+}
+
 static void work(worker_t *worker)
 {
     hpcb_membench_t *bench = worker->bench;
     const hpcb_membench_pass_t *pass = &bench->pass;
     hpcb_membench_chunk_t chunk =
-        hpcb_membench_chunk(pass->stride, bench->options.line);
+        hpcb_membench_chunk(pass->stride, bench->options.line, pass->write);
     size_t words = bench->options.block / sizeof(hpcb_membench_word_t);
     size_t at = 0;
     uint64_t bytes = 0;
@@ -126,8 +133,7 @@ static void work(worker_t *worker)
     while (!over(bench)) {
         for (unsigned i = 0; i < CHUNKS_PER_LOOK; i++) {
             for (unsigned r = 0; r < pass->reuse; r++)
-                worker->sum +=
-                    hpcb_membench_read(worker->block + at, &chunk, pass->stride);
+                worker->sum += touch(worker->block + at, &chunk, pass);
             at += chunk.span;
             if (at + chunk.span > words)
                 at = 0;

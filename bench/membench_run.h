@@ -31,6 +31,7 @@ typedef struct {
 typedef struct {
     size_t stride; /* words, 1..HPCB_MEMBENCH_STRIDE_MAX */
     unsigned reuse;
+    bool write; /* what was read */
     double seconds;
     double every; /* seconds between samples; 0: none */
     /* Called at the start, every so often and at the end, with CLOCK_MONOTONIC and the
