@@ -26,6 +26,8 @@ static const char general_help[] =
     "  release     undo everything that was done to jobs on this node\n"
     "  snapshot    write what discovery reads of this node, to be sent in with a "
     "report\n"
+    "  calibrate   measure what this node can move; print its line of "
+    "hpc-balance.conf\n"
     "  job begin   record the class of a job (called by the prolog)\n"
     "  job end     write the record of a job, remove its traces (called by the "
     "epilog)\n"
@@ -35,6 +37,10 @@ static const char general_help[] =
     "  -j, --json          print one JSON object\n"
     "  -o, --output PATH   snapshot: the directory or .tar.gz to make\n"
     "      --keep-names    snapshot: leave names and ids as they are\n"
+    "      --cpus LIST     calibrate: the CPUs to use\n"
+    "      --seconds N     calibrate: how long\n"
+    "      --net SIZE      calibrate: bandwidth of the network, or none\n"
+    "      --force         calibrate: although primaries are here\n"
     "  -h, --help          this text, or that of the verb\n"
     "  -V, --version       print the version\n";
 
@@ -77,6 +83,18 @@ static const verb_t verbs[] = {
      "environments or addresses; names of nodes, users and jobs are replaced.  The "
      "path\n"
      "must not exist (default: hpcb-snapshot); only its owner can read it.\n"},
+    {"calibrate", NULL, hpcb_calibrate,
+     "Usage: hpcbctl [--config FILE] calibrate [--cpus LIST] [--seconds N]\n"
+     "                [--net SIZE|none] [--force] [--json]\n"
+     "\n"
+     "Measures how many bytes this node's memory moves in a second when all its CPUs "
+     "(or\n"
+     "those of LIST, such as 0-3,8) ask for as much as they can, for N seconds "
+     "(default\n"
+     "10), reads the speed of its network links, and prints the node's line of\n"
+     "hpc-balance.conf.  Takes up to half of the memory that is available.  Nothing "
+     "is\n"
+     "measured while a job that is no guest is here, unless --force is given.\n"},
     {"job", "begin", hpcb_job_begin,
      "Usage: hpcbctl [--config FILE] job begin\n"
      "\n"
@@ -153,6 +171,10 @@ static int run(const hpcb_ctl_t *ctl, bool help, int argc, char **argv)
         return usage("unknown verb '%s'", argv[0]);
     if ((ctl->output || ctl->keep_names) && verb->run != hpcb_snapshot)
         return usage("%s: --output and --keep-names are for snapshot", argv[0]);
+    if ((ctl->cpus || ctl->seconds || ctl->net || ctl->force) &&
+        verb->run != hpcb_calibrate)
+        return usage("%s: --cpus, --seconds, --net and --force are for calibrate",
+                     argv[0]);
     if (!help)
         return verb->run(ctl);
     fputs(verb->help, stdout);
@@ -163,9 +185,13 @@ int main(int argc, char **argv)
 {
     static const struct option options[] = {
         {"config", required_argument, NULL, 'c'},
+        {"cpus", required_argument, NULL, 'C'},
+        {"force", no_argument, NULL, 'F'},
         {"json", no_argument, NULL, 'j'},
         {"keep-names", no_argument, NULL, 'k'},
+        {"net", required_argument, NULL, 'N'},
         {"output", required_argument, NULL, 'o'},
+        {"seconds", required_argument, NULL, 'S'},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},
         {NULL, 0, NULL, 0},
@@ -186,6 +212,18 @@ int main(int argc, char **argv)
             break;
         case 'o':
             ctl.output = optarg;
+            break;
+        case 'C':
+            ctl.cpus = optarg;
+            break;
+        case 'S':
+            ctl.seconds = optarg;
+            break;
+        case 'N':
+            ctl.net = optarg;
+            break;
+        case 'F':
+            ctl.force = true;
             break;
         case 'k':
             ctl.keep_names = true;

@@ -11,8 +11,10 @@
 typedef struct {
     const char *conf_path; /* --config, or NULL */
     bool json;
-    const char *output; /* snapshot: --output, or NULL */
-    bool keep_names;    /* snapshot */
+    const char *output;               /* snapshot: --output, or NULL */
+    bool keep_names;                  /* snapshot */
+    const char *cpus, *seconds, *net; /* calibrate: as given, or NULL */
+    bool force;                       /* calibrate */
 } hpcb_ctl_t;
 
 /* 0 when every promise holds here, 1 when one is broken or cannot be tested. */
@@ -26,6 +28,9 @@ int hpcb_release(const hpcb_ctl_t *ctl);
 
 /* 0 when the snapshot is written; 1 with a line for what went wrong. */
 int hpcb_snapshot(const hpcb_ctl_t *ctl);
+
+/* 0 when the node was measured; 1 with a line for why it was not. */
+int hpcb_calibrate(const hpcb_ctl_t *ctl);
 
 /* Called by the prolog and the epilog.  Always 0 towards slurmd, which drains the node
  * otherwise; what went wrong is one line on stderr. */

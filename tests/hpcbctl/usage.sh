@@ -9,7 +9,7 @@ number=0
 out=$(mktemp -d) || exit 99
 trap 'rm -rf "$out"' EXIT
 unset SLURM_JOB_ID SLURM_JOB_UID SLURM_CONF HPC_BALANCE_CONF
-echo 1..35
+echo 1..45
 
 verdict() { # verdict DESCRIPTION FLAW
     number=$((number + 1))
@@ -45,6 +45,16 @@ prints() { # prints WORDS ARG...: exit code 0, WORDS on stdout
     verdict "$* prints: $words" "$flaw"
 }
 
+declines() { # declines WORDS ARG...: exit code 1 and one line with WORDS
+    words=$1 flaw=
+    shift
+    call "$@"
+    [ "$code" = 1 ] || flaw="exit code $code, not 1"
+    [ "$(lines 2)" = 1 ] && [ ! -s "$out/1" ] || flaw="$flaw; not one line on stderr"
+    grep -qF -e "$words" "$out/2" || flaw="$flaw; it says: $(cat "$out/2")"
+    verdict "declined: $words" "$flaw"
+}
+
 grumbles() { # grumbles VERB: a line on stderr and exit code 0
     flaw=
     call job "$1"
@@ -63,6 +73,10 @@ refuses "check: takes no argument" check me
 refuses "status: takes no argument" status n1 n2
 refuses "release: takes no argument" release 17
 refuses "snapshot: takes no argument" snapshot here
+refuses "calibrate: takes no argument" calibrate n1
+refuses "status: --cpus, --seconds, --net and --force are for calibrate" status --force
+refuses "check: --cpus, --seconds, --net and --force are for calibrate" check --cpus 0
+refuses "option '--net' needs a value" calibrate --net
 refuses "check: --output and --keep-names are for snapshot" check -o x
 refuses "status: --output and --keep-names are for snapshot" --keep-names status
 refuses "job: give begin or end" job
@@ -79,6 +93,7 @@ refuses "unknown verb" "$(printf '%5000s' x)"
 refuses "unknown verb '--help'" -- --help
 
 prints "Usage: hpcbctl [--config FILE] [--json] VERB" --help
+prints "hpcbctl [--config FILE] calibrate" calibrate --help
 prints "job begin" -h
 prints "hpcbctl [--config FILE] check" check --help
 prints "hpcbctl [--config FILE] status" --help status
@@ -86,6 +101,12 @@ prints "hpcbctl [--config FILE] release" release -h
 prints "hpcbctl [--config FILE] snapshot" snapshot --help
 prints "hpcbctl [--config FILE] job end" job end --help
 prints "hpc-balance" --version
+
+declines "--seconds: '0' is not a whole number from 1 to 600" calibrate --seconds 0
+declines "--cpus: '0-' is no list of CPUs" calibrate --cpus 0-
+declines "--cpus: some of '8191' may not be used here" calibrate --cpus 8191
+declines "--net: '1Q' is neither bytes per second" calibrate --net 1Q
+declines "/nowhere/x.conf" --config /nowhere/x.conf calibrate
 
 grumbles begin "outside of slurmd"
 grumbles end "outside of slurmd"
