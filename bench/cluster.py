@@ -34,10 +34,12 @@ def last_line(text):
     return lines[-1].strip() if lines else "no message"
 
 
-def command(argv, timeout, **options):
-    """Run a command to its end; its stdout, or a BenchError with its last word."""
+def command(argv, timeout, given=None, **options):
+    """Run a command to its end, with the text `given` or nothing on stdin; its stdout,
+    or a BenchError with its last word."""
     try:
-        done = subprocess.run(argv, timeout=timeout, stdin=subprocess.DEVNULL,
+        done = subprocess.run(argv, timeout=timeout, input=given,
+                              stdin=None if given else subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True, errors="replace", check=False, **options)
     except subprocess.TimeoutExpired:

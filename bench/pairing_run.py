@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The slurm-hpc-balance developers
+"""Two jobs side by side on two CPUs of this machine, and what each one did.
+
+A job is of a kind.  Some kinds keep a trace of what they have done (membench: bytes,
+the filler: CPU time), others are applications that are run over and over: what they
+do is counted in whole runs.
+"""
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+
+import machine
+import stats
+from cluster import BenchError, last_line
+from pairing_math import FILLER
+
+# Whatever happens to us, no job outlives this.
+LONGEST_SECONDS = 120
+
+# A measurement is repeated, whatever its figures, when one of its jobs did not have
+# its CPU for this part of the time; and only so often.
+MAX_LOST = 0.05
+MAX_ATTEMPTS = 3
+
+# Open MPI starts no daemon for a program that runs as one process.
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OMPI_MCA_ess_singleton_isolated": "1",
+               "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+@dataclass(frozen=True)
+class Kind:
+    name: str
+    title: str
+    program: str            # one of ours, or a command
+    arguments: tuple = ()
+    package: str = None     # of an application
+    prepare: object = None  # writes its input to a directory
+
+    @property
+    def application(self):
+        return self.package is not None
+
+
+class Job:
+    """One side of a pair, on a CPU of its own."""
+
+    def __init__(self, kind, cpu, argv, directory):
+        self.kind = kind
+        self.cpu = cpu
+        self.argv = argv
+        self.directory = directory
+        self.process = None
+        self.runs = []     # (start, end, CPU seconds) of whole runs
+        self.began = None
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def start(self):
+        self.began = time.monotonic()
+        with open(self.path("out"), "wb") as out, open(self.path("err"), "wb") as err:
+            self.process = subprocess.Popen(
+                self.argv, cwd=self.directory, stdin=subprocess.DEVNULL, stdout=out,
+                stderr=err, env={**os.environ, **ENVIRONMENT}, start_new_session=True,
+                preexec_fn=lambda: os.sched_setaffinity(0, {self.cpu}))
+
+    def words(self):
+        for name in ("err", "out"):
+            with open(self.path(name), encoding="utf-8", errors="replace") as f:
+                text = f.read()
+            if text.strip():
+                return last_line(text)
+        return "no message"
+
+    def reap(self, expected):
+        """Wait for its end; the CPU time of it and of what it has waited for."""
+        end = time.monotonic()
+        _pid, status, usage = os.wait4(self.process.pid, 0)
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        if self.process.returncode not in expected:
+            raise BenchError(f"{self.kind.name} ({' '.join(self.argv)}) ended with "
+                             f"status {self.process.returncode}: {self.words()}")
+        return end, usage.ru_utime + usage.ru_stime
+
+    def ended(self):
+        """A whole run of an application is over."""
+        end, cpu = self.reap((0,))
+        self.runs.append((self.began, end, cpu))
+
+    def stop(self):
+        """End it; ours print their result then."""
+        os.kill(self.process.pid, signal.SIGTERM)
+        self.reap((0, -signal.SIGTERM) if self.kind.application else (0,))
+
+    def kill(self):
+        """After an error: whatever it has started goes with it."""
+        if self.process and self.process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+    def samples(self):
+        try:
+            with open(self.path("trace"), encoding="ascii") as f:
+                text = f.read()
+        except FileNotFoundError:
+            return []
+        lines = text[:text.rfind("\n") + 1].splitlines()
+        return [tuple(map(float, line.split())) for line in lines]
+
+    def rate(self, start, end):
+        """What it did in a second."""
+        if self.kind.application:
+            return len(self.runs) / (self.runs[-1][1] - self.runs[0][0])
+        return stats.growth(self.samples(), start, end) / (end - start)
+
+    def lost(self):
+        """The part of its time in which it did not have its CPU."""
+        if self.kind.application:
+            wall = sum(end - start for start, end, _cpu in self.runs)
+            return max(0.0, 1 - sum(cpu for _start, _end, cpu in self.runs) / wall)
+        with open(self.path("out"), encoding="ascii") as f:
+            return json.loads(f.readline())["stolen"]
+
+
+class Runner:
+    """Measures pairs: with Runner(...) as runner: runner.measure(a, b, swapped)."""
+
+    def __init__(self, programs, kinds, cpus, seconds, directory):
+        self.programs = programs     # the directory of ours
+        self.kinds = {kind.name: kind for kind in kinds}
+        self.cpus = cpus
+        self.seconds = seconds
+        self.directory = directory
+        self.repeated = 0
+
+    def argv(self, kind):
+        if kind.application:
+            return [kind.program, *kind.arguments]
+        return [os.path.join(self.programs, kind.program), *kind.arguments,
+                "--trace", "trace"]
+
+    def job(self, name, cpu, side):
+        kind = self.kinds[name]
+        directory = os.path.join(self.directory, side)
+        shutil.rmtree(directory, ignore_errors=True)
+        os.mkdir(directory)
+        if kind.prepare:
+            kind.prepare(directory)
+        return Job(kind, cpu, self.argv(kind), directory)
+
+    def measure(self, a, b, swapped):
+        """((rate of a, rate of b), lost): swapped puts a on the second CPU."""
+        tries = []
+        for _ in range(MAX_ATTEMPTS):
+            tries.append(self.attempt(a, b, swapped))
+            if tries[-1][1] <= MAX_LOST:
+                break
+            self.repeated += 1
+        return min(tries, key=lambda found: found[1])
+
+    def attempt(self, a, b, swapped):
+        cpus = self.cpus[::-1] if swapped else self.cpus
+        both = [self.job(a, cpus[0], "a"), self.job(b, cpus[1], "b")]
+        before = machine.use()
+        try:
+            start, end = self.run(both)
+        except BaseException:
+            for job in both:
+                job.kill()
+            raise
+        steal = (machine.use().steal - before.steal) / (machine.use().when -
+                                                        before.when)
+        lost = max(job.lost() for job in both) + steal
+        return tuple(job.rate(start, end) for job in both), lost
+
+    def run(self, both):
+        """Run both; the window in which they ran side by side."""
+        traced = [job for job in both if not job.kind.application]
+        applications = [job for job in both if job.kind.application]
+        for job in traced:
+            job.start()
+        for job in traced:
+            self.wait_trace(job)
+        start = time.monotonic()
+        if applications:
+            self.run_applications(applications)
+        else:
+            time.sleep(self.seconds)
+        end = time.monotonic()
+        for job in traced:
+            job.stop()
+        return start, end
+
+    @staticmethod
+    def wait_trace(job):
+        """Its memory is touched and it works."""
+        deadline = time.monotonic() + LONGEST_SECONDS
+        while not job.samples():
+            if job.process.poll() is not None or time.monotonic() > deadline:
+                raise BenchError(f"{job.kind.name} does not start: {job.words()}")
+            time.sleep(0.01)
+
+    @staticmethod
+    def run_applications(applications):
+        """Run each over and over until each has run once; none is ever beside an idle
+        CPU then.  Runs that are under way at the end do not count."""
+        poll = select.poll()
+        by_fd = {}
+        deadline = time.monotonic() + LONGEST_SECONDS
+
+        def start(job):
+            job.start()
+            fd = os.pidfd_open(job.process.pid)
+            by_fd[fd] = job
+            poll.register(fd, select.POLLIN)
+
+        def forget(fd):
+            poll.unregister(fd)
+            os.close(fd)
+            return by_fd.pop(fd)
+
+        try:
+            for job in applications:
+                start(job)
+            while not all(job.runs for job in applications):
+                left = deadline - time.monotonic()
+                found = poll.poll(left * 1000) if left > 0 else []
+                if not found:
+                    raise BenchError(f"{applications[0].kind.name}: not done after "
+                                     f"{LONGEST_SECONDS} s")
+                for fd, _event in found:
+                    job = forget(fd)
+                    job.ended()
+                    if not all(other.runs for other in applications):
+                        start(job)
+            for job in list(by_fd.values()):
+                job.stop()
+        finally:
+            for fd in list(by_fd):
+                forget(fd)
+
+
+def filler():
+    """Keeps a CPU busy and memory out of it, so that a job alone has neither more of
+    the machine nor less company on its CPU than in a pair."""
+    return Kind(FILLER, "registers only", "guest-burn",
+                ("--max-seconds", str(LONGEST_SECONDS), "--every-ms", "10"))
