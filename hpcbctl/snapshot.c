@@ -32,7 +32,6 @@
 #include "hpcbctl/snapshot.h"
 #include "policy/cpus.h"
 
-#define FILES_MAX     20000
 #define BYTES_MAX     (8u << 20)
 #define PROCESSES_MAX 64
 #define FIRST_PID     100
@@ -41,6 +40,8 @@
 #define MOUNTINFO_MAX (8u << 20)
 #define MOUNT_MAX     (9 * PATH_MAX) /* two paths of octal escapes, and the rest */
 #define DEPTH_MAX     32
+
+unsigned hpcb_snapshot_files_max = 20000;
 
 typedef struct {
     pid_t pid;
@@ -133,7 +134,8 @@ static int put(take_t *take, const char *path, const char *text)
 {
     size_t length = strlen(text);
 
-    if (take->done.files >= FILES_MAX || take->done.bytes + length > BYTES_MAX) {
+    if (take->done.files >= hpcb_snapshot_files_max ||
+        take->done.bytes + length > BYTES_MAX) {
         take->done.truncated = true;
         return 0;
     }

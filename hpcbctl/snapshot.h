@@ -20,8 +20,11 @@ typedef struct {
     uint64_t bytes;
     unsigned jobs;      /* Slurm's, that have a process here */
     unsigned processes; /* one per set of cgroups, at most 64 */
-    bool truncated;     /* more than 20000 files or 8 MiB: the rest is missing */
+    bool truncated;     /* more files than the maximum, or 8 MiB: the rest is missing */
 } hpcb_snapshot_t;
+
+/* The maximum of files: 20000; only the unit test sets another one. */
+extern unsigned hpcb_snapshot_files_max;
 
 /*
  * Look at the system below root ("/", or a snapshot) and write it into the empty
