@@ -298,14 +298,12 @@ static const char *get_figures(json_t *object, hpcb_record_t *record)
     return NULL;
 }
 
-int hpcb_record_parse(const char *text, hpcb_record_t *record, hpcb_error_t *err)
+static int parse(const char *text, hpcb_record_t *record, hpcb_error_t *err)
 {
     autojson json_t *object = parse_object(text);
-    hpcb_record_t read = {0};
     const char *bad;
     uint64_t version;
 
-    errno = EINVAL;
     if (!object)
         return hpcb_error(err, "not a record: not one JSON object");
     if (get_u64(object, "version", UINT64_MAX, &version))
@@ -313,12 +311,21 @@ int hpcb_record_parse(const char *text, hpcb_record_t *record, hpcb_error_t *err
     if (version != HPCB_RECORD_VERSION)
         return hpcb_error(err, "a record of version %" PRIu64 "; this release reads %d",
                           version, HPCB_RECORD_VERSION);
-    bad = get_job(object, &read);
+    bad = get_job(object, record);
     if (!bad)
-        bad = get_figures(object, &read);
-    if (bad) {
-        errno = EINVAL; /* json-c 0.19 sets it to 0 on the way */
+        bad = get_figures(object, record);
+    if (bad)
         return hpcb_error(err, "a record's %s is missing or cannot be", bad);
+    return 0;
+}
+
+int hpcb_record_parse(const char *text, hpcb_record_t *record, hpcb_error_t *err)
+{
+    hpcb_record_t read = {0};
+
+    if (parse(text, &read, err)) {
+        errno = EINVAL; /* json-c 0.19 sets it to 0 when it reads a number */
+        return -1;
     }
     *record = read;
     return 0;
