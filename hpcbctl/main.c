@@ -28,6 +28,7 @@ static const char general_help[] =
     "report\n"
     "  calibrate   measure what this node can move; print its line of "
     "hpc-balance.conf\n"
+    "  profile     show, set, forget or learn what bandwidth users' jobs need\n"
     "  job begin   record the class of a job (called by the prolog)\n"
     "  job end     write the record of a job, remove its traces (called by the "
     "epilog)\n"
@@ -41,6 +42,8 @@ static const char general_help[] =
     "      --seconds N     calibrate: how long\n"
     "      --net SIZE      calibrate: bandwidth of the network, or none\n"
     "      --force         calibrate: although primaries are here\n"
+    "  -u, --user USER, -n, --name NAME, -e, --executable NAME, -a, --all\n"
+    "                      profile: which ones\n"
     "  -h, --help          this text, or that of the verb\n"
     "  -V, --version       print the version\n";
 
@@ -95,6 +98,32 @@ static const verb_t verbs[] = {
      "hpc-balance.conf.  Takes up to half of the memory that is available.  Nothing "
      "is\n"
      "measured while a job that is no guest is here, unless --force is given.\n"},
+    {"profile", "show", hpcb_profile_show,
+     "Usage: hpcbctl [--config FILE] profile show [--user USER] [--name NAME]\n"
+     "                [--executable NAME] [--json]\n"
+     "\n"
+     "Prints what earlier runs of jobs have used, or what was set: all profiles, or "
+     "those\n"
+     "of a user, of jobs of a name, of an executable.\n"},
+    {"profile", "set", hpcb_profile_set,
+     "Usage: hpcbctl [--config FILE] profile set --user USER --name NAME\n"
+     "                [--executable NAME] mem=SIZE,net=SIZE[,cpu=N%]\n"
+     "\n"
+     "Sets the profile of a user's jobs of that name, as --bw-profile would; from then "
+     "on\n"
+     "nothing is learned about them.\n"},
+    {"profile", "forget", hpcb_profile_forget,
+     "Usage: hpcbctl [--config FILE] profile forget --user USER | --name NAME |\n"
+     "                --executable NAME | --all [--json]\n"
+     "\n"
+     "Removes the profiles that match all that is given.\n"},
+    {"profile", "learn", hpcb_profile_learn,
+     "Usage: hpcbctl [--config FILE] profile learn [--user USER] [--name NAME]\n"
+     "                [--executable NAME] [--json] RECORD...\n"
+     "\n"
+     "Folds records of jobs into the profiles: each record once.  --name and "
+     "--executable\n"
+     "say what the records do not; --user passes over those of other users.\n"},
     {"job", "begin", hpcb_job_begin,
      "Usage: hpcbctl [--config FILE] job begin\n"
      "\n"
@@ -131,6 +160,12 @@ static void log_line(hpcb_log_level_t level, const char *line)
         fprintf(stderr, "hpcbctl: %s\n", line);
 }
 
+/* These look at their operands themselves. */
+static bool has_operands(const verb_t *verb)
+{
+    return strcmp(verb->name, "profile") == 0;
+}
+
 static const verb_t *find_verb(int argc, char **argv)
 {
     for (size_t i = 0; i < N_VERBS; i++) {
@@ -138,7 +173,9 @@ static const verb_t *find_verb(int argc, char **argv)
 
         if (strcmp(verb->name, argv[0]) != 0)
             continue;
-        if (verb->sub ? argc == 2 && strcmp(verb->sub, argv[1]) == 0 : argc == 1)
+        if (verb->sub ? argc >= 2 && strcmp(verb->sub, argv[1]) == 0 &&
+                            (has_operands(verb) || argc == 2)
+                      : argc == 1)
             return verb;
     }
     return NULL;
@@ -152,9 +189,34 @@ static bool is_verb(const char *name)
     return false;
 }
 
-static int run(const hpcb_ctl_t *ctl, bool help, int argc, char **argv)
+/* What is wrong where the first word is a verb and the rest does not fit. */
+static const char *rest_of(const char *name)
+{
+    if (strcmp(name, "job") == 0)
+        return "give begin or end";
+    return strcmp(name, "profile") == 0 ? "give show, set, forget or learn"
+                                        : "takes no argument";
+}
+
+/* The options of one verb only that were given to another. */
+static const char *misplaced(const hpcb_ctl_t *ctl, const verb_t *verb)
+{
+    if ((ctl->output || ctl->keep_names) && verb->run != hpcb_snapshot)
+        return "--output and --keep-names are for snapshot";
+    if ((ctl->cpus || ctl->seconds || ctl->net || ctl->force) &&
+        verb->run != hpcb_calibrate)
+        return "--cpus, --seconds, --net and --force are for calibrate";
+    if ((ctl->user || ctl->name || ctl->executable || ctl->all) &&
+        strcmp(verb->name, "profile") != 0)
+        return "--user, --name, --executable and --all are for profile";
+    return ctl->all && verb->run != hpcb_profile_forget ? "--all is for profile forget"
+                                                        : NULL;
+}
+
+static int run(hpcb_ctl_t *ctl, bool help, int argc, char **argv)
 {
     const verb_t *verb;
+    const char *flaw;
 
     if (argc == 0 && !help)
         return usage("a verb is missing");
@@ -164,17 +226,14 @@ static int run(const hpcb_ctl_t *ctl, bool help, int argc, char **argv)
     }
     verb = find_verb(argc, argv);
     if (!verb && is_verb(argv[0]))
-        return usage("%s: %s", argv[0],
-                     strcmp(argv[0], "job") == 0 ? "give begin or end"
-                                                 : "takes no argument");
+        return usage("%s: %s", argv[0], rest_of(argv[0]));
     if (!verb)
         return usage("unknown verb '%s'", argv[0]);
-    if ((ctl->output || ctl->keep_names) && verb->run != hpcb_snapshot)
-        return usage("%s: --output and --keep-names are for snapshot", argv[0]);
-    if ((ctl->cpus || ctl->seconds || ctl->net || ctl->force) &&
-        verb->run != hpcb_calibrate)
-        return usage("%s: --cpus, --seconds, --net and --force are for calibrate",
-                     argv[0]);
+    flaw = misplaced(ctl, verb);
+    if (flaw)
+        return usage("%s: %s", argv[0], flaw);
+    ctl->n_operands = argc - (verb->sub ? 2 : 1);
+    ctl->operands = argv + argc - ctl->n_operands;
     if (!help)
         return verb->run(ctl);
     fputs(verb->help, stdout);
@@ -184,14 +243,18 @@ static int run(const hpcb_ctl_t *ctl, bool help, int argc, char **argv)
 int main(int argc, char **argv)
 {
     static const struct option options[] = {
+        {"all", no_argument, NULL, 'a'},
         {"config", required_argument, NULL, 'c'},
         {"cpus", required_argument, NULL, 'C'},
+        {"executable", required_argument, NULL, 'e'},
         {"force", no_argument, NULL, 'F'},
         {"json", no_argument, NULL, 'j'},
         {"keep-names", no_argument, NULL, 'k'},
+        {"name", required_argument, NULL, 'n'},
         {"net", required_argument, NULL, 'N'},
         {"output", required_argument, NULL, 'o'},
         {"seconds", required_argument, NULL, 'S'},
+        {"user", required_argument, NULL, 'u'},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},
         {NULL, 0, NULL, 0},
@@ -202,7 +265,7 @@ int main(int argc, char **argv)
 
     opterr = 0;
     hpcb_log_set_sink(log_line);
-    while ((c = getopt_long(argc, argv, ":c:jo:hV", options, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, ":ac:e:jn:o:u:hV", options, NULL)) != -1) {
         switch (c) {
         case 'c':
             ctl.conf_path = optarg;
@@ -227,6 +290,18 @@ int main(int argc, char **argv)
             break;
         case 'k':
             ctl.keep_names = true;
+            break;
+        case 'u':
+            ctl.user = optarg;
+            break;
+        case 'n':
+            ctl.name = optarg;
+            break;
+        case 'e':
+            ctl.executable = optarg;
+            break;
+        case 'a':
+            ctl.all = true;
             break;
         case 'h':
             help = true;

@@ -15,6 +15,12 @@ typedef struct {
     bool keep_names;                  /* snapshot */
     const char *cpus, *seconds, *net; /* calibrate: as given, or NULL */
     bool force;                       /* calibrate */
+    const char *user; /* profile: --user, --name, --executable, or NULL; --all */
+    const char *name;
+    const char *executable;
+    bool all;
+    char *const *operands; /* what follows the verb, n_operands of them */
+    int n_operands;
 } hpcb_ctl_t;
 
 /* 0 when every promise holds here, 1 when one is broken or cannot be tested. */
@@ -31,6 +37,13 @@ int hpcb_snapshot(const hpcb_ctl_t *ctl);
 
 /* 0 when the node was measured; 1 with a line for why it was not. */
 int hpcb_calibrate(const hpcb_ctl_t *ctl);
+
+/* 0; 1 with a line for what went wrong; 2 with one for what is wrong with the command
+ * line. */
+int hpcb_profile_show(const hpcb_ctl_t *ctl);
+int hpcb_profile_set(const hpcb_ctl_t *ctl);
+int hpcb_profile_forget(const hpcb_ctl_t *ctl);
+int hpcb_profile_learn(const hpcb_ctl_t *ctl);
 
 /* Called by the prolog and the epilog.  Always 0 towards slurmd, which drains the node
  * otherwise; what went wrong is one line on stderr. */

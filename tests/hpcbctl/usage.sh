@@ -9,7 +9,7 @@ number=0
 out=$(mktemp -d) || exit 99
 trap 'rm -rf "$out"' EXIT
 unset SLURM_JOB_ID SLURM_JOB_UID SLURM_CONF HPC_BALANCE_CONF
-echo 1..45
+echo 1..54
 
 verdict() { # verdict DESCRIPTION FLAW
     number=$((number + 1))
@@ -79,6 +79,11 @@ refuses "check: --cpus, --seconds, --net and --force are for calibrate" check --
 refuses "option '--net' needs a value" calibrate --net
 refuses "check: --output and --keep-names are for snapshot" check -o x
 refuses "status: --output and --keep-names are for snapshot" --keep-names status
+refuses "profile: give show, set, forget or learn" profile
+refuses "profile: give show, set, forget or learn" profile all
+refuses "status: --user, --name, --executable and --all are for profile" status -u root
+refuses "profile: --output and --keep-names are for snapshot" profile show -o x
+refuses "profile: --all is for profile forget" profile learn --all x
 refuses "job: give begin or end" job
 refuses "job: give begin or end" job start
 refuses "job: give begin or end" job begin now
@@ -99,6 +104,10 @@ prints "hpcbctl [--config FILE] check" check --help
 prints "hpcbctl [--config FILE] status" --help status
 prints "hpcbctl [--config FILE] release" release -h
 prints "hpcbctl [--config FILE] snapshot" snapshot --help
+prints "hpcbctl [--config FILE] profile show" profile show --help
+prints "hpcbctl [--config FILE] profile set" profile set --help
+prints "hpcbctl [--config FILE] profile forget" profile forget --help
+prints "hpcbctl [--config FILE] profile learn" profile learn --help
 prints "hpcbctl [--config FILE] job end" job end --help
 prints "hpc-balance" --version
 
