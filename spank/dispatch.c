@@ -22,8 +22,8 @@
  *                        per job and node
  * init_post_opt         srun, sbatch, salloc           wrong options: one line, exit(1)
  *                        (nothing submitted yet)
- *                       slurmstepd (root, before       configuration, record, node
- *                        the I/O of tasks is set up)
+ *                       slurmstepd (root, before       configuration, record, node;
+ *                        the I/O of tasks is set up)    a guest's on v2 lifts itself
  *                       slurmd                         nothing
  * user_init             slurmstepd (euid = user, its   environment of the tasks; lines
  *                        I/O reaches the user)          for the user
@@ -40,7 +40,8 @@
  *                        is reaped, the step's
  *                        cgroups are still there
  * exit                  slurmstepd (root), the step's  end the thread, fold the step's
- *                        cgroups are gone               usage
+ *                        v1 cgroups are gone (on v2     usage
+ *                        it is still in its own)
  *                       elsewhere                      nothing
  * job_epilog            own slurmstepd (root), before  nothing; epilog=yes: clean up
  *                        the Epilog script
@@ -60,6 +61,7 @@
 #include "spank/log.h"
 #include "spank/setup.h"
 #include "spank/siblings.h"
+#include "spank/stepd.h"
 #include "spank/usage.h"
 #include "spank/useropts.h"
 #include "spank/yield.h"
@@ -121,6 +123,7 @@ static void in_step(hook_t hook, spank_t sp, const hpcb_step_t *step)
 {
     switch (hook) {
     case HOOK_INIT_POST_OPT:
+        hpcb_spank_stepd_open(step);
         hpcb_spank_yield_decide(step);
         break;
     case HOOK_USER_INIT:
@@ -140,6 +143,7 @@ static void in_step(hook_t hook, spank_t sp, const hpcb_step_t *step)
         break;
     case HOOK_EXIT:
         hpcb_spank_dying_stop();
+        hpcb_spank_stepd_leave();
         hpcb_spank_siblings_exit(step);
         hpcb_spank_usage_exit(step);
         hpcb_spank_step_close();

@@ -4,44 +4,43 @@
  */
 /*
  * Exiting threads become SCHED_FIFO: real-time tasks are not scheduled by group, so
- * that neither cpu.idle nor a weight counts.  A kernel with CONFIG_RT_GROUP_SCHED (not
- * Debian's, not RHEL's) wants a real-time budget in each v1 group first.
+ * that neither cpu.idle nor a weight counts.  A kernel with CONFIG_RT_GROUP_SCHED
+ * (Debian's User-Mode Linux, not its other ones) wants a real-time budget in each v1
+ * group first, and has none at all for v2 groups: there the job as a whole is not idle
+ * for a while, once nothing of it lives.
  *
  * The primary pays for what they take, so they are lifted for a small part of each
  * period only, and for a larger one the longer it lasts: all of it before Slurm gives
  * up (UnkillableStepTimeout, 60 s by default).
  *
  * The thread shares with slurmstepd's main thread what is in `watch`, under its lock.
+ *
+ * On v2 slurmstepd, this thread too, is as idle as the guest: spank/stepd lifts it, and
+ * the thread stays lifted as long as it runs.
  */
 #include "config.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "cgroup/task.h"
-#include "common/file.h"
+#include "cgroup/knob.h"
 #include "common/log.h"
 #include "spank/dying.h"
+#include "spank/exiting.h"
 #include "spank/siblings.h"
+#include "spank/stepd.h"
 
 #define PERIOD_MS   2000
 #define LIFT_MS     100 /* of the first periods: 5 % */
 #define ROUNDS      5   /* until that doubles */
 #define STACK_BYTES (256 * 1024)
-#define DEPTH_MAX   8    /* job_N/step_N/user/task_N is 4 */
-#define THREADS_MAX 4096 /* looked at in one round */
-#define PF_EXITING  0x4  /* linux/sched.h; in /proc/PID/stat since Linux 2.6 */
-
-/* Microseconds of each second: all guests of the node together, and one job. */
-#define BUDGET_ALL "200000"
-#define BUDGET_JOB "50000"
+#define WEIGHT      11  /* cpu.weight of a job that is woken, in the first periods */
+#define GLANCE_MS   100 /* how long something new in it may run with that weight */
 
 static struct {
     pthread_mutex_t lock;
@@ -55,106 +54,6 @@ static struct {
     size_t n_tasks;
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-typedef enum { ALIVE, EXITING, GONE } life_t;
-
-static life_t life_of(pid_t pid, pid_t tid)
-{
-    char path[64], text[1024];
-    const char *rest;
-    unsigned flags;
-
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-    if (hpcb_file_read(path, text, sizeof(text), NULL) < 0)
-        return errno == ENOENT || errno == ESRCH ? GONE : ALIVE;
-    /* The name in parentheses may hold anything; flags is the seventh word after it. */
-    rest = strrchr(text, ')');
-    if (!rest || sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) != 1)
-        return ALIVE;
-    return flags & PF_EXITING ? EXITING : ALIVE;
-}
-
-static void grant(const char *dir, const char *budget)
-{
-    char path[PATH_MAX + 32], now[32];
-
-    snprintf(path, sizeof(path), "%s/cpu.rt_runtime_us", dir);
-    if (hpcb_file_read(path, now, sizeof(now), NULL) > 0 && strcmp(now, "0\n") == 0)
-        (void)hpcb_file_write(path, budget, NULL);
-}
-
-/* Only groups of ours get a budget; it goes with them. */
-static void grant_budgets(void)
-{
-    char *last = strrchr(watch.group, '/');
-
-    if (!last)
-        return;
-    *last = '\0';
-    grant(watch.group, BUDGET_ALL);
-    *last = '/';
-    grant(watch.group, BUDGET_JOB);
-}
-
-static void set_policy(pid_t tid, int policy)
-{
-    const struct sched_param param = {.sched_priority = policy == SCHED_FIFO ? 1 : 0};
-
-    if (sched_setscheduler(tid, policy, &param) == 0 || errno != EPERM)
-        return;
-    grant_budgets();
-    if (sched_setscheduler(tid, policy, &param) < 0 && errno == EPERM)
-        hpcb_log(HPCB_LOG_DEBUG, "exiting task %d cannot be lifted", (int)tid);
-}
-
-static void set_exiting(pid_t pid, int policy, size_t *budget)
-{
-    pid_t *tids;
-    size_t count;
-
-    if (hpcb_task_threads(pid, &tids, &count, NULL) < 0)
-        return;
-    for (size_t i = 0; i < count; i++) {
-        if (*budget == 0)
-            break;
-        (*budget)--;
-        if (life_of(pid, tids[i]) == EXITING)
-            set_policy(tids[i], policy);
-    }
-    free(tids);
-}
-
-static void set_group(const char *dir, int policy, size_t *budget)
-{
-    char path[PATH_MAX + 32];
-    FILE *file;
-    int pid;
-
-    snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
-    file = fopen(path, "re");
-    while (file && *budget > 0 && fscanf(file, "%d", &pid) == 1)
-        set_exiting(pid, policy, budget);
-    if (file)
-        fclose(file);
-}
-
-static void set_tree(const char *dir, int depth, int policy, size_t *budget)
-{
-    DIR *handle = depth < DEPTH_MAX ? opendir(dir) : NULL;
-    struct dirent *entry;
-
-    if (!handle)
-        return;
-    set_group(dir, policy, budget);
-    while ((entry = readdir(handle))) {
-        char path[PATH_MAX];
-        int n = snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
-
-        if (entry->d_type == DT_DIR && entry->d_name[0] != '.' && n < (int)sizeof(path))
-            set_tree(path, depth + 1, policy, budget);
-    }
-    closedir(handle);
-}
-
 /*
  * A task is exiting, or they all have gone and Slurm kills what they left behind. Cheap
  * as long as all is well: one small file a task, also where some have ended long before
@@ -165,10 +64,10 @@ static bool step_ends(void)
     size_t gone = 0;
 
     for (size_t i = 0; i < watch.n_tasks; i++) {
-        switch (life_of(watch.tasks[i], watch.tasks[i])) {
-        case EXITING:
+        switch (hpcb_spank_life(watch.tasks[i])) {
+        case HPCB_EXITING:
             return true;
-        case GONE:
+        case HPCB_GONE:
             gone++;
             break;
         default:
@@ -196,11 +95,17 @@ static bool sleep_ms(unsigned ms)
     return !watch.stop;
 }
 
-static void set_job(int policy)
+/* The same, slurmstepd looked after meanwhile. */
+static bool rest_ms(unsigned ms)
 {
-    size_t budget = THREADS_MAX;
-
-    set_tree(watch.dir, 0, policy, &budget);
+    while (hpcb_spank_stepd_lifted() && ms > HPCB_SPANK_STEPD_LOOK_MS) {
+        hpcb_spank_stepd_look();
+        if (!sleep_ms(HPCB_SPANK_STEPD_LOOK_MS))
+            return false;
+        ms -= HPCB_SPANK_STEPD_LOOK_MS;
+    }
+    hpcb_spank_stepd_look();
+    return sleep_ms(ms);
 }
 
 static unsigned lift_ms(unsigned round)
@@ -211,26 +116,85 @@ static unsigned lift_ms(unsigned round)
     return ms < PERIOD_MS ? ms : PERIOD_MS;
 }
 
+/* On v2; a job that was released is not idle any more, and must not become it again. */
+static bool job_is_idle(void)
+{
+    char text[16];
+
+    return hpcb_knob_read(watch.dir, "cpu.idle", text, sizeof(text), NULL) == 0 &&
+           strcmp(text, "1") == 0;
+}
+
+/* What the job is to weigh (a primary of one CPU: 100): 10 % of a CPU, then more. */
+static void set_weight(unsigned round)
+{
+    unsigned doublings = round / ROUNDS;
+    char text[16];
+
+    snprintf(text, sizeof(text), "%u", doublings < 4 ? WEIGHT << doublings : 100);
+    if (hpcb_knob_write(watch.dir, "cpu.idle", "0", NULL) == 0)
+        (void)hpcb_knob_write(watch.dir, "cpu.weight", text, NULL);
+}
+
+/*
+ * Where the kernel refuses SCHED_FIFO (v2 with CONFIG_RT_GROUP_SCHED): for one period
+ * the job is not idle but light, unless there is more in it than what is exiting.  A
+ * step that starts makes it idle again, and this ends with the next glance.
+ */
+static bool wake_job(unsigned round, unsigned *lifted)
+{
+    bool go_on = true;
+
+    *lifted = 0;
+    if (!job_is_idle() || !hpcb_spank_exiting_all(watch.dir))
+        return true;
+    set_weight(round);
+    do {
+        go_on = sleep_ms(GLANCE_MS);
+        *lifted += GLANCE_MS;
+    } while (go_on && *lifted < PERIOD_MS && hpcb_spank_exiting_all(watch.dir));
+    (void)hpcb_knob_write(watch.dir, "cpu.idle", "1", NULL);
+    return go_on;
+}
+
+/* False when the thread is to end. */
+static bool lift_job(unsigned round, unsigned *lifted)
+{
+    bool refused = hpcb_spank_stepd_lift() < 0;
+
+    if (hpcb_spank_exiting_lift(watch.dir, watch.group, true) < 0 || refused)
+        return wake_job(round, lifted);
+    *lifted = lift_ms(round);
+    if (!sleep_ms(*lifted))
+        return false;
+    if (*lifted < PERIOD_MS)
+        (void)hpcb_spank_exiting_lift(watch.dir, watch.group, false);
+    return true;
+}
+
+/* Slurmstepd must not wait for it; dying_stop joins before step goes. */
+static void renew_siblings(const hpcb_step_t *step)
+{
+    if (!step->tasks)
+        return;
+    pthread_mutex_unlock(&watch.lock);
+    hpcb_spank_siblings_renew(step);
+    pthread_mutex_lock(&watch.lock);
+}
+
 static void *watcher(void *step)
 {
     unsigned lifted = 0;
 
     pthread_mutex_lock(&watch.lock);
-    for (unsigned round = 0; sleep_ms(PERIOD_MS - lifted);) {
+    for (unsigned round = 0; rest_ms(PERIOD_MS - lifted);) {
         lifted = 0;
         if (!step_ends()) {
-            /* Slurmstepd must not wait for it; dying_stop joins before step goes. */
-            pthread_mutex_unlock(&watch.lock);
-            hpcb_spank_siblings_renew(step);
-            pthread_mutex_lock(&watch.lock);
+            renew_siblings(step);
             continue;
         }
-        lifted = lift_ms(round++);
-        set_job(SCHED_FIFO);
-        if (!sleep_ms(lifted))
+        if (!lift_job(round++, &lifted))
             break;
-        if (lifted < PERIOD_MS)
-            set_job(SCHED_OTHER);
     }
     pthread_mutex_unlock(&watch.lock);
     return NULL;
@@ -250,6 +214,8 @@ static int start(const hpcb_step_t *step)
     rc = pthread_create(&watch.thread, &attributes, watcher, (void *)step);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attributes);
+    /* The new thread as well, which would not come to it for long. */
+    (void)hpcb_spank_stepd_lift();
     return rc;
 }
 
@@ -289,7 +255,10 @@ void hpcb_spank_dying_watch(const hpcb_step_t *step, pid_t pid)
 {
     hpcb_error_t err;
 
-    if (step->klass != HPCB_CLASS_GUEST || !step->node || !step->tasks)
+    if (step->klass != HPCB_CLASS_GUEST || !step->node)
+        return;
+    /* Of the extern step only slurmstepd matters. */
+    if (!step->tasks && !hpcb_spank_stepd_lifted())
         return;
     pthread_mutex_lock(&watch.lock);
     if (!watch.running && find_groups(step, pid, &err) < 0)

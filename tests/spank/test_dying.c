@@ -10,10 +10,12 @@
 #include "config.h"
 
 #include <dirent.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "tests/spank/tests.h"
@@ -178,6 +180,133 @@ START_TEST(nothing_before_the_end)
 }
 END_TEST
 
+/* ---- v2, where the kernel refuses SCHED_FIFO ---- */
+
+#define SCOPE "/system.slice/slurmstepd.scope/job_9"
+
+static bool woken;
+static char weight[16];
+
+static void first_line(const char *name, char *text, size_t size)
+{
+    char path[1024];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/sys/fs/cgroup" SCOPE "/%s", test_dir(), name);
+    file = fopen(path, "re");
+    ck_assert(file && fgets(text, (int)size, file));
+    fclose(file);
+}
+
+static bool is_idle(void)
+{
+    char text[16];
+
+    first_line("cpu.idle", text, sizeof(text));
+    return text[0] == '1';
+}
+
+static void show_job_v2(pid_t pid)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "proc/%d/cgroup", (int)pid);
+    test_write(name, "0::" SCOPE "/step_0/user/task_0\n");
+}
+
+/* As CONFIG_RT_GROUP_SCHED does, and like that only to this process. */
+static void give_up_realtime(void)
+{
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct data[2];
+
+    ck_assert_int_eq(syscall(SYS_capget, &header, data), 0);
+    data[0].effective &= ~(1u << CAP_SYS_NICE);
+    data[0].permitted &= ~(1u << CAP_SYS_NICE);
+    ck_assert_int_eq(syscall(SYS_capset, &header, data), 0);
+}
+
+static void watch_idle(void)
+{
+    for (int i = 0; i < WAIT_US / LOOK_US && !woken; i++) {
+        woken = !is_idle();
+        usleep(LOOK_US);
+    }
+    if (woken)
+        first_line("cpu.weight", weight, sizeof(weight));
+}
+
+/* The step's own task has ended; what is left of its job is processes. */
+static void end_v2(const char *processes)
+{
+    host_step_t step = {
+        .job_id = 9, .uid = test_user(), .forked = show_job_v2, .ended = watch_idle};
+
+    test_load("", false);
+    test_write("proc/self/mountinfo",
+               "30 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    test_write("sys/fs/cgroup/cgroup.controllers", "cpu memory pids\n");
+    test_write("sys/fs/cgroup/cgroup.procs", "%s", "");
+    test_write("sys/fs/cgroup" SCOPE "/cpu.idle", "1\n");
+    test_write("sys/fs/cgroup" SCOPE "/cpu.weight", "100\n");
+    test_write("sys/fs/cgroup" SCOPE "/cgroup.procs", "%s", "");
+    test_write("sys/fs/cgroup" SCOPE "/step_0/slurm/cgroup.procs", "%d\n",
+               (int)getpid());
+    test_write("sys/fs/cgroup" SCOPE "/step_0/user/task_0/cgroup.procs", "%s",
+               processes);
+    test_record(9, "guest", "none", false);
+    give_up_realtime();
+    host_step(&step);
+    ck_assert_int_eq(host_failures(), 0);
+}
+
+START_TEST(refused_the_job_is_woken)
+{
+    char processes[64];
+
+    if (getuid() != 0)
+        return;
+    zombie = child(false);
+    snprintf(processes, sizeof(processes), "%d\n", (int)zombie);
+    end_v2(processes);
+    waitpid(zombie, NULL, 0);
+    ck_assert(woken);
+    ck_assert_str_eq(weight, "11");
+    ck_assert(is_idle());
+}
+END_TEST
+
+/* slurmstepd's program as a user, or another one as root: both are not slurmstepd. */
+static pid_t live(bool other)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        if (other)
+            execlp("sleep", "sleep", "100", NULL);
+        else if (setuid(test_user()) == 0)
+            pause();
+        _exit(1);
+    }
+    return pid;
+}
+
+START_TEST(but_not_with_what_lives)
+{
+    char processes[64];
+
+    if (getuid() != 0)
+        return;
+    alive = live(_i);
+    zombie = child(false);
+    snprintf(processes, sizeof(processes), "%d\n%d\n", (int)zombie, (int)alive);
+    end_v2(processes);
+    end_children();
+    ck_assert(!woken);
+    ck_assert(is_idle());
+}
+END_TEST
+
 TCase *dying_tests(void)
 {
     TCase *tc = tcase_create("dying");
@@ -188,5 +317,7 @@ TCase *dying_tests(void)
     tcase_add_test(tc, and_let_down_again);
     tcase_add_test(tc, primaries_are_not);
     tcase_add_test(tc, nothing_before_the_end);
+    tcase_add_test(tc, refused_the_job_is_woken);
+    tcase_add_loop_test(tc, but_not_with_what_lives, 0, 2);
     return tc;
 }

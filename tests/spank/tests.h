@@ -20,6 +20,7 @@ TCase *dying_tests(void);
 TCase *yield_tests(void);
 TCase *usage_tests(void);
 TCase *siblings_tests(void);
+TCase *stepd_tests(void);
 
 /* A directory of the test's own (below $TMPDIR or /tmp) with an empty state/, removed
  * by test_teardown. */

@@ -1,0 +1,203 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cgroup/task.h"
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "spank/exiting.h"
+
+#define DEPTH_MAX   8    /* job_N/step_N/user/task_N is 4 */
+#define THREADS_MAX 4096 /* looked at in one round */
+#define PF_EXITING  0x4  /* linux/sched.h; in /proc/PID/stat since Linux 2.6 */
+
+/* Microseconds of each second: all guests of the node together, and one job. */
+#define BUDGET_ALL "200000"
+#define BUDGET_JOB "50000"
+
+typedef struct walk {
+    bool (*visit)(struct walk *walk, pid_t pid); /* false: enough */
+    size_t budget;                               /* that may still be looked at */
+    const char *group;
+    bool lift;
+    bool refused;
+    char self[PATH_MAX]; /* slurmstepd's program */
+} walk_t;
+
+static hpcb_life_t life_of(pid_t pid, pid_t tid)
+{
+    char path[64], text[1024];
+    const char *rest;
+    unsigned flags;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+    if (hpcb_file_read(path, text, sizeof(text), NULL) < 0)
+        return errno == ENOENT || errno == ESRCH ? HPCB_GONE : HPCB_ALIVE;
+    /* The name in parentheses may hold anything; flags is the seventh word after it. */
+    rest = strrchr(text, ')');
+    if (!rest || sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) != 1)
+        return HPCB_ALIVE;
+    return flags & PF_EXITING ? HPCB_EXITING : HPCB_ALIVE;
+}
+
+hpcb_life_t hpcb_spank_life(pid_t pid)
+{
+    hpcb_life_t life = life_of(pid, pid);
+    hpcb_autofree pid_t *tids = NULL;
+    size_t count = 0;
+
+    if (life != HPCB_EXITING || hpcb_task_threads(pid, &tids, &count, NULL) < 0)
+        return life;
+    for (size_t i = 0; i < count; i++) {
+        if (life_of(pid, tids[i]) == HPCB_ALIVE)
+            return HPCB_ALIVE;
+    }
+    return HPCB_EXITING;
+}
+
+static void grant(const char *dir, const char *budget)
+{
+    char path[PATH_MAX + 32], now[32];
+
+    snprintf(path, sizeof(path), "%s/cpu.rt_runtime_us", dir);
+    if (hpcb_file_read(path, now, sizeof(now), NULL) > 0 && strcmp(now, "0\n") == 0)
+        (void)hpcb_file_write(path, budget, NULL);
+}
+
+/* Only groups of ours get a budget; it goes with them. */
+static void grant_budgets(const char *group)
+{
+    char above[PATH_MAX];
+
+    if (!strrchr(group, '/') || strlen(group) >= sizeof(above))
+        return;
+    strcpy(above, group);
+    *strrchr(above, '/') = '\0';
+    grant(above, BUDGET_ALL);
+    grant(group, BUDGET_JOB);
+}
+
+static void set_policy(walk_t *walk, pid_t tid)
+{
+    int policy = walk->lift ? SCHED_FIFO : SCHED_OTHER;
+    const struct sched_param param = {.sched_priority = walk->lift ? 1 : 0};
+
+    if (sched_setscheduler(tid, policy, &param) == 0 || errno != EPERM)
+        return;
+    grant_budgets(walk->group);
+    if (sched_setscheduler(tid, policy, &param) < 0 && errno == EPERM)
+        walk->refused = true;
+}
+
+static bool lift_exiting(walk_t *walk, pid_t pid)
+{
+    hpcb_autofree pid_t *tids = NULL;
+    size_t count;
+
+    if (hpcb_task_threads(pid, &tids, &count, NULL) < 0)
+        return true;
+    for (size_t i = 0; i < count && walk->budget > 0; i++) {
+        walk->budget--;
+        if (life_of(pid, tids[i]) == HPCB_EXITING)
+            set_policy(walk, tids[i]);
+    }
+    return walk->budget > 0;
+}
+
+static int program_of(pid_t pid, char *program, size_t size)
+{
+    char link[64];
+    ssize_t n;
+
+    snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+    n = readlink(link, program, size - 1);
+    if (n < 0)
+        return -1;
+    program[n] = '\0';
+    return 0;
+}
+
+/* Root's, by the real user id: a user may run slurmstepd with other code in it. */
+static bool is_slurmstepd(const walk_t *walk, pid_t pid)
+{
+    char path[PATH_MAX], text[8192];
+    const char *uid;
+    unsigned real;
+
+    if (program_of(pid, path, sizeof(path)) < 0 || strcmp(path, walk->self) != 0)
+        return false;
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    if (hpcb_file_read(path, text, sizeof(text), NULL) < 0)
+        return false;
+    uid = strstr(text, "\nUid:");
+    return uid && sscanf(uid, " Uid: %u", &real) == 1 && real == 0;
+}
+
+static bool is_exiting(walk_t *walk, pid_t pid)
+{
+    if (walk->budget == 0)
+        return false;
+    walk->budget--;
+    return hpcb_spank_life(pid) != HPCB_ALIVE || is_slurmstepd(walk, pid);
+}
+
+static bool walk_group(walk_t *walk, const char *dir)
+{
+    char path[PATH_MAX + 32];
+    bool more = true;
+    FILE *file;
+    int pid;
+
+    snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
+    file = fopen(path, "re");
+    while (file && more && fscanf(file, "%d", &pid) == 1)
+        more = walk->visit(walk, pid);
+    if (file)
+        fclose(file);
+    return more;
+}
+
+static bool walk_tree(walk_t *walk, const char *dir, int depth)
+{
+    hpcb_autoclosedir DIR *handle = opendir(dir);
+    struct dirent *entry;
+    bool more = walk_group(walk, dir);
+
+    if (depth == DEPTH_MAX)
+        return walk->visit == lift_exiting;
+
+    while (handle && more && (entry = readdir(handle))) {
+        char path[PATH_MAX];
+        int n = snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
+
+        if (entry->d_type == DT_DIR && entry->d_name[0] != '.' && n < (int)sizeof(path))
+            more = walk_tree(walk, path, depth + 1);
+    }
+    return more;
+}
+
+int hpcb_spank_exiting_lift(const char *dir, const char *group, bool lift)
+{
+    walk_t walk = {lift_exiting, THREADS_MAX, group, lift, false, ""};
+
+    walk_tree(&walk, dir, 0);
+    return walk.refused ? -1 : 0;
+}
+
+bool hpcb_spank_exiting_all(const char *dir)
+{
+    walk_t walk = {.visit = is_exiting, .budget = THREADS_MAX};
+
+    return program_of(getpid(), walk.self, sizeof(walk.self)) == 0 &&
+           walk_tree(&walk, dir, 0);
+}

@@ -1,0 +1,143 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#include "cgroup/task.h"
+#include "common/log.h"
+#include "spank/stepd.h"
+
+/* CPU time of slurmstepd: what a start and an end take several times over (30 to 100 ms
+ * each on common machines), and then a tenth of a percent of one CPU; accounting every
+ * 30 s takes less. */
+#define CREDIT_US  500000
+#define CREDIT_PPM 1000
+
+#define LIFTED (SCHED_FIFO | SCHED_RESET_ON_FORK)
+
+/* slurmstepd's main thread until the watching one starts and after that has ended; in
+ * between that one. */
+static struct {
+    bool on;
+    const char *root; /* the mount of cgroup v2 */
+    bool lifted;
+    bool refused;
+    int64_t credit_us;
+    int64_t cpu_us;  /* at the last look */
+    int64_t wall_us; /* at the last look */
+} stepd;
+
+static int64_t clock_us(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* What an administrator has chosen for slurmd is left alone. */
+static void set_thread(pid_t tid, bool lift)
+{
+    const struct sched_param param = {.sched_priority = lift ? 1 : 0};
+    int now = sched_getscheduler(tid);
+
+    if (now != (lift ? SCHED_OTHER : LIFTED))
+        return;
+    if (sched_setscheduler(tid, lift ? LIFTED : SCHED_OTHER, &param) < 0)
+        stepd.refused |= errno == EPERM;
+}
+
+static void set_threads(bool lift)
+{
+    pid_t *tids, self = gettid();
+    size_t count;
+
+    if (hpcb_task_threads(getpid(), &tids, &count, NULL) < 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        if (lift || tids[i] != self)
+            set_thread(tids[i], lift);
+    }
+    free(tids);
+    stepd.lifted = lift;
+}
+
+static void account(void)
+{
+    int64_t cpu = clock_us(CLOCK_PROCESS_CPUTIME_ID), wall = clock_us(CLOCK_MONOTONIC);
+
+    if (stepd.lifted)
+        stepd.credit_us -= cpu - stepd.cpu_us;
+    stepd.credit_us += (wall - stepd.wall_us) * CREDIT_PPM / 1000000;
+    if (stepd.credit_us > CREDIT_US)
+        stepd.credit_us = CREDIT_US;
+    stepd.cpu_us = cpu;
+    stepd.wall_us = wall;
+}
+
+void hpcb_spank_stepd_open(const hpcb_step_t *step)
+{
+    char dir[PATH_MAX];
+
+    if (step->klass != HPCB_CLASS_GUEST || !step->node ||
+        hpcb_node_version(step->node, HPCB_CTL_CPU) != 2 ||
+        hpcb_node_job_dir(step->node, getpid(), HPCB_CTL_CPU, dir, sizeof(dir), NULL) <
+            0)
+        return;
+    stepd.on = true;
+    stepd.root = hpcb_node_mount(step->node, HPCB_CTL_CPU);
+    account();
+    stepd.credit_us = CREDIT_US;
+    set_threads(true);
+    if (stepd.refused)
+        hpcb_log(HPCB_LOG_DEBUG, "slurmstepd cannot be lifted: it is as slow as its "
+                                 "guest");
+}
+
+bool hpcb_spank_stepd_lifted(void)
+{
+    return stepd.on;
+}
+
+void hpcb_spank_stepd_look(void)
+{
+    bool was = stepd.lifted;
+
+    if (!stepd.on)
+        return;
+    account();
+    if (stepd.credit_us > 0)
+        set_threads(true);
+    else if (was)
+        set_threads(false);
+    if (was != stepd.lifted)
+        hpcb_log(HPCB_LOG_DEBUG, "slurmstepd is %s, credit %ld ms",
+                 stepd.lifted ? "lifted" : "as idle as its guest",
+                 (long)(stepd.credit_us / 1000));
+}
+
+int hpcb_spank_stepd_lift(void)
+{
+    if (stepd.on)
+        set_threads(true);
+    return stepd.refused ? -1 : 0;
+}
+
+/* Where it cannot leave it stays lifted. */
+void hpcb_spank_stepd_leave(void)
+{
+    if (!stepd.on)
+        return;
+    set_threads(true);
+    if (hpcb_task_set(getpid(), "cgroup", stepd.root, NULL) < 0)
+        return;
+    set_threads(false);
+    set_thread(gettid(), false);
+}

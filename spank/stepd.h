@@ -1,0 +1,48 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * slurmstepd of a guest on cgroup v2.  Slurm keeps it in the job's directory
+ * (job_N/step_S/slurm), which is idle: beside a busy primary it gets 0.3 % of a CPU,
+ * and what it does for the step - start it, pass on signals, see it end, clean up -
+ * takes minutes.  On v1 it is in no group of ours.
+ *
+ * So its threads become SCHED_FIFO, which groups do not hold back.  It stays where it
+ * is: a user's --task-epilog is forked by slurmstepd and runs beside it, in no task's
+ * group (Slurm 22.05 to 26.05), and must be idle.  No child inherits the policy
+ * (SCHED_RESET_ON_FORK), whoever forks.
+ *
+ * A user can keep slurmstepd busy (its output passes through), and the primary pays for
+ * it: so this lasts only as long as slurmstepd takes little (stepd.c).
+ */
+#ifndef HPCB_SPANK_STEPD_H
+#define HPCB_SPANK_STEPD_H
+
+#include "spank/setup.h"
+
+/* How often hpcb_spank_stepd_look is to be called: new threads, one for each message to
+ * slurmstepd, wait for it. */
+#define HPCB_SPANK_STEPD_LOOK_MS 500
+
+/* slurm_spank_init_post_opt, root: lift what there is of slurmstepd, if it is a guest's
+ * and inside of what is lowered. */
+void hpcb_spank_stepd_open(const hpcb_step_t *step);
+
+/* Whether hpcb_spank_stepd_open found it so. */
+bool hpcb_spank_stepd_lifted(void);
+
+/* From the watching thread (spank/dying.c): lift new threads, or let all but the caller
+ * down where they have taken too much. */
+void hpcb_spank_stepd_look(void);
+
+/* The step ends: lift all until the next look, whatever they have taken.  -1 where the
+ * kernel refuses. */
+int hpcb_spank_stepd_lift(void);
+
+/* slurm_spank_exit, after that thread has ended: there is nothing left of the user, and
+ * nothing more will be forked for one.  Leave for the root group, as Slurm is about to
+ * do (cgroup/v2 of 22.05 to 26.05, before it removes the step's directories). */
+void hpcb_spank_stepd_leave(void);
+
+#endif

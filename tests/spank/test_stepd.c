@@ -1,0 +1,239 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * slurmstepd of a guest on cgroup v2: this process is slurmstepd.  What the lift is
+ * worth shows only beside a busy primary (tests/e2e).
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "tests/spank/tests.h"
+
+#define JOB    9
+#define SCOPE  "/system.slice/slurmstepd.scope"
+#define LIFTED (SCHED_FIFO | SCHED_RESET_ON_FORK)
+
+#define LOOK_MS 500
+#define CREDIT  600 /* ms of CPU time that are too many */
+
+static int at_fork, of_child, of_thread, of_spender;
+
+static bool root_and_realtime(void)
+{
+    static const struct sched_param lowest = {.sched_priority = 1};
+
+    if (sched_setscheduler(0, SCHED_FIFO, &lowest) < 0)
+        return false;
+    return sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0}) == 0;
+}
+
+static void show_self(const char *group)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "proc/%d/cgroup", (int)getpid());
+    test_write(name, "%s\n", group);
+}
+
+static void load(int version)
+{
+    test_load("", false);
+    test_write("proc/self/mountinfo", "30 22 0:26 / /sys/fs/cgroup rw - %s\n",
+               version == 2 ? "cgroup2 cgroup2 rw" : "cgroup cgroup rw,cpu,cpuacct");
+    test_write("sys/fs/cgroup/cgroup.controllers", "cpu memory pids\n");
+    test_write("sys/fs/cgroup/cgroup.procs", "%s", "");
+    test_write("sys/fs/cgroup" SCOPE "/job_9/cgroup.procs", "%s", "");
+    show_self("0::" SCOPE "/job_9/step_0/slurm");
+}
+
+/* In slurmstepd, after init_post_opt, and in the task, which it has forked. */
+static void look_at_fork(pid_t pid)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "proc/%d/cgroup", (int)pid);
+    test_write(name, "0::" SCOPE "/job_9/step_0/user/task_0\n");
+    at_fork = sched_getscheduler(0);
+    of_child = sched_getscheduler(pid);
+}
+
+static void wait_ms(unsigned ms)
+{
+    struct timespec left = {ms / 1000, (long)(ms % 1000) * 1000000};
+
+    while (nanosleep(&left, &left) < 0)
+        continue;
+}
+
+/* slurmstepd makes a thread for each message. */
+static void *serve(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 20 && of_thread != LIFTED; i++) {
+        wait_ms(LOOK_MS / 5);
+        of_thread = sched_getscheduler((pid_t)syscall(SYS_gettid));
+    }
+    return NULL;
+}
+
+static void get_a_message(void)
+{
+    pthread_t thread;
+
+    of_thread = -1;
+    if (pthread_create(&thread, NULL, serve, NULL) == 0)
+        pthread_join(thread, NULL);
+}
+
+/* A guest's output keeps slurmstepd busy. */
+static void spend(void)
+{
+    struct timespec now;
+
+    do
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < CREDIT);
+    for (int i = 0; i < 20; i++) {
+        of_spender = sched_getscheduler(0);
+        if (of_spender != LIFTED)
+            break;
+        wait_ms(LOOK_MS / 5);
+    }
+}
+
+static void run(const char *klass, void (*during)(pid_t), void (*ended)(void))
+{
+    host_step_t step = {
+        .job_id = JOB, .uid = test_user(), .forked = during, .ended = ended};
+
+    test_record(JOB, klass, "none", false);
+    host_step(&step);
+    ck_assert_int_eq(host_failures(), 0);
+    ck_assert_int_eq(host_log_count("error:"), 0);
+}
+
+/* Into the root group, where it is as everything else is. */
+static void has_left(void)
+{
+    char path[1024];
+    FILE *file;
+    int pid = 0;
+
+    snprintf(path, sizeof(path), "%s/sys/fs/cgroup/cgroup.procs", test_dir());
+    file = fopen(path, "re");
+    ck_assert(file != NULL);
+    ck_assert_int_eq(fscanf(file, "%d", &pid), 1);
+    fclose(file);
+    ck_assert_int_eq(pid, getpid());
+    ck_assert_int_eq(sched_getscheduler(0), SCHED_OTHER);
+}
+
+START_TEST(lifted_and_no_child_is)
+{
+    if (!root_and_realtime())
+        return;
+    load(2);
+    run("guest", look_at_fork, NULL);
+    ck_assert_int_eq(at_fork, LIFTED);
+    ck_assert_int_ne(of_child, SCHED_FIFO);
+    ck_assert_int_ne(of_child, LIFTED);
+    has_left();
+}
+END_TEST
+
+static void look_and_wait_for_message(pid_t pid)
+{
+    static int forked;
+
+    look_at_fork(pid);
+    /* The watching thread starts with the first task. */
+    if (forked++ == 1)
+        get_a_message();
+}
+
+START_TEST(new_threads_are)
+{
+    host_step_t step = {.job_id = JOB,
+                        .uid = test_user(),
+                        .tasks = 2,
+                        .forked = look_and_wait_for_message};
+
+    if (!root_and_realtime())
+        return;
+    load(2);
+    test_record(JOB, "guest", "none", false);
+    host_step(&step);
+    ck_assert_int_eq(of_thread, LIFTED);
+}
+END_TEST
+
+static void look_and_spend(pid_t pid)
+{
+    static int forked;
+
+    look_at_fork(pid);
+    if (forked++ == 1)
+        spend();
+}
+
+START_TEST(not_for_long)
+{
+    host_step_t step = {
+        .job_id = JOB, .uid = test_user(), .tasks = 2, .forked = look_and_spend};
+
+    if (!root_and_realtime())
+        return;
+    load(2);
+    test_record(JOB, "guest", "none", false);
+    host_step(&step);
+    ck_assert_int_eq(of_spender, SCHED_OTHER);
+    has_left();
+}
+END_TEST
+
+START_TEST(not_a_primary)
+{
+    if (!root_and_realtime())
+        return;
+    load(2);
+    run("primary", look_at_fork, NULL);
+    ck_assert_int_eq(at_fork, SCHED_OTHER);
+}
+END_TEST
+
+/* v1, where Slurm's groups for accounting are not ours, and a slurmstepd that is
+ * outside of the job. */
+START_TEST(not_where_it_is_not_idle)
+{
+    if (!root_and_realtime())
+        return;
+    load(_i);
+    show_self(_i == 1 ? "4:cpu,cpuacct:/slurm_n1/uid_1/job_9/step_0"
+                      : "0::" SCOPE "/system");
+    run("guest", look_at_fork, NULL);
+    ck_assert_int_eq(at_fork, SCHED_OTHER);
+}
+END_TEST
+
+TCase *stepd_tests(void)
+{
+    TCase *tc = tcase_create("stepd");
+
+    tcase_set_timeout(tc, 60);
+    tcase_add_checked_fixture(tc, test_setup, test_teardown);
+    tcase_add_test(tc, lifted_and_no_child_is);
+    tcase_add_test(tc, new_threads_are);
+    tcase_add_test(tc, not_for_long);
+    tcase_add_test(tc, not_a_primary);
+    tcase_add_loop_test(tc, not_where_it_is_not_idle, 1, 3);
+    return tc;
+}
