@@ -58,18 +58,27 @@ contains
         open(unit=out, file=trim(prefix), status='replace')
     end subroutine
 
+    ! On a busy machine rank 0 may be the one that is late: then once more.
     subroutine late()
         integer(c_long) :: before(18)
+        integer :: i
+        logical :: sleeps = .false.
 
-        call MPI_Barrier(world)
-        if (rank == 0) then
-            call usage(rusage_thread, before)
-            call MPI_Recv(got, 4, MPI_INTEGER, peer, 1, world, MPI_STATUS_IGNORE)
-            write(out, *) 'sleeps', slept(before)
-        else
-            unused = usleep(200000)
-            call MPI_Send(values, 4, MPI_INTEGER, peer, 1, world)
-        end if
+        do i = 1, 10
+            call MPI_Barrier(world)
+            if (rank == 0) then
+                call usage(rusage_thread, before)
+                call MPI_Recv(got, 4, MPI_INTEGER, peer, 1, world, &
+                              MPI_STATUS_IGNORE)
+                sleeps = slept(before)
+            else
+                unused = usleep(100000)
+                call MPI_Send(values, 4, MPI_INTEGER, peer, 1, world)
+            end if
+            call MPI_Bcast(sleeps, 1, MPI_LOGICAL, 0, world)
+            if (sleeps) exit
+        end do
+        if (rank == 0) write(out, *) 'sleeps', sleeps
     end subroutine
 
     ! As slept.h: CPU time between naps; used is struct rusage, from its begin two times

@@ -170,18 +170,27 @@ contains
         write(out, *) 'bottom', values, ierr
     end subroutine
 
+    ! On a busy machine rank 0 may be the one that is late: then once more.
     subroutine late()
         integer(c_long) :: before(18)
+        integer :: i
+        logical :: sleeps = .false.
 
-        call MPI_Barrier(world, ierr)
-        if (rank == 0) then
-            call usage(rusage_thread, before)
-            call MPI_Recv(got, 4, MPI_INTEGER, peer, 1, world, MPI_STATUS_IGNORE, ierr)
-            write(out, *) 'sleeps', slept(before)
-        else
-            ierr = usleep(200000)
-            call MPI_Send(values, 4, MPI_INTEGER, peer, 1, world, ierr)
-        end if
+        do i = 1, 10
+            call MPI_Barrier(world, ierr)
+            if (rank == 0) then
+                call usage(rusage_thread, before)
+                call MPI_Recv(got, 4, MPI_INTEGER, peer, 1, world, &
+                              MPI_STATUS_IGNORE, ierr)
+                sleeps = slept(before)
+            else
+                ierr = usleep(100000)
+                call MPI_Send(values, 4, MPI_INTEGER, peer, 1, world, ierr)
+            end if
+            call MPI_Bcast(sleeps, 1, MPI_LOGICAL, 0, world, ierr)
+            if (sleeps) exit
+        end do
+        if (rank == 0) write(out, *) 'sleeps', sleeps
     end subroutine
 
     ! As slept.h: CPU time between naps; used is struct rusage, from its begin two times

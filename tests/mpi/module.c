@@ -12,28 +12,43 @@
 #include "slept.h"
 
 #define LATE_NS 100000000L
+#define TRIES   10
 
 int module_run(void);
 
-int module_run(void)
+/* Whether rank 0 slept while rank 1 was late: known to rank 0. */
+static int sleeps(int rank, int *value)
 {
     struct timespec late = {0, LATE_NS};
     struct rusage before;
-    int rank, sum = 0, value = 0;
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        before = slept_begin();
+        MPI_Recv(value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        return slept_since(&before);
+    }
+    nanosleep(&late, NULL);
+    *value = 5;
+    MPI_Send(value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    return 0;
+}
+
+int module_run(void)
+{
+    int rank, sum = 0, value = 0, slept = 0;
 
     MPI_Init(NULL, NULL);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     say_open("", rank);
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (rank == 0) {
-        before = slept_begin();
-        MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        say("sleeps: %d", slept_since(&before));
-    } else {
-        nanosleep(&late, NULL);
-        value = 5;
-        MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    /* On a busy machine rank 0 may be the one that is late. */
+    for (int i = 0; i < TRIES && !slept; i++) {
+        slept = sleeps(rank, &value);
+        MPI_Bcast(&slept, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
+    if (rank == 0)
+        say("sleeps: %d", slept);
     MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
     say("sum %d value %d", sum, value);
     MPI_Finalize();
