@@ -23,75 +23,84 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
            a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* What a look at the file came to. */
-typedef struct {
-    struct stat now; /* zeroed: there is none */
-    bool changed;
-    bool keep; /* it is bad: the old copy stays */
-    hpcb_profiles_t *store;
-} look_t;
-
-/* A file that is changed while it is read is another at the next look, because it was
- * looked at before. */
-static look_t look_at(const char *path, const struct stat *seen, bool looked)
+/* Without the mutex: this takes its time.  A bad file leaves what was there. */
+static void read_store(hpcb_profile_cache_t *cache, const char *path)
 {
-    look_t look = {.changed = true};
     hpcb_error_t err;
+    hpcb_profiles_t *old, *read = hpcb_profiles_load(path, &err);
 
-    if (stat(path, &look.now))
-        memset(&look.now, 0, sizeof(look.now));
-    if (looked && is_same_file(&look.now, seen)) {
-        look.changed = false;
-        return look;
-    }
-    look.store = hpcb_profiles_load(path, &err);
-    look.keep = !look.store && errno != ENOENT;
-    if (look.keep)
+    if (!read && errno != ENOENT) {
         hpcb_log(HPCB_LOG_ERROR, "%s; the profiles read before stay in force",
                  err.text);
-    return look;
+        return;
+    }
+    pthread_mutex_lock(&cache->mutex);
+    old = cache->store;
+    cache->store = read;
+    pthread_mutex_unlock(&cache->mutex);
+    hpcb_profiles_free(old);
 }
 
-/* Whether the caller is the one who looks at the file now; with the mutex held. */
-static bool is_my_turn(hpcb_profile_cache_t *cache, const char *path, int64_t now_ms)
+/* path stays as it is while reading is set. */
+static void *reader(void *arg)
+{
+    hpcb_profile_cache_t *cache = arg;
+
+    read_store(cache, cache->path);
+    pthread_mutex_lock(&cache->mutex);
+    cache->reading = false;
+    pthread_mutex_unlock(&cache->mutex);
+    return NULL;
+}
+
+/* With the mutex held and no thread reading.  Where no thread can be had, the next look
+ * tries again. */
+static int start_reader(hpcb_profile_cache_t *cache)
+{
+    if (cache->joinable)
+        pthread_join(cache->reader, NULL);
+    cache->joinable = pthread_create(&cache->reader, NULL, reader, cache) == 0;
+    cache->reading = cache->joinable;
+    return cache->joinable ? 0 : -1;
+}
+
+static struct stat look_at(const char *path)
+{
+    struct stat now;
+
+    if (stat(path, &now))
+        memset(&now, 0, sizeof(now));
+    return now;
+}
+
+/* With the mutex held.  A file that is changed while it is read is another at the next
+ * look, because it was looked at before. */
+static void refresh(hpcb_profile_cache_t *cache, const char *path, int64_t now_ms)
 {
     bool other = strcmp(cache->path, path) != 0;
+    struct stat now;
 
-    if (cache->busy ||
-        (!other && cache->looked && now_ms - cache->checked_ms < CHECK_INTERVAL_MS))
-        return false;
+    if (cache->reading || (!other && now_ms - cache->checked_ms < CHECK_INTERVAL_MS) ||
+        hpcb_text_copy(cache->path, sizeof(cache->path), path))
+        return;
     if (other) {
         hpcb_profiles_free(cache->store);
         cache->store = NULL;
-        cache->looked = false;
     }
-    if (hpcb_text_copy(cache->path, sizeof(cache->path), path))
-        return false;
-    cache->busy = true;
     cache->checked_ms = now_ms;
-    return true;
+    now = look_at(path);
+    if ((other || !is_same_file(&now, &cache->seen)) && start_reader(cache) == 0)
+        cache->seen = now;
 }
 
-/* With the mutex held, but for the look itself. */
-static void refresh(hpcb_profile_cache_t *cache, const char *path)
+void hpcb_profile_cache_open(hpcb_profile_cache_t *cache, const char *path,
+                             int64_t now_ms)
 {
-    struct stat seen = cache->seen;
-    bool looked = cache->looked;
-    hpcb_profiles_t *old = NULL;
-    look_t look;
-
-    pthread_mutex_unlock(&cache->mutex);
-    look = look_at(path, &seen, looked);
-    pthread_mutex_lock(&cache->mutex);
-    cache->busy = false;
-    cache->looked = true;
-    if (look.changed)
-        cache->seen = look.now;
-    if (look.changed && !look.keep) {
-        old = cache->store;
-        cache->store = look.store;
-    }
-    hpcb_profiles_free(old);
+    if (hpcb_text_copy(cache->path, sizeof(cache->path), path))
+        return;
+    cache->checked_ms = now_ms;
+    cache->seen = look_at(path);
+    read_store(cache, path);
 }
 
 bool hpcb_profile_cache_get(hpcb_profile_cache_t *cache, const char *path,
@@ -101,8 +110,7 @@ bool hpcb_profile_cache_get(hpcb_profile_cache_t *cache, const char *path,
     const hpcb_profile_t *found = NULL;
 
     pthread_mutex_lock(&cache->mutex);
-    if (is_my_turn(cache, path, now_ms))
-        refresh(cache, path);
+    refresh(cache, path, now_ms);
     if (cache->store)
         found = hpcb_profiles_look_up(cache->store, key);
     if (found)
@@ -113,11 +121,10 @@ bool hpcb_profile_cache_get(hpcb_profile_cache_t *cache, const char *path,
 
 void hpcb_profile_cache_close(hpcb_profile_cache_t *cache)
 {
-    pthread_mutex_lock(&cache->mutex);
+    if (cache->joinable)
+        pthread_join(cache->reader, NULL);
     hpcb_profiles_free(cache->store);
-    cache->store = NULL;
-    cache->looked = false;
-    pthread_mutex_unlock(&cache->mutex);
+    *cache = (hpcb_profile_cache_t){.mutex = PTHREAD_MUTEX_INITIALIZER};
 }
 
 /* 0 means "not given" to all who read options. */

@@ -4,8 +4,9 @@
  */
 /*
  * The profile store as slurmctld's threads see it: a copy in memory.  The file is
- * looked at (one stat) at most once a second and read when it is another, by one
- * thread, while the others go on with the copy that they have.
+ * looked at (one stat) at most once a second; where it is another, a thread of our own
+ * reads it (up to 30 ms for a full store) while submissions go on with the copy that
+ * there is.
  */
 #ifndef HPCB_JOBSUBMIT_PROFILES_H
 #define HPCB_JOBSUBMIT_PROFILES_H
@@ -26,20 +27,26 @@ typedef struct {
     struct stat seen;       /* as it was then; zeroed: none */
     hpcb_profiles_t *store; /* the last good one, NULL where there is no file */
     int64_t checked_ms;
-    bool looked; /* at path, ever */
-    bool busy;   /* a thread reads the file */
+    pthread_t reader;
+    bool reading;  /* reader works on path */
+    bool joinable; /* reader is to be joined, whether it works or not */
 } hpcb_profile_cache_t;
+
+/* Begin with the file at path, read at once.  now_ms is a monotonic clock.  Never
+ * fails: a file that is bad is one line in the log. */
+void hpcb_profile_cache_open(hpcb_profile_cache_t *cache, const char *path,
+                             int64_t now_ms);
 
 /*
  * Copy the profile of key in the store at path (common/profile.h, look_up) to profile.
- * now_ms is a monotonic clock.  Returns false where there is none.  A file that has
- * become bad is logged once and changes nothing.  Safe from any thread.
+ * Returns false where there is none.  A file that has become bad is logged once and
+ * changes nothing.  Safe from any thread.
  */
 bool hpcb_profile_cache_get(hpcb_profile_cache_t *cache, const char *path,
                             int64_t now_ms, const hpcb_profile_key_t *key,
                             hpcb_profile_t *profile);
 
-/* Forget the copy. */
+/* End the thread and forget the copy; nobody else may use cache meanwhile. */
 void hpcb_profile_cache_close(hpcb_profile_cache_t *cache);
 
 /* Fill in bw_* of options from what is steady in profile.  Returns whether any was;

@@ -13,8 +13,9 @@
  *
  * Since 23.02 calls run concurrently; all state is the settings and the
  * profiles, each behind a mutex, and one thread-local variable. Nothing here
- * waits but for two stat() a second, for a file of at most 2 MiB when it has
- * changed and, in job_modify, for NSS (see slurmctld.h).
+ * waits but for two stat() a second and, in job_modify, for NSS (see
+ * slurmctld.h). A changed profile store is read by a thread of our own, which
+ * fini waits for.
  *
  * This file gathers facts and carries out what jobsubmit/decide.c decides. It
  * must leave a job_desc_msg_t with slurm_x memory only, and untouched where a
@@ -88,10 +89,16 @@ static int64_t _now_ms(void)
 extern int init(void)
 {
 	char path[PATH_MAX];
+	hpcb_conf_t conf;
 
 	hpcb_log_set_sink(_log_line);
 	hpcb_settings_open(&settings,
 			   hpcb_conf_find(NULL, path, sizeof(path)), _now_ms());
+	hpcb_settings_get(&settings, _now_ms(), &conf);
+	hpcb_profile_cache_close(&profiles);
+	hpcb_profile_cache_open(&profiles,
+				hpcb_conf_profile_store(&conf, path),
+				_now_ms());
 	return SLURM_SUCCESS;
 }
 

@@ -525,6 +525,8 @@ START_TEST(without_a_store_jobs_run)
 {
     with_store(3);
     unlink(store_path);
+    ck_assert_int_eq(plugin.fini(), 0);
+    ck_assert_int_eq(plugin.init(), 0);
     fake_set_program(desc, "CG", NULL);
     expect_tag("\"class\":\"primary\",\"program\":\"CG\"}}");
     ck_assert_uint_eq(fake_errors(), 0);
@@ -539,11 +541,12 @@ START_TEST(a_bad_store_is_told_once)
     file = fopen(store_path, "we");
     ck_assert_ptr_nonnull(file);
     fclose(file);
+    ck_assert_int_eq(plugin.fini(), 0);
+    ck_assert_int_eq(plugin.init(), 0);
     fake_set_program(desc, "CG", NULL);
     expect_tag("\"class\":\"primary\",\"program\":\"CG\"}}");
-    ck_assert_uint_eq(fake_errors(), 1);
     ck_assert_int_eq(submit(), SLURM_SUCCESS);
-    ck_assert_uint_eq(fake_errors(), 0);
+    ck_assert_uint_eq(fake_errors(), 1);
 }
 END_TEST
 
@@ -572,7 +575,6 @@ static int compare(const void *a, const void *b)
 START_TEST(a_submission_takes_little_time)
 {
     static double took[2001];
-    double first;
 
     with_store(2000);
     for (size_t i = 0; i < COUNT(took); i++) {
@@ -589,12 +591,11 @@ START_TEST(a_submission_takes_little_time)
         ck_assert_ptr_nonnull(strstr(mine->admin_comment, "\"mem\":4096"));
         fake_free_desc(mine);
     }
-    first = took[0];
     qsort(took, COUNT(took), sizeof(took[0]), compare);
     fprintf(stderr,
-            "# job_submit, 4002 profiles: median %.1f us, 99 %% within %.1f us; "
-            "reading the store %.0f us\n",
-            took[COUNT(took) / 2], took[COUNT(took) * 99 / 100], first);
+            "# job_submit, 4002 profiles: median %.1f us, 99 %% within %.1f us, "
+            "longest %.1f us\n",
+            took[COUNT(took) / 2], took[COUNT(took) * 99 / 100], took[COUNT(took) - 1]);
     ck_assert(took[COUNT(took) / 2] < LIMIT_US);
 }
 END_TEST

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <check.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 static char path[TEST_TMP_MAX + 32];
 static hpcb_profile_cache_t cache;
 static hpcb_profile_key_t cg;
-static unsigned errors;
+static atomic_uint errors;
 
 static void count_errors(hpcb_log_level_t level, const char *line)
 {
@@ -58,14 +59,33 @@ static void write_store(uint64_t mem)
     ck_assert_msg(hpcb_profiles_update(path, set_mem, &mem, &err) == 0, "%s", err.text);
 }
 
-/* 0 where there is no profile. */
-static uint64_t mem_at(int64_t now_ms)
+static void settle(void)
+{
+    pthread_mutex_lock(&cache.mutex);
+    while (cache.reading) {
+        pthread_mutex_unlock(&cache.mutex);
+        usleep(100);
+        pthread_mutex_lock(&cache.mutex);
+    }
+    pthread_mutex_unlock(&cache.mutex);
+}
+
+/* What a submission gets: 0 where there is no profile. */
+static uint64_t mem_of(const char *store, int64_t now_ms)
 {
     hpcb_profile_t profile;
 
-    return hpcb_profile_cache_get(&cache, path, now_ms, &cg, &profile)
+    return hpcb_profile_cache_get(&cache, store, now_ms, &cg, &profile)
                ? profile.figures[HPCB_PROFILE_MEM].mean
                : 0;
+}
+
+/* The same once the thread has done what a look at that time makes it do. */
+static uint64_t mem_at(int64_t now_ms)
+{
+    mem_of(path, now_ms);
+    settle();
+    return mem_of(path, now_ms);
 }
 
 START_TEST(a_changed_store_counts_after_a_second)
@@ -86,16 +106,25 @@ START_TEST(a_changed_store_counts_after_a_second)
 }
 END_TEST
 
-/* Nobody reads what has not changed: the content is another, all else is the same. */
+START_TEST(a_store_is_there_from_the_start)
+{
+    write_store(7);
+    hpcb_profile_cache_open(&cache, path, 0);
+    ck_assert_uint_eq(mem_of(path, 1), 7);
+    ck_assert(!cache.joinable);
+}
+END_TEST
+
 START_TEST(an_unchanged_store_is_not_read)
 {
     write_store(7);
-    ck_assert_uint_eq(mem_at(0), 7);
-    cache.seen.st_size++;
+    hpcb_profile_cache_open(&cache, path, 0);
     ck_assert_uint_eq(mem_at(1000), 7);
-    hpcb_profiles_free(cache.store);
-    cache.store = NULL;
-    ck_assert_uint_eq(mem_at(2000), 0);
+    ck_assert_uint_eq(mem_at(2000), 7);
+    ck_assert(!cache.joinable);
+    write_store(7);
+    ck_assert_uint_eq(mem_at(3000), 7);
+    ck_assert(cache.joinable);
 }
 END_TEST
 
@@ -104,7 +133,7 @@ START_TEST(a_bad_store_changes_nothing_and_is_told_once)
     FILE *file;
 
     write_store(7);
-    ck_assert_uint_eq(mem_at(0), 7);
+    hpcb_profile_cache_open(&cache, path, 0);
     file = fopen(path, "we");
     ck_assert_ptr_nonnull(file);
     fputs("{", file);
@@ -125,14 +154,42 @@ END_TEST
 START_TEST(another_path_is_another_store)
 {
     char other[TEST_TMP_MAX];
-    hpcb_profile_t profile;
 
     write_store(7);
-    ck_assert_uint_eq(mem_at(0), 7);
+    hpcb_profile_cache_open(&cache, path, 0);
     test_tmp_dir(other);
-    ck_assert(!hpcb_profile_cache_get(&cache, other, 1, &cg, &profile));
+    ck_assert_uint_eq(mem_of(other, 1), 0);
+    settle();
     ck_assert_uint_eq(errors, 1); /* a directory */
-    ck_assert(hpcb_profile_cache_get(&cache, path, 2, &cg, &profile));
+    ck_assert_uint_eq(mem_at(2), 7);
+}
+END_TEST
+
+static void *ask_often(void *wrong)
+{
+    for (int64_t now = 0; now < 2000; now++)
+        if (mem_of(path, now * 100) > 20)
+            *(bool *)wrong = true;
+    return NULL;
+}
+
+START_TEST(threads_may_ask_while_it_changes)
+{
+    pthread_t threads[3];
+    bool wrong[3] = {false};
+
+    write_store(1);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, ask_often, &wrong[i]), 0);
+    for (uint64_t mem = 2; mem <= 20; mem++)
+        write_store(mem);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+        ck_assert(!wrong[i]);
+    }
+    settle();
+    ck_assert_uint_eq(mem_at(INT64_MAX / 2), 20);
+    ck_assert_uint_eq(errors, 0);
 }
 END_TEST
 
@@ -196,6 +253,8 @@ int main(void)
     tcase_add_test(tcase, an_unchanged_store_is_not_read);
     tcase_add_test(tcase, a_bad_store_changes_nothing_and_is_told_once);
     tcase_add_test(tcase, another_path_is_another_store);
+    tcase_add_test(tcase, a_store_is_there_from_the_start);
+    tcase_add_test(tcase, threads_may_ask_while_it_changes);
     tcase_add_test(tcase, only_what_is_steady_is_applied);
     tcase_add_test(tcase, programs_have_names);
     suite_add_tcase(suite, tcase);
