@@ -6,6 +6,9 @@
 
 AC_DEFUN([X_AC_SUMMARY], [
   x_ac_out=
+  AS_IF([test "x$have_slurm_src" = xno], [x_ac_out="$x_ac_out
+    select, preempt   guests go wherever stock Slurm puts them, and primaries wait for
+                  guests' memory and GRES (configure --with-slurm-src; scripts/slurm-headers)"])
   AS_IF([test "x$have_papi" = xno], [x_ac_out="$x_ac_out
     PAPI          hardware counters: memory bandwidth is not measured"])
   AS_IF([test "x$have_openmpi" = xno], [x_ac_out="$x_ac_out
@@ -23,6 +26,8 @@ $PACKAGE_NAME $PACKAGE_VERSION
 
     prefix        $prefix
     Slurm         $SLURM_VERSION
+    Slurm source  ${SLURM_SRC:-no}
+    Slurm plugins $SLURM_PLUGIN_DIR
     libcgroup     `$PKG_CONFIG --modversion libcgroup`
     hwloc         `$PKG_CONFIG --modversion hwloc`
     json-c        `$PKG_CONFIG --modversion json-c`
