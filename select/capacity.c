@@ -1,0 +1,82 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The NodeName lines of hpc-balance.conf, by slurmctld's numbers of nodes.
+ * Read at start and reconfiguration, with slurmctld's node write lock held.
+ */
+#include "select/shadow.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+#include "common/cleanup.h"
+#include "select/settings.h"
+
+static hpcb_bw_t *capacities = NULL;
+static int n_capacities = 0;
+
+/* Later lines win, for each of the two figures. */
+static void _apply(const hpcb_capacity_t *row, int node_inx)
+{
+	if (row->mem)
+		capacities[node_inx].mem = row->mem;
+	if (row->net)
+		capacities[node_inx].net = row->net;
+}
+
+/* Nodes that there are not are passed over: Slurm logs their names. */
+static void _apply_named(const hpcb_capacity_t *row)
+{
+	__auto_type hosts = hostlist_create(row->nodes);
+	char *name;
+
+	while (hosts && (name = hostlist_shift(hosts))) {
+		node_record_t *node_ptr = find_node_record(name);
+
+		if (node_ptr && (node_ptr->index < (uint32_t) n_capacities))
+			_apply(row, node_ptr->index);
+		free(name);
+	}
+	if (hosts)
+		hostlist_destroy(hosts);
+}
+
+static void _read_row(const hpcb_capacity_t *row)
+{
+	int i;
+
+	if (strcasecmp(row->nodes, "ALL")) {
+		_apply_named(row);
+		return;
+	}
+	for (i = 0; i < n_capacities; i++)
+		_apply(row, i);
+}
+
+extern void hpcb_capacity_read(void)
+{
+	hpcb_autofree hpcb_capacity_t *rows = NULL;
+	size_t i, count = 0;
+
+	xfree(capacities);
+	n_capacities = 0;
+	/* Clients have no nodes. */
+	if (node_record_count <= 0)
+		return;
+	rows = calloc(HPCB_CAPACITIES_MAX, sizeof(*rows));
+	if (!rows || hpcb_select_capacities(rows, &count))
+		return;
+	capacities = xcalloc(node_record_count, sizeof(*capacities));
+	n_capacities = node_record_count;
+	for (i = 0; i < count; i++)
+		_read_row(&rows[i]);
+}
+
+extern const hpcb_bw_t *hpcb_capacity(int node_inx)
+{
+	static const hpcb_bw_t unknown = { 0, 0 };
+
+	return (node_inx < n_capacities) ? &capacities[node_inx] : &unknown;
+}

@@ -1,0 +1,95 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * slurmctld's internal headers, and all that differs between releases in what select/
+ * and preempt/ use of them. They fit one version of Slurm to the last digit: the
+ * plugins' plugin_version sees to it that slurmctld takes no other.
+ *
+ * Compiled against 22.05.8 and 24.11.5.
+ */
+#ifndef HPCB_SELECT_COMPAT_H
+#define HPCB_SELECT_COMPAT_H
+
+#include "config.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+#include <slurm/slurm_version.h>
+
+/* Everything that slurmctld and stock plugins export. */
+#pragma GCC visibility push(default)
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
+#include "src/interfaces/preempt.h"
+#include "src/interfaces/select.h"
+#else
+#include "src/common/select.h"
+#include "src/slurmctld/preempt.h"
+#endif
+#include "src/common/job_resources.h"
+#include "src/common/node_conf.h"
+#include "src/slurmctld/slurmctld.h"
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
+#include "src/plugins/select/cons_tres/node_data.h"
+#include "src/plugins/select/cons_tres/part_data.h"
+#else
+#include "src/plugins/select/cons_common/node_data.h"
+#include "src/plugins/select/cons_common/part_data.h"
+#endif
+#pragma GCC visibility pop
+
+/* What a job must keep off: cores alone, or since 23.11 GRES as well. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
+typedef resv_exc_t hpcb_exc_t;
+#define HPCB_EXC_BY_NODE 1
+#else
+typedef bitstr_t hpcb_exc_t;
+#define HPCB_EXC_BY_NODE 0
+#endif
+
+/* job_test() hands back more of a forecast since 24.11. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0)
+#define HPCB_WILL_RUN_MEMBER    will_run_data_t *will_run;
+#define HPCB_WILL_RUN_PARAMETER , will_run_data_t *will_run
+#define HPCB_WILL_RUN_ARGUMENT  , will_run
+#define HPCB_WILL_RUN_OF(test)  , (test)->will_run
+#define HPCB_WILL_RUN_SET(test) ((test)->will_run = will_run)
+#else
+#define HPCB_WILL_RUN_MEMBER
+#define HPCB_WILL_RUN_PARAMETER
+#define HPCB_WILL_RUN_ARGUMENT
+#define HPCB_WILL_RUN_OF(test)
+#define HPCB_WILL_RUN_SET(test) ((void) 0)
+#endif
+
+/* Rows of cores that wait to be put together again, since 24.05. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 5, 0)
+#define HPCB_ROWS_STALE(part) ((part)->rebuild_rows)
+#define HPCB_ROWS_SET_STALE(part, stale) ((part)->rebuild_rows = (stale))
+#else
+#define HPCB_ROWS_STALE(part) false
+#define HPCB_ROWS_SET_STALE(part, stale) ((void) (stale))
+#endif
+
+/* --exclusive, but not --exclusive=user and the like: bits since 24.05, a number
+ * before. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 5, 0)
+#define HPCB_IS_EXCLUSIVE(details) \
+	(((details)->whole_node & WHOLE_NODE_REQUIRED) != 0)
+#else
+#define HPCB_IS_EXCLUSIVE(details) \
+	((details)->whole_node == WHOLE_NODE_REQUIRED)
+#endif
+
+/* One function for all that slurmctld asks a preempt plugin, or since 25.05 one
+ * each. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
+#define HPCB_PREEMPT_BY_FUNCTION 1
+#else
+#define HPCB_PREEMPT_BY_FUNCTION 0
+#endif
+
+#endif

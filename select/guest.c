@@ -1,0 +1,225 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * A guest's test. Nodes that it would saturate are no candidates; the others
+ * get a weight by how well it fits (policy/fitness), above all that stock puts
+ * into a node's weight. Stock prefers idle cores to good nodes, so it is asked
+ * twice: which nodes, with the primaries' cores hidden, so that the weight
+ * alone decides; then which cores of these nodes, with primaries in sight.
+ */
+#include "select/shadow.h"
+
+#include <inttypes.h>
+
+#include "common/log.h"
+#include "select/pin.h"
+#include "select/settings.h"
+#include "select/tag.h"
+
+/* Slurm uses bits 0 to 41 of node_record.sched_weight (22.05 to 26.05). */
+#define WEIGHT_BITS 42
+#define WEIGHT_MASK ((UINT64_C(1) << WEIGHT_BITS) - 1)
+
+/* How often the log says that the same guest waits. */
+#define REASON_SECONDS 60
+#define REASON_SLOTS 1024
+
+typedef struct {
+	hpcb_fit_guest_t guest;
+	int refused;	/* nodes */
+	int example;	/* the first of them, -1: none */
+} search_t;
+
+static hpcb_fit_guest_t _describe(job_record_t *job_ptr)
+{
+	const hpcb_demand_t *demand = hpcb_tag_demand(job_ptr->job_id,
+						      job_ptr->user_id,
+						      job_ptr->admin_comment);
+	const __typeof__(*job_ptr->details) *details = job_ptr->details;
+	uint32_t nodes = details->min_nodes ? details->min_nodes : 1;
+	uint32_t cpus = (details->min_cpus + nodes - 1) / nodes;
+
+	return (hpcb_fit_guest_t) {
+		.use = demand->use,
+		.mem_known = demand->mem_known,
+		.net_known = demand->net_known,
+		.program = demand->program,
+		.processors = (cpus > details->pn_min_cpus) ?
+			cpus : details->pn_min_cpus,
+	};
+}
+
+/* Take nodes that the guest would saturate out of the candidates and put the
+ * others' rank into their weight. */
+static void _rank(search_t *search, const hpcb_usage_t *usage,
+		  bitstr_t *node_bitmap)
+{
+	int i, first = bit_ffs(node_bitmap);
+	int last = (first == -1) ? -2 : bit_fls(node_bitmap);
+
+	for (i = first; i <= last; i++) {
+		node_record_t *node_ptr = node_record_table_ptr[i];
+		hpcb_fit_node_t node;
+		uint32_t score;
+
+		if (!bit_test(node_bitmap, i) || !node_ptr)
+			continue;
+		hpcb_usage_node(usage, i, hpcb_capacity(i), node_ptr->cpus,
+				search->guest.program, &node);
+		score = hpcb_fit_score(&node, &search->guest);
+		if (score == HPCB_FIT_SCORE_REFUSED) {
+			bit_clear(node_bitmap, i);
+			if (!search->refused++)
+				search->example = i;
+			continue;
+		}
+		node_ptr->sched_weight = (node_ptr->sched_weight & WEIGHT_MASK) |
+					 ((uint64_t) score << WEIGHT_BITS);
+	}
+}
+
+static void _unrank(const bitstr_t *ranked)
+{
+	bitstr_t *nodes = (bitstr_t *) ranked;
+	int i, first = bit_ffs(nodes);
+	int last = (first == -1) ? -2 : bit_fls(nodes);
+
+	for (i = first; i <= last; i++) {
+		if (bit_test(nodes, i) && node_record_table_ptr[i])
+			node_record_table_ptr[i]->sched_weight &= WEIGHT_MASK;
+	}
+}
+
+/* What waits is tested every few seconds. */
+static bool _is_said(uint32_t job_id)
+{
+	static struct {
+		uint32_t job_id;
+		time_t when;
+	} said[REASON_SLOTS];
+	time_t now = time(NULL);
+	uint32_t slot = job_id % REASON_SLOTS;
+
+	if ((said[slot].job_id == job_id) &&
+	    (now - said[slot].when < REASON_SECONDS))
+		return true;
+	said[slot].job_id = job_id;
+	said[slot].when = now;
+	return false;
+}
+
+static void _say_why(const hpcb_test_t *test, const search_t *search)
+{
+	if ((test->mode != SELECT_MODE_RUN_NOW) || !search->refused ||
+	    _is_said(test->job_ptr->job_id))
+		return;
+	hpcb_log(HPCB_LOG_INFO,
+		 "JobId=%u waits: with its %"PRIu64" bytes/s of memory and %"PRIu64" of network bandwidth it would saturate %d of the nodes where it could run (%s)",
+		 test->job_ptr->job_id, search->guest.use.mem,
+		 search->guest.use.net, search->refused,
+		 node_record_table_ptr[search->example]->name);
+}
+
+static bool _can_do(const hpcb_test_t *test)
+{
+	bitstr_t *required = test->job_ptr->details->req_node_bitmap;
+
+	if (bit_set_count(test->node_bitmap) < (int) test->min_nodes)
+		return false;
+	return !required || bit_super_set(required, test->node_bitmap);
+}
+
+/* Which nodes: the primaries' cores are hidden. */
+static int _choose_nodes(const hpcb_test_t *test)
+{
+	hpcb_hidden_t *hidden = hpcb_hide(false);
+	int rc = hpcb_stock_test(test);
+
+	hpcb_show(hidden);
+	return rc;
+}
+
+/*
+ * Which cores of the nodes chosen: idle ones before those that primaries hold.
+ * Where that cannot be had on just these nodes, the first choice stands.
+ */
+static int _choose_cores(const hpcb_test_t *test, const hpcb_before_t *before)
+{
+	bitstr_t *chosen = bit_copy(test->node_bitmap);
+	uint32_t count = bit_set_count(chosen);
+	hpcb_test_t again = *test;
+	int rc;
+
+	again.min_nodes = again.max_nodes = again.req_nodes = count;
+	hpcb_as_before(test->job_ptr, before);
+	rc = hpcb_stock_test(&again);
+	if (rc != SLURM_SUCCESS) {
+		bit_copybits(test->node_bitmap, chosen);
+		hpcb_as_before(test->job_ptr, before);
+		rc = _choose_nodes(&again);
+	}
+	FREE_NULL_BITMAP(chosen);
+	return rc;
+}
+
+static int _place(const hpcb_test_t *test)
+{
+	hpcb_before_t before = hpcb_before(test->job_ptr);
+	hpcb_test_t pinned = *test;
+	hpcb_exc_t *pin = hpcb_pin(test->node_bitmap, test->exc);
+	int rc;
+
+	if (pin)
+		pinned.exc = pin;
+	rc = _choose_nodes(&pinned);
+	if (!pin && (rc == SLURM_SUCCESS) &&
+	    (test->mode == SELECT_MODE_RUN_NOW))
+		rc = _choose_cores(test, &before);
+	hpcb_unpin(pin);
+	return rc;
+}
+
+static int _search(const hpcb_test_t *test, const hpcb_usage_t *usage)
+{
+	search_t search = { .guest = _describe(test->job_ptr), .example = -1 };
+	bitstr_t *ranked;
+	int rc = SLURM_ERROR;
+
+	_rank(&search, usage, test->node_bitmap);
+	ranked = bit_copy(test->node_bitmap);
+	if (_can_do(test))
+		rc = _place(test);
+	_unrank(ranked);
+	FREE_NULL_BITMAP(ranked);
+	if (rc != SLURM_SUCCESS)
+		_say_why(test, &search);
+	return rc;
+}
+
+/*
+ * Hold and release, or an operator, may have given the guest a priority with
+ * which it reserves nodes. Only ever lowered: 0 is a held job.
+ */
+static void _clamp_priority(job_record_t *job_ptr)
+{
+	uint32_t most = hpcb_select_guest_priority();
+
+	if (job_ptr->priority > most)
+		job_ptr->priority = most;
+}
+
+extern int hpcb_test_guest(const hpcb_test_t *test)
+{
+	const hpcb_usage_t *usage;
+
+	_clamp_priority(test->job_ptr);
+	/* "Could it ever run?": a refusal here is one for good. */
+	if (test->mode == SELECT_MODE_TEST_ONLY)
+		return hpcb_stock_test(test);
+	usage = hpcb_jobs_usage();
+	if (!usage)
+		return hpcb_stock_test(test);
+	return _search(test, usage);
+}

@@ -1,0 +1,70 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/* What the parts of the select plugin that face slurmctld share. */
+#ifndef HPCB_SELECT_SHADOW_H
+#define HPCB_SELECT_SHADOW_H
+
+#include "select/compat.h"
+#include "select/usage.h"
+
+/* The arguments of select_p_job_test(). */
+typedef struct {
+	job_record_t *job_ptr;
+	bitstr_t *node_bitmap;
+	uint32_t min_nodes, max_nodes, req_nodes;
+	uint16_t mode;
+	struct xlist *preemptees;
+	struct xlist **preemptee_list;
+	hpcb_exc_t *exc;
+	HPCB_WILL_RUN_MEMBER
+} hpcb_test_t;
+
+/* shadow.c */
+
+/* Stock's select_p_job_test(). */
+extern int hpcb_stock_test(const hpcb_test_t *test);
+
+/* What stock's function changes in a job even where it fails, so that it can
+ * be asked again. */
+typedef struct {
+	uint64_t pn_min_memory;
+	uint32_t min_cpus;
+	time_t start_time;
+	uint32_t total_cpus;
+	uint64_t bit_flags;
+} hpcb_before_t;
+
+extern hpcb_before_t hpcb_before(const job_record_t *job_ptr);
+extern void hpcb_as_before(job_record_t *job_ptr, const hpcb_before_t *before);
+
+extern bool hpcb_is_guest(const part_record_t *part_ptr);
+
+/* hide.c: the other queue's cores, out of stock's sight for one call */
+
+typedef struct hpcb_hidden hpcb_hidden_t;
+
+/* Hide the cores that jobs of guests (or, with guests false, of primaries)
+ * hold. Every hide needs its show, whatever happens in between. */
+extern hpcb_hidden_t *hpcb_hide(bool guests);
+extern void hpcb_show(hpcb_hidden_t *hidden);
+
+/* primary.c and guest.c: a test for a job of that class */
+extern int hpcb_test_primary(const hpcb_test_t *test);
+extern int hpcb_test_guest(const hpcb_test_t *test);
+
+/* jobs.c: the usage of nodes, out of slurmctld's jobs */
+
+/* NULL when memory runs out. Valid until the next call into this file. */
+extern const hpcb_usage_t *hpcb_jobs_usage(void);
+extern void hpcb_jobs_begin(job_record_t *job_ptr);
+extern void hpcb_jobs_end(job_record_t *job_ptr);
+/* All is counted anew before it is asked for again. */
+extern void hpcb_jobs_forget(void);
+
+/* capacity.c: what nodes can move, out of hpc-balance.conf */
+extern void hpcb_capacity_read(void);
+extern const hpcb_bw_t *hpcb_capacity(int node_inx);
+
+#endif

@@ -1,0 +1,249 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+#include "select/tag.h"
+#include "select/usage.h"
+
+#define G     UINT64_C(1000000000)
+#define NODES 4
+#define CPUS  8
+#define TWIN  7
+
+static hpcb_usage_t *usage;
+
+static void setup(void)
+{
+    usage = hpcb_usage_new(NODES);
+    ck_assert_ptr_nonnull(usage);
+}
+
+static void teardown(void)
+{
+    hpcb_usage_free(usage);
+}
+
+static void add(uint32_t id, bool guest, hpcb_demand_t demand, hpcb_place_on_t place)
+{
+    const hpcb_usage_job_t job = {id, guest, demand, 1, &place};
+
+    ck_assert_int_eq(hpcb_usage_add(usage, &job), 0);
+}
+
+static hpcb_demand_t needs(uint64_t mem)
+{
+    return (hpcb_demand_t){.use = {mem, 1}, .mem_known = mem > 0, .net_known = true};
+}
+
+static hpcb_fit_node_t look(size_t node, uint64_t program)
+{
+    const hpcb_bw_t capacity = {20 * G, 1 * G};
+    hpcb_fit_node_t description;
+
+    hpcb_usage_node(usage, node, &capacity, CPUS, program, &description);
+    return description;
+}
+
+static bool is_empty(size_t node)
+{
+    hpcb_fit_node_t at = look(node, TWIN);
+
+    return at.used_by_primaries.mem == 0 && at.used_by_primaries.net == 0 &&
+           at.used_by_guests.mem == 0 && at.used_by_guests.net == 0 &&
+           !at.unknown_primary && !at.unknown_guest && !at.same_program &&
+           at.processors_left == CPUS;
+}
+
+START_TEST(what_is_added_is_taken_away)
+{
+    hpcb_fit_node_t at;
+
+    add(1, false, needs(5 * G), (hpcb_place_on_t){0, 4});
+    add(2, false, needs(2 * G), (hpcb_place_on_t){0, 4});
+    add(3, true, needs(1 * G), (hpcb_place_on_t){0, 3});
+    at = look(0, 0);
+    ck_assert_uint_eq(at.used_by_primaries.mem, 7 * G);
+    ck_assert_uint_eq(at.used_by_guests.mem, 1 * G);
+    ck_assert_uint_eq(at.processors_left, CPUS - 3);
+    ck_assert_uint_eq(hpcb_usage_count(usage), 3);
+    hpcb_usage_remove(usage, 1);
+    ck_assert_uint_eq(look(0, 0).used_by_primaries.mem, 2 * G);
+    hpcb_usage_remove(usage, 2);
+    hpcb_usage_remove(usage, 3);
+    hpcb_usage_remove(usage, 3);
+    hpcb_usage_remove(usage, 4);
+    ck_assert(is_empty(0));
+    ck_assert_uint_eq(hpcb_usage_count(usage), 0);
+}
+END_TEST
+
+START_TEST(a_job_counts_once)
+{
+    add(1, false, needs(5 * G), (hpcb_place_on_t){0, 4});
+    add(1, false, needs(5 * G), (hpcb_place_on_t){0, 4});
+    /* Requeued, the same job runs elsewhere. */
+    add(1, true, needs(3 * G), (hpcb_place_on_t){2, 2});
+    ck_assert(is_empty(0));
+    ck_assert_uint_eq(look(2, 0).used_by_guests.mem, 3 * G);
+    ck_assert_uint_eq(hpcb_usage_count(usage), 1);
+}
+END_TEST
+
+START_TEST(jobs_without_figures_are_unknown_where_it_matters)
+{
+    const hpcb_bw_t net_only = {0, 1 * G};
+    hpcb_fit_node_t at;
+
+    add(1, false, needs(0), (hpcb_place_on_t){0, 1});
+    add(2, true, needs(0), (hpcb_place_on_t){1, 1});
+    ck_assert(look(0, 0).unknown_primary && !look(0, 0).unknown_guest);
+    ck_assert(look(1, 0).unknown_guest && !look(1, 0).unknown_primary);
+    hpcb_usage_node(usage, 0, &net_only, CPUS, 0, &at);
+    ck_assert(!at.unknown_primary);
+    hpcb_usage_remove(usage, 1);
+    hpcb_usage_remove(usage, 2);
+    ck_assert(is_empty(0) && is_empty(1));
+}
+END_TEST
+
+static void add_program(uint32_t id, uint64_t program, uint32_t node)
+{
+    hpcb_demand_t demand = needs(1);
+
+    demand.program = program;
+    add(id, false, demand, (hpcb_place_on_t){node, 1});
+}
+
+START_TEST(copies_of_a_program_are_seen_on_their_node)
+{
+    add_program(1, TWIN, 1);
+    add_program(2, TWIN, 1);
+    add_program(3, TWIN + 1, 2);
+    ck_assert(look(1, TWIN).same_program);
+    ck_assert(!look(1, TWIN + 1).same_program && !look(2, TWIN).same_program);
+    ck_assert(!look(1, 0).same_program);
+    hpcb_usage_remove(usage, 1);
+    ck_assert(look(1, TWIN).same_program);
+    hpcb_usage_remove(usage, 2);
+    ck_assert(is_empty(1));
+}
+END_TEST
+
+START_TEST(nonsense_does_no_harm)
+{
+    const hpcb_place_on_t places[] = {{NODES, 1}, {UINT32_MAX, 1}, {3, UINT32_MAX}};
+    const hpcb_demand_t demand = {{UINT64_MAX, UINT64_MAX}, true, true, 0};
+    const hpcb_usage_job_t job = {1, true, demand, 3, places};
+    hpcb_fit_node_t at;
+
+    ck_assert_int_eq(hpcb_usage_add(usage, &job), 0);
+    at = look(3, 0);
+    ck_assert_uint_eq(at.processors_left, 0);
+    ck_assert_uint_gt(at.used_by_guests.mem, 20 * G);
+    at = look(NODES, 0);
+    ck_assert_uint_eq(at.processors_left, 0);
+    hpcb_usage_remove(usage, 1);
+    ck_assert(is_empty(3));
+    hpcb_usage_free(NULL);
+}
+END_TEST
+
+/* Many jobs come and go in another order: nothing is left. */
+START_TEST(many_jobs_leave_nothing)
+{
+    enum { JOBS = 40000, STEP = 7919 };
+
+    for (uint32_t i = 1; i <= JOBS; i++) {
+        hpcb_demand_t demand = needs(i % 5 ? i : 0);
+
+        demand.program = i % 13;
+        add(i, i % 3 == 0, demand, (hpcb_place_on_t){i % NODES, i % 4});
+    }
+    ck_assert_uint_eq(hpcb_usage_count(usage), JOBS);
+    for (uint32_t i = 0; i < JOBS; i++)
+        hpcb_usage_remove(usage, 1 + (uint32_t)((uint64_t)i * STEP % JOBS));
+    ck_assert_uint_eq(hpcb_usage_count(usage), 0);
+    for (size_t i = 0; i < NODES; i++)
+        ck_assert(is_empty(i));
+}
+END_TEST
+
+/* ---- tags ---- */
+
+static const struct {
+    const char *comment;
+    uint64_t mem, net;
+} tags[] = {
+    {NULL, 0, 0},
+    {"", 0, 0},
+    {"a comment of an administrator's", 0, 0},
+    {"{\"hpcb\":{\"v\":1,\"class\":\"guest\",\"bw\":{\"mem\":12,\"net\":3}}}", 12, 3},
+    {"{\"comment\":\"x\",\"hpcb\":{\"bw\":{\"mem\":12}}}", 12, 0},
+    {"{\"hpcb\":{\"bw\":{\"mem\":-12,\"net\":\"3\"}}}", 0, 0},
+    {"{\"hpcb\":{\"bw\":{\"mem\":1e300,\"net\":0}}}", 0, 0},
+    {"{\"hpcb\":{\"bw\":[12,3]}}", 0, 0},
+    {"{\"hpcb\":[{\"bw\":{\"mem\":12}}]}", 0, 0},
+    {"{\"hpcb\":{\"bw\":{\"mem\":12", 0, 0},
+    {"{\"hpcb\":{\"bw\":{\"mem\":12}}} x", 0, 0},
+    {"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", 0, 0},
+};
+
+static void check_demand(const hpcb_demand_t *demand, size_t i)
+{
+    ck_assert_msg(demand->mem_known == (tags[i].mem > 0) &&
+                      demand->net_known == (tags[i].net > 0),
+                  "tag %zu", i);
+    ck_assert_msg(!demand->mem_known || demand->use.mem == tags[i].mem, "tag %zu", i);
+    ck_assert_msg(!demand->net_known || demand->use.net == tags[i].net, "tag %zu", i);
+}
+
+START_TEST(a_tag_gives_figures_or_nothing)
+{
+    hpcb_demand_t demand = hpcb_tag_read(1000, tags[_i].comment);
+
+    check_demand(&demand, (size_t)_i);
+}
+END_TEST
+
+START_TEST(a_changed_tag_is_read_again)
+{
+    for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++) {
+        check_demand(hpcb_tag_demand(5, 1000, tags[i].comment), i);
+        check_demand(hpcb_tag_demand(5, 1000, tags[i].comment), i);
+        /* Jobs that share a slot displace each other. */
+        check_demand(hpcb_tag_demand(5 + 16384, 1000, tags[3].comment), 3);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("usage");
+    TCase *tcase = tcase_create("usage");
+    TCase *tag = tcase_create("tag");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_add_test(tcase, what_is_added_is_taken_away);
+    tcase_add_test(tcase, a_job_counts_once);
+    tcase_add_test(tcase, jobs_without_figures_are_unknown_where_it_matters);
+    tcase_add_test(tcase, copies_of_a_program_are_seen_on_their_node);
+    tcase_add_test(tcase, nonsense_does_no_harm);
+    tcase_add_test(tcase, many_jobs_leave_nothing);
+    tcase_add_loop_test(tag, a_tag_gives_figures_or_nothing, 0,
+                        sizeof(tags) / sizeof(tags[0]));
+    tcase_add_test(tag, a_changed_tag_is_read_again);
+    suite_add_tcase(suite, tcase);
+    suite_add_tcase(suite, tag);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
