@@ -109,8 +109,20 @@ build_tree() { # build_tree STAGE [INSTEAD]
 }
 
 configure_in() { # configure_in BUILD TOP
+    local headers
+    headers=$(slurm_headers)
     build_step env -C "$1" "$2/configure" -q --prefix="$INST" --libdir="$INST/lib" \
-        --sysconfdir=/etc
+        --sysconfdir=/etc ${headers:+"--with-slurm-src=$headers"}
+}
+
+# Prints the directory of Slurm's internal headers; without one, the select and preempt
+# plugins are left out.  $HPCB_SLURM_SRC names a directory, or "none".
+slurm_headers() {
+    case ${HPCB_SLURM_SRC:-} in
+    '') "$HERE/../scripts/slurm-headers" 2>> "$BUILD_LOG" ;;
+    none) ;;
+    *) echo "$HPCB_SLURM_SRC" ;;
+    esac
 }
 
 # The makefile first: config.status starts a make of its own, which a job server's

@@ -53,13 +53,24 @@ spec_list() { # spec_list I
 }
 
 node_lines() {
-    local i spec
+    local i spec cpus
+    [ -z "$OPT_GRES" ] || echo "GresTypes=${OPT_GRES%:*}"
     for ((i = 1; i <= NODES; i++)); do
         spec=$(spec_list "$i")
-        echo "NodeName=n$i NodeAddr=$NET.$((10 + i)) CPUs=$((TOTAL_CORES * THREADS))" \
-            "Sockets=$SOCKETS CoresPerSocket=$CORES ThreadsPerCore=$THREADS" \
-            "RealMemory=$NODE_MEMORY${spec:+ CpuSpecList=$spec} State=UNKNOWN"
+        cpus="CPUs=$((TOTAL_CORES * THREADS)) Sockets=$SOCKETS CoresPerSocket=$CORES"
+        cpus+=" ThreadsPerCore=$THREADS${spec:+ CpuSpecList=$spec}"
+        [ -z "$OPT_FAKE" ] ||
+            cpus="CPUs=$OPT_FAKE Sockets=1 CoresPerSocket=$OPT_FAKE ThreadsPerCore=1"
+        echo "NodeName=n$i NodeAddr=$NET.$((10 + i)) $cpus RealMemory=$NODE_MEMORY" \
+            "${OPT_GRES:+Gres=$OPT_GRES }State=UNKNOWN"
     done
+}
+
+# Nobody can be bound to a core that is not there.
+task_plugin() { echo "${OPT_FAKE:+task/cgroup}" | grep . || echo task/affinity,task/cgroup; }
+
+write_gres_conf() {
+    [ -z "$OPT_GRES" ] || echo "Name=${OPT_GRES%:*} Count=${OPT_GRES#*:}"
 }
 
 write_etc() {
@@ -70,6 +81,7 @@ write_etc() {
     write_users "$etc" && write_hosts > "$etc/hosts" && write_munge_key "$etc" &&
         write_slurm_conf | append_lines "${OPT_APPEND:-/dev/null}" > "$slurm/slurm.conf" &&
         write_cgroup_conf > "$slurm/cgroup.conf" &&
+        write_gres_conf > "$slurm/gres.conf" &&
         write_slurmdbd_conf "$slurm/slurmdbd.conf" &&
         write_hpc_balance_conf "$slurm" &&
         cp -- "$HERE/cli_filter.lua" "$slurm/"
@@ -107,7 +119,7 @@ write_cgroup_conf() {
     [ "$CGROUP" = 1 ] || slurm_is 24.11 || mountpoint=/run/cgroup
     echo "CgroupPlugin=cgroup/v$CGROUP"
     echo "CgroupMountpoint=$mountpoint"
-    echo "ConstrainCores=$(has_controller cpuset && echo yes || echo no)"
+    echo "ConstrainCores=$([ -z "$OPT_FAKE" ] && has_controller cpuset && echo yes || echo no)"
     echo "ConstrainRAMSpace=$(has_controller memory && echo yes || echo no)"
     [ "$CGROUP" = 1 ] || echo IgnoreSystemd=yes
 }
@@ -167,7 +179,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 DefMemPerCPU=$default_memory
 ProctrackType=proctrack/cgroup
-TaskPlugin=task/affinity,task/cgroup
+TaskPlugin=$(task_plugin)
 JobAcctGatherType=$(gather_type)
 PrologFlags=Alloc
 MpiDefault=none
@@ -175,7 +187,7 @@ CliFilterPlugins=lua
 
 SchedulerType=sched/backfill
 SchedulerParameters=bf_interval=1,bf_continue,bf_max_job_test=1000,default_queue_depth=1000,sched_interval=2,batch_sched_delay=1,bf_min_prio_reserve=1000
-PreemptType=preempt/none
+$(write_preemption)
 PriorityType=priority/multifactor
 PriorityWeightPartition=10000
 PriorityWeightAge=1000
@@ -206,6 +218,16 @@ append_lines() { # append_lines FILE
         }' - "$1"
 }
 
+# With our plugin primaries take memory and GRES back from guests.
+write_preemption() {
+    if [ "$PLAIN" = no ] && [ -e "$(outside "$HPCB_JOBSUBMIT/preempt_hpc_balance.so")" ]; then
+        echo "PreemptType=preempt/hpc_balance"
+        echo "PreemptMode=REQUEUE"
+    else
+        echo "PreemptType=preempt/none"
+    fi
+}
+
 # What a site adds to slurm.conf for us; a part that is not installed is left out.
 write_our_lines() {
     [ "$PLAIN" = no ] || return 0
@@ -217,6 +239,9 @@ write_our_lines() {
     else
         say "note: no job_submit plugin is built: guests are not routed"
     fi
+    # In front of the stock plugin by its place in PluginDir alone.
+    [ -e "$(outside "$HPCB_JOBSUBMIT/select_cons_tres.so")" ] ||
+        say "note: no select plugin is built: stock Slurm places guests"
     if [ -x "$(outside "$HPCB_LIBEXEC/prolog")" ] && [ -x "$(outside "$HPCB_LIBEXEC/epilog")" ]; then
         echo "Prolog=$HPCB_LIBEXEC/prolog"
         echo "Epilog=$HPCB_LIBEXEC/epilog"
