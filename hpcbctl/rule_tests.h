@@ -35,6 +35,8 @@ HPCB_RULE(guest_job_factor);
 /* rules_hooks.c: where we are called */
 HPCB_RULE(job_submit);
 HPCB_RULE(job_submit_plugin);
+HPCB_RULE(select_plugin);
+HPCB_RULE(preempt_plugin);
 HPCB_RULE(prolog);
 HPCB_RULE(epilog);
 HPCB_RULE(prolog_flags);

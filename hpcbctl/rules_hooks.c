@@ -26,6 +26,10 @@
 
 #define SUBMIT_NAME    "hpc_balance"
 #define SUBMIT_FILE    "job_submit_hpc_balance.so"
+#define PREEMPT_NAME   "preempt/hpc_balance"
+#define PREEMPT_FILE   "preempt_hpc_balance.so"
+#define SELECT_FILE    "select_cons_tres.so"
+#define SELECT_SYMBOL  "hpcb_select_plugin" /* Slurm's own has none */
 #define VERSION_SYMBOL "plugin_version"
 #define MPI_LIBRARY    HPCB_PKGLIBDIR "/libhpcb_mpi.so"
 
@@ -106,13 +110,14 @@ static int next_in_plugin_dirs(const char **list, const char *name, char *path,
 /* The file that slurmctld takes: builds for several releases may stand side by side,
  * and those of another version are passed over.  Where all are, the first one.  0, or
  * -1. */
-static int find_submit_plugin(const hpcb_facts_t *facts, char *path, size_t size)
+static int find_plugin(const hpcb_facts_t *facts, const char *name, char *path,
+                       size_t size)
 {
     const char *list = hpcb_setting(facts, "PluginDir");
     char other[PATH_MAX];
     uint32_t version;
 
-    if (next_in_plugin_dirs(&list, SUBMIT_FILE, path, size))
+    if (next_in_plugin_dirs(&list, name, path, size))
         return -1;
     snprintf(other, sizeof(other), "%s", path);
     do {
@@ -121,7 +126,7 @@ static int find_submit_plugin(const hpcb_facts_t *facts, char *path, size_t size
             snprintf(path, size, "%s", other);
             break;
         }
-    } while (next_in_plugin_dirs(&list, SUBMIT_FILE, other, sizeof(other)) == 0);
+    } while (next_in_plugin_dirs(&list, name, other, sizeof(other)) == 0);
     return 0;
 }
 
@@ -179,32 +184,125 @@ static void mend_plugin_dir(const hpcb_facts_t *facts, hpcb_report_t *report)
         mend_build(facts, report);
 }
 
-void hpcb_rule_job_submit_plugin(const hpcb_facts_t *facts, hpcb_report_t *report)
+static void check_version(const hpcb_facts_t *facts, hpcb_report_t *report,
+                          const char *path, const char *note)
 {
-    char path[PATH_MAX], text[16];
-    const char *flaw;
+    char text[16];
     uint32_t version;
     hpcb_error_t err;
 
-    if (find_submit_plugin(facts, path, sizeof(path))) {
-        hpcb_found(report, HPCB_VERDICT_FAIL, slurm_conf(facts),
-                   "PluginDir=%s: no " SUBMIT_FILE " there",
-                   hpcb_setting(facts, "PluginDir"));
-        mend_plugin_dir(facts, report);
-    } else if ((flaw = distrust(path))) {
-        hpcb_found(report, HPCB_VERDICT_FAIL, path, SUBMIT_FILE " %s", flaw);
-        hpcb_mend(report, "chown root: %s && chmod 755 %s", path, path);
-    } else if (hpcb_elf_u32(path, VERSION_SYMBOL, &version, &err)) {
+    if (hpcb_elf_u32(path, VERSION_SYMBOL, &version, &err)) {
         hpcb_found(report, HPCB_VERDICT_FAIL, path, "%s", err.text);
     } else if (version != version_of_slurm(facts)) {
         hpcb_found(report, HPCB_VERDICT_FAIL, path,
-                   "it is built for Slurm %s, slurmctld is %s",
+                   "it is built for Slurm %s, slurmctld is %s%s",
                    print_version(version, text, sizeof(text)),
-                   hpcb_setting(facts, "SLURM_VERSION"));
+                   hpcb_setting(facts, "SLURM_VERSION"), note);
         mend_plugin_dir(facts, report);
     } else {
         hpcb_found(report, HPCB_VERDICT_OK, path, "it is built for Slurm %s",
                    hpcb_setting(facts, "SLURM_VERSION"));
+    }
+}
+
+/* Of a plugin without which slurmctld does not start. */
+static void check_plugin(const hpcb_facts_t *facts, hpcb_report_t *report,
+                         const char *name)
+{
+    char path[PATH_MAX];
+    const char *flaw;
+
+    if (find_plugin(facts, name, path, sizeof(path))) {
+        hpcb_found(report, HPCB_VERDICT_FAIL, slurm_conf(facts),
+                   "PluginDir=%s: no %s there", hpcb_setting(facts, "PluginDir"), name);
+        mend_plugin_dir(facts, report);
+    } else if ((flaw = distrust(path))) {
+        hpcb_found(report, HPCB_VERDICT_FAIL, path, "%s %s", name, flaw);
+        hpcb_mend(report, "chown root: %s && chmod 755 %s", path, path);
+    } else {
+        check_version(facts, report, path, "");
+    }
+}
+
+void hpcb_rule_job_submit_plugin(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    check_plugin(facts, report, SUBMIT_FILE);
+}
+
+static bool is_installed(const hpcb_facts_t *facts, const char *name)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), HPCB_PKGLIBDIR "/slurm-%s/%s",
+             hpcb_setting(facts, "SLURM_VERSION"), name);
+    return access(path, F_OK) == 0;
+}
+
+void hpcb_rule_preempt_plugin(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    if (strcasecmp(hpcb_setting(facts, "PreemptType"), PREEMPT_NAME) == 0) {
+        check_plugin(facts, report, PREEMPT_FILE);
+    } else if (is_installed(facts, PREEMPT_FILE)) {
+        hpcb_found(report, HPCB_VERDICT_WARN, slurm_conf(facts),
+                   "it is installed and not used");
+        hpcb_mend(report, "PreemptType=" PREEMPT_NAME);
+    } else {
+        hpcb_found(report, HPCB_VERDICT_WARN, NULL,
+                   "it is not installed: primaries wait for guests' memory and GRES");
+    }
+}
+
+/* Ours among the files of that name in PluginDir.  first: no other stands before it. */
+static int find_select_plugin(const hpcb_facts_t *facts, char *path, size_t size,
+                              bool *first)
+{
+    const char *list = hpcb_setting(facts, "PluginDir");
+    uint32_t mark;
+
+    *first = true;
+    while (next_in_plugin_dirs(&list, SELECT_FILE, path, size) == 0) {
+        if (hpcb_elf_u32(path, SELECT_SYMBOL, &mark, NULL) == 0)
+            return 0;
+        *first = false;
+    }
+    return -1;
+}
+
+/* Builds for several versions may stand in a row: the one that fits counts. */
+static void prefer_fitting(const hpcb_facts_t *facts, char *path, size_t size)
+{
+    char other[PATH_MAX];
+    uint32_t mark;
+
+    if (find_plugin(facts, SELECT_FILE, other, sizeof(other)) == 0 &&
+        hpcb_elf_u32(other, SELECT_SYMBOL, &mark, NULL) == 0)
+        snprintf(path, size, "%s", other);
+}
+
+void hpcb_rule_select_plugin(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    char path[PATH_MAX];
+    const char *flaw;
+    bool first;
+
+    if (find_select_plugin(facts, path, sizeof(path), &first)) {
+        hpcb_found(report, HPCB_VERDICT_WARN, slurm_conf(facts),
+                   "PluginDir=%s: no " SELECT_FILE " of ours: stock Slurm places guests",
+                   hpcb_setting(facts, "PluginDir"));
+        if (is_installed(facts, SELECT_FILE))
+            mend_plugin_dir(facts, report);
+    } else if (!first) {
+        hpcb_found(report, HPCB_VERDICT_FAIL, slurm_conf(facts),
+                   "PluginDir=%s: ours (%s) stands behind Slurm's own",
+                   hpcb_setting(facts, "PluginDir"), path);
+        hpcb_mend(report, "PluginDir=%.*s:%s", (int)(strrchr(path, '/') - path), path,
+                  hpcb_setting(facts, "PluginDir"));
+    } else if ((flaw = distrust(path))) {
+        hpcb_found(report, HPCB_VERDICT_FAIL, path, SELECT_FILE " %s", flaw);
+        hpcb_mend(report, "chown root: %s && chmod 755 %s", path, path);
+    } else {
+        prefer_fitting(facts, path, sizeof(path));
+        check_version(facts, report, path, " and works with its own instead");
     }
 }
 
