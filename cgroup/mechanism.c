@@ -38,6 +38,8 @@ static const hpcb_mechanism_t table[] = {
      false, ROW(sibling_avoid), hpcb_row_undo},
     {"sibling-throttle", "a small quota for a guest on siblings of primaries", false,
      false, ROW(sibling_throttle), hpcb_row_undo},
+    {"primary-weight", "a primary weighs as much on each of its CPUs as on one", false,
+     false, ROW(primary_weight), hpcb_row_undo},
     /* End of table */
 };
 

@@ -7,7 +7,8 @@
  * name, probe, apply, verify, undo (DESIGN 4, 10.1).
  *
  * Rules that hold for every row:
- *  - guests are lowered, primaries are never touched;
+ *  - guests are lowered, primaries are not touched (but for primary-weight, which gives
+ *    a wide one what a narrow one has);
  *  - apply notes in the undo log what was there before it writes;
  *  - a mechanism is in force only when verify has read it back at the level where
  *    guest and primary compete;
@@ -26,7 +27,7 @@
 
 typedef struct {
     const hpcb_node_t *node;
-    pid_t pid; /* the guest's task */
+    pid_t pid; /* the guest's task; the primary's for row primary-weight */
     uint32_t job_id;
     const char *guest_cgroup; /* name of the group of guests (GuestCgroup) */
     int oom_score_adj;        /* 0 = leave alone */
@@ -34,6 +35,7 @@ typedef struct {
     const char *affinity;     /* row cpu-affinity: hexadecimal mask (cgroup/task.h) */
     const hpcb_cpus_t *cpus;  /* row sibling-avoid: all that the guest may use */
     uint64_t share;           /* row sibling-throttle: millionths of one CPU, 0 = all */
+    unsigned processors;      /* row primary-weight: of the job on this node */
     hpcb_undo_t *undo;        /* may be NULL: nothing is noted */
 } hpcb_target_t;
 

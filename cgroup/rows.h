@@ -30,6 +30,7 @@ HPCB_ROW(ppr);
 HPCB_ROW(core_cookie);
 HPCB_ROW(sibling_avoid);
 HPCB_ROW(sibling_throttle);
+HPCB_ROW(primary_weight);
 
 int hpcb_guest_group_undo(const hpcb_mechanism_t *row, const hpcb_target_t *target,
                           hpcb_error_t *err);

@@ -115,6 +115,7 @@ static void task_post_fork(spank_t sp, const hpcb_step_t *step)
         task = 0;
     hpcb_spank_usage_attach(step, (uint32_t)task, pid);
     hpcb_spank_isolate_task(step, pid);
+    hpcb_spank_isolate_primary(sp, step, pid);
     hpcb_spank_siblings_task(step, pid);
     hpcb_spank_dying_watch(step, pid);
 }

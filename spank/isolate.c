@@ -14,6 +14,8 @@
 
 /* The row of the mechanism table that raises oom_score_adj. */
 #define OOM_MECHANISM "oom-score"
+/* And the one for primaries. */
+#define PRIMARY_MECHANISM "primary-weight"
 
 static hpcb_target_t target_of(const hpcb_step_t *step, pid_t pid)
 {
@@ -99,6 +101,26 @@ void hpcb_spank_isolate_task(const hpcb_step_t *step, pid_t pid)
     else
         hpcb_log(HPCB_LOG_DEBUG, "guest job %u step %s: pid %ld: %s", step->job_id,
                  step->name, (long)pid, used->name);
+}
+
+/* A primary is what root has recorded as one: where that is not set up nothing is done.
+ */
+void hpcb_spank_isolate_primary(spank_t sp, const hpcb_step_t *step, pid_t pid)
+{
+    static bool done;
+    const hpcb_mechanism_t *row = hpcb_mechanism_find(PRIMARY_MECHANISM);
+    hpcb_target_t target = target_of(step, pid);
+    uint16_t processors;
+    hpcb_error_t err;
+
+    if (done || step->klass != HPCB_CLASS_PRIMARY || !step->node || !row ||
+        row->probe(step->node, &err) < 0)
+        return;
+    done = true;
+    if (spank_get_item(sp, S_JOB_NCPUS, &processors) == ESPANK_SUCCESS)
+        target.processors = processors;
+    if (apply_noted(step, row, target, &err) < 0 || row->verify(&target, &err) < 0)
+        hpcb_log(HPCB_LOG_DEBUG, "primary job %u: %s", step->job_id, err.text);
 }
 
 /* The daemon's log has heard of it from hpcb_spank_isolate_task, once for all tasks. */

@@ -25,6 +25,10 @@ void hpcb_spank_isolate_privileged(const hpcb_step_t *step);
 /* slurm_spank_task_post_fork, any class; pid is the waiting task. */
 void hpcb_spank_isolate_task(const hpcb_step_t *step, pid_t pid);
 
+/* The same, for primaries: they get their due on wide nodes
+ * (cgroup/mechanism_primary.c). Only the first call of the process does anything. */
+void hpcb_spank_isolate_primary(spank_t sp, const hpcb_step_t *step, pid_t pid);
+
 /* slurm_spank_task_init, any class.  Does not return for a guest that nothing isolates:
  * one line on stderr, _exit(1). */
 void hpcb_spank_isolate_verify(const hpcb_step_t *step);

@@ -210,6 +210,37 @@ START_TEST(weight_lowers_the_job)
 }
 END_TEST
 
+/* What it is for needs many CPUs: tests/platforms/vm/measure weights. */
+START_TEST(primary_weight_is_taken_and_given_back)
+{
+    const hpcb_mechanism_t *row = hpcb_mechanism_find("primary-weight");
+    hpcb_target_t target;
+    char job[PATH_MAX];
+
+    if (!begin("cpu"))
+        return;
+    make_job(_i, job);
+    target = guest(burner_in(job));
+    target.processors = 16;
+    ck_assert_int_eq(hpcb_undo_open(NULL, 1, &target.undo, NULL), 0);
+    ck_assert_int_eq(row->probe(node, NULL), 0);
+    ck_assert_int_eq(row->apply(&target, NULL), 0);
+    ck_assert_int_eq(row->verify(&target, NULL), 0);
+    expect_knob(job, "cpu.weight", "1600");
+    expect_knob(job, "cpu.idle", "0");
+    ck_assert_int_eq(row->undo(row, &target, NULL), 0);
+    expect_knob(job, "cpu.weight", "100");
+    /* A guest, by mistake: nothing is done to it. */
+    write_knob(job, "cpu.idle", "1");
+    (void)row->apply(&target, NULL);
+    ck_assert_int_lt(row->verify(&target, NULL), 0);
+    expect_knob(job, "cpu.idle", "1");
+    hpcb_undo_close(target.undo);
+    real_reap(target.pid);
+    hpcb_node_close(node);
+}
+END_TEST
+
 START_TEST(max_limits_the_job)
 {
     real_time_t before, after;
@@ -471,6 +502,7 @@ int main(void)
     tcase_add_loop_test(tcase, idle_group_lowers_the_job, 0, 2);
     tcase_add_test(tcase, idle_below_the_job_does_nothing);
     tcase_add_loop_test(tcase, weight_lowers_the_job, 0, 2);
+    tcase_add_loop_test(tcase, primary_weight_is_taken_and_given_back, 0, 2);
     tcase_add_loop_test(tcase, max_limits_the_job, 0, 2);
     tcase_add_loop_test(tcase, freezes_tasks_and_not_the_stepd, 0, 2);
     tcase_add_loop_test(tcase, kills_what_is_frozen, 0, 2);

@@ -652,6 +652,78 @@ START_TEST(undone_after_a_crash_at_each_change)
 }
 END_TEST
 
+/* ---- primary-weight ---- */
+
+static void weigh(unsigned processors)
+{
+    const hpcb_mechanism_t *row = hpcb_mechanism_find("primary-weight");
+    hpcb_target_t target = guest(fake_task(100));
+    hpcb_error_t err = {""};
+
+    target.processors = processors;
+    ck_assert_int_eq(row->probe(node, &err), 0);
+    ck_assert_msg(row->apply(&target, &err) == 0, "%s", err.text);
+}
+
+static const struct {
+    const char *cpuset; /* of the job */
+    unsigned processors;
+    const char *weight;
+} widths[] = {
+    {"", 0, "100"},       {"", 1, "100"},       {"", 4, "400"},
+    {"0-15", 4, "1600"},  {"3,7\n", 64, "200"}, {"0-255", 1, "10000"},
+    {"", 65535, "10000"}, {"junk", 2, "200"},
+};
+
+START_TEST(a_wide_primary_weighs_more)
+{
+    hpcb_target_t target;
+
+    begin("v2-slurm22");
+    fake_write(V2_JOB "cpuset.cpus", widths[_i].cpuset);
+    weigh(widths[_i].processors);
+    ck_assert_str_eq(fake_read(V2_JOB "cpu.weight"), widths[_i].weight);
+    ck_assert_str_eq(fake_read(V2_JOB "../cpu.weight"), "100");
+    target = guest(fake_task(100));
+    target.processors = widths[_i].processors;
+    ck_assert(verifies(&target, "primary-weight"));
+    /* Another step of the job, of another width. */
+    weigh(1);
+    ck_assert_str_eq(fake_read(V2_JOB "cpu.weight"), widths[_i].weight);
+    ck_assert_int_ge(hpcb_undo_replay(state, JOB, NULL), 0);
+    ck_assert_str_eq(fake_read(V2_JOB "cpu.weight"), "100");
+    end();
+}
+END_TEST
+
+START_TEST(a_weight_of_the_admin_stays)
+{
+    hpcb_target_t target;
+    int before;
+
+    begin("v2-slurm22");
+    fake_write(V2_JOB "cpu.weight", "250\n");
+    before = fake_changes();
+    weigh(16);
+    ck_assert_int_eq(fake_changes(), before);
+    ck_assert_str_eq(fake_read(V2_JOB "cpu.weight"), "250");
+    target = guest(fake_task(100));
+    target.processors = 16;
+    ck_assert(!verifies(&target, "primary-weight"));
+    end();
+}
+END_TEST
+
+START_TEST(not_on_v1)
+{
+    const hpcb_mechanism_t *row = hpcb_mechanism_find("primary-weight");
+
+    begin(_i ? "v1-hybrid" : "no-cgroups");
+    ck_assert_int_lt(row->probe(node, NULL), 0);
+    end();
+}
+END_TEST
+
 START_TEST(the_table_is_in_order)
 {
     size_t count;
@@ -695,6 +767,10 @@ int main(void)
     tcase_add_test(tcase, isolates_without_a_writable_log);
     tcase_add_loop_test(tcase, survives_removal_meanwhile, 1, 6);
     tcase_add_test(tcase, undone_after_a_crash_at_each_change);
+    tcase_add_loop_test(tcase, a_wide_primary_weighs_more, 0,
+                        sizeof(widths) / sizeof(widths[0]));
+    tcase_add_test(tcase, a_weight_of_the_admin_stays);
+    tcase_add_loop_test(tcase, not_on_v1, 0, 2);
     tcase_add_test(tcase, the_table_is_in_order);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);

@@ -287,6 +287,74 @@ START_TEST(extern_step)
 }
 END_TEST
 
+/* ---- a wide primary on v2 ---- */
+
+#define SCOPE "/system.slice/slurmstepd.scope/job_9"
+
+static void show_v2(pid_t pid)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "proc/%d/cgroup", (int)pid);
+    test_write(name, "0::" SCOPE "/step_0/user/task_0\n");
+}
+
+static long weight(void)
+{
+    char path[1024];
+    long number = -1;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/sys/fs/cgroup" SCOPE "/cpu.weight", test_dir());
+    file = fopen(path, "re");
+    ck_assert(file && fscanf(file, "%ld", &number) == 1);
+    fclose(file);
+    return number;
+}
+
+static void run_v2(void)
+{
+    host_step_t step = a_step();
+
+    test_load("", true);
+    test_write("proc/self/mountinfo",
+               "30 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+    test_write("sys/fs/cgroup/cgroup.controllers", "cpu memory pids\n");
+    test_write("sys/fs/cgroup/cgroup.procs", "%s", "");
+    test_write("sys/fs/cgroup" SCOPE "/cpu.idle", "0\n");
+    test_write("sys/fs/cgroup" SCOPE "/cpu.weight", "100\n");
+    step.tasks = 2;
+    step.forked = show_v2;
+    host_step(&step);
+    ck_assert_int_eq(host_failures(), 0);
+    ck_assert_int_eq(host_log_count("error:"), 0);
+}
+
+START_TEST(wide_primaries_weigh_more)
+{
+    test_record(JOB, "primary", "none", false);
+    run_v2();
+    ck_assert_int_eq(weight(), 100 * HOST_CPUS);
+    ck_assert(test_exists("state/jobs/9.undo"));
+}
+END_TEST
+
+START_TEST(guests_do_not)
+{
+    test_record(JOB, "guest", "none", false);
+    run_v2();
+    ck_assert_int_le(weight(), 100);
+}
+END_TEST
+
+/* Nobody has set this node up for guests. */
+START_TEST(nor_does_what_was_not_recorded)
+{
+    run_v2();
+    ck_assert_int_eq(weight(), 100);
+}
+END_TEST
+
 TCase *isolation_tests(void)
 {
     TCase *tc = tcase_create("isolation");
@@ -302,5 +370,8 @@ TCase *isolation_tests(void)
     tcase_add_test(tc, idle_group);
     tcase_add_loop_test(tc, not_moved, 0, 2);
     tcase_add_loop_test(tc, extern_step, 0, 2);
+    tcase_add_test(tc, wide_primaries_weigh_more);
+    tcase_add_test(tc, guests_do_not);
+    tcase_add_test(tc, nor_does_what_was_not_recorded);
     return tc;
 }

@@ -1,0 +1,109 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Row primary-weight, for primaries on v2: Slurm's directory of the job weighs 100 for
+ * each of its CPUs.
+ *
+ * The kernel divides a group's weight over the CPUs that it is busy on, but leaves an
+ * idle group its 3 on each: beside a primary that fills N CPUs with the default of 100
+ * (1024 to the kernel) a guest gets up to 3N / (1024 + 3N) of a CPU, 16 % for N = 64.
+ * With 100 a CPU the primary weighs 1024 on each of them, as a job of one CPU and as
+ * anybody's task in the root group of v1 do, and the guest gets at most 0.3 %.
+ *
+ * Not the largest weight, 10000, which would give the guest still less: steps start
+ * in <scope>/system, which weighs 100, and so would get next to nothing beside
+ * primaries of one CPU.  slurmstepd of the job itself is inside of it.
+ *
+ * Who pays: jobs of Slurm's on the same node that we know nothing of (another class
+ * than primary or guest: no record), on CPUs that they share with a primary of several:
+ * there they had more than a fair part before.  The scope as a whole weighs what it
+ * did.
+ *
+ * On v1 there is nothing to do: tasks of primaries are in the root group, each with a
+ * weight of its own.  There, boosted tasks would starve their slurmstepd, which is in
+ * no group with them.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include "cgroup/knob.h"
+#include "cgroup/rows.h"
+
+/* CGROUP_WEIGHT_DFL and CGROUP_WEIGHT_MAX. */
+#define DEFAULT    "100"
+#define PER_CPU    100
+#define WEIGHT_MAX 10000
+#define CPUS_TEXT  4096
+
+int hpcb_primary_weight_probe(const hpcb_node_t *node, hpcb_error_t *err)
+{
+    if (!hpcb_node_mount(node, HPCB_CTL_CPU))
+        return hpcb_error(err, "no cpu controller is mounted");
+    if (hpcb_node_version(node, HPCB_CTL_CPU) != 2)
+        return hpcb_error(err, "not needed with cgroup v1");
+    if (hpcb_node_sched_ext(node))
+        return hpcb_error(
+            err, "a sched_ext scheduler is loaded, which need not obey weights");
+    return 0;
+}
+
+/* Where Slurm constrains the job to its cores it is these, whichever step asks. */
+static unsigned cpus_of_job(const hpcb_target_t *target)
+{
+    char dir[PATH_MAX], text[CPUS_TEXT];
+    hpcb_cpus_t cpus;
+
+    if (hpcb_node_job_dir(target->node, target->pid, HPCB_CTL_CPUSET, dir, sizeof(dir),
+                          NULL) < 0 ||
+        hpcb_knob_read(dir, "cpuset.cpus", text, sizeof(text), NULL) < 0 ||
+        hpcb_cpus_parse(text, &cpus) < 0 || hpcb_cpus_count(&cpus) == 0)
+        return target->processors;
+    return hpcb_cpus_count(&cpus);
+}
+
+static int look(const hpcb_target_t *target, char *dir, size_t size, char *now,
+                size_t now_size, char wanted[16], hpcb_error_t *err)
+{
+    unsigned weight = cpus_of_job(target);
+
+    if (weight > WEIGHT_MAX / PER_CPU)
+        weight = WEIGHT_MAX / PER_CPU;
+    if (weight == 0)
+        weight = 1;
+    snprintf(wanted, 16, "%u", weight * PER_CPU);
+    if (hpcb_node_job_dir(target->node, target->pid, HPCB_CTL_CPU, dir, size, err) < 0)
+        return -1;
+    return hpcb_knob_read(dir, "cpu.weight", now, now_size, err);
+}
+
+/* A weight that is not the default is somebody's choice, or ours, of an earlier step.
+ * An idle group does not show the default either. */
+int hpcb_primary_weight_apply(const hpcb_target_t *target, hpcb_error_t *err)
+{
+    char dir[PATH_MAX], now[32], wanted[16];
+
+    hpcb_row_begin(target, "primary-weight");
+    if (look(target, dir, sizeof(dir), now, sizeof(now), wanted, err) < 0)
+        return -1;
+    if (strcmp(now, DEFAULT) != 0)
+        return 0;
+    return hpcb_row_write(target, dir, "cpu.weight", wanted, err);
+}
+
+int hpcb_primary_weight_verify(const hpcb_target_t *target, hpcb_error_t *err)
+{
+    char dir[PATH_MAX], now[32], wanted[16];
+
+    if (hpcb_primary_weight_probe(target->node, err) < 0 ||
+        look(target, dir, sizeof(dir), now, sizeof(now), wanted, err) < 0)
+        return -1;
+    if (strcmp(now, wanted) == 0)
+        return 0;
+    errno = EINVAL;
+    return hpcb_error(err, "%s/cpu.weight is %s, not %s", dir, now, wanted);
+}
