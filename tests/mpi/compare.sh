@@ -93,8 +93,8 @@ same() {
 
 # sleeps NAME: the last run with the library slept wherever it had to wait long.
 sleeps() {
-    if grep -q sleeps "$work/with" &&
-        ! grep -E 'spins|did not wait|sleeps:? *(0|F)' "$work/with" >"$work/spins"; then
+    grep -E 'spins|did not wait|sleeps:? *(0|F)' "$work/with" >"$work/spins"
+    if grep -q sleeps "$work/with" && [ ! -s "$work/spins" ]; then
         ok "$1"
     else
         not_ok "$1"
@@ -144,25 +144,36 @@ abi_headers() {
     done | head -n 1
 }
 
+compile_abi() { # compile_abi OUT SOURCE [OPTION...]
+    cc -w -DMPI_ABI -I"$headers" -I"$HPCB_SRCDIR/tests/mpi" "${@:3}" -o "$1" \
+        "$HPCB_SRCDIR/tests/mpi/$2" "$work/abi/libmpi_abi.so.1" >>"$work/cc.log" 2>&1
+}
+
 # Handles are other things there: the library lets everything pass.
 standard_abi() {
-    local headers library_of_abi program=$work/messages.abi
+    local headers library_of_abi name='the standard ABI'
     headers=$(abi_headers)
     library_of_abi=$(cc -print-file-name="libmpi_abi_$mpi.so.1.0.0" 2>/dev/null)
     if [ -z "$headers" ] || [ ! -e "$library_of_abi" ]; then
-        ok 'the standard ABI # SKIP this MPI does not have it'
+        ok "$name # SKIP this MPI does not have it"
         return
     fi
     mkdir "$work/abi"
     ln -s "$library_of_abi" "$work/abi/libmpi_abi.so.1"
-    if ! cc -w -DMPI_ABI -I"$headers" -o "$program" \
-        "$HPCB_SRCDIR/tests/mpi/messages.c" "$work/abi/libmpi_abi.so.1" 2>"$work/cc.log"; then
-        not_ok 'the standard ABI'
+    if ! compile_abi "$work/abi/messages" messages.c ||
+        ! compile_abi "$work/abi/module.so" module.c -shared -fPIC; then
+        not_ok "$name"
         explain "$work/cc.log"
         return
     fi
     local -x LD_LIBRARY_PATH=$work/abi${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-    compare 'the standard ABI' 2 "$program"
+    compare "$name" 2 "$work/abi/messages"
+    compare "$name in a module" 2 "$programs/dlopened.$mpi" "$work/abi/module.so"
+    if grep -q 'sleeps: 0' "$work/with"; then
+        ok "$name is left alone"
+    else
+        not_ok "$name is left alone"
+    fi
 }
 
 naps() {
