@@ -91,9 +91,11 @@ same() {
     fi
 }
 
-# sleeps NAME: the last run with the library slept wherever it had to wait long.
+# sleeps NAME: the last run with the library slept wherever it had to wait long, and
+# came to its end.
 sleeps() {
     grep -E 'spins|did not wait|sleeps:? *(0|F)' "$work/with" >"$work/spins"
+    grep 'exit code [^0]' "$work/with" >>"$work/spins"
     if grep -q sleeps "$work/with" && [ ! -s "$work/spins" ]; then
         ok "$1"
     else

@@ -9,7 +9,6 @@
  * comes late: then the call is done again.
  */
 #define _GNU_SOURCE
-#include <stdbool.h>
 #include <time.h>
 #include "say.h"
 #include "slept.h"
@@ -263,47 +262,45 @@ static void late(call_fn *call)
     call();
 }
 
-/* Whether there was something to wait for. */
-static bool judge(const call_t *call, bool *slept)
+enum result { DID_NOT_WAIT, SPINS, SLEEPS };
+
+static int judge(const call_t *call)
 {
     double wall = now_s();
     struct rusage before = slept_begin();
+    int slept;
 
     call->call();
-    *slept = slept_since(&before);
-    return now_s() - wall > LATE_S / 2;
+    slept = slept_since(&before);
+    return now_s() - wall < LATE_S / 2 ? DID_NOT_WAIT : slept ? SLEEPS : SPINS;
 }
 
-/* The same on both ranks. */
-static bool try(const call_t *call, bool *slept)
+/* Rank 0's judgement on both ranks, which go on alike. */
+static int try(const call_t *call)
 {
-    int waited = 0;
+    int result = DID_NOT_WAIT;
 
     if (rank == 0)
         call->before();
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
-        waited = judge(call, slept);
+        result = judge(call);
         call->after();
     } else {
         late(call->other);
     }
-    MPI_Bcast(&waited, 1, MPI_INT, 0, MPI_COMM_WORLD);
-    return waited;
+    MPI_Bcast(&result, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return result;
 }
 
 static void say_call(const call_t *call)
 {
-    const char *result = "";
+    static const char *const words[] = {"did not wait", "spins", "sleeps"};
+    int result = DID_NOT_WAIT;
 
-    for (int i = 0; i < TRIES; i++) {
-        bool slept = false;
-
-        result = !try(call, &slept) ? "did not wait" : slept ? "sleeps" : "spins";
-        if (strcmp(result, "sleeps") == 0)
-            break;
-    }
-    say("%s %s", call->name, result);
+    for (int i = 0; i < TRIES && result != SLEEPS; i++)
+        result = try(call);
+    say("%s %s", call->name, words[result]);
 }
 
 int main(int argc, char **argv)
