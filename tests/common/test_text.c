@@ -116,6 +116,40 @@ START_TEST(scaling_does_not_overflow)
 }
 END_TEST
 
+START_TEST(sizes_have_one_suffix)
+{
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } good[] = {
+        {"1", 1},
+        {"0.000001T", 1099511},
+        {"1.5k", 1536},
+        {"1K", 1024},
+        {"2m", UINT64_C(2) << 20},
+        {"12G", UINT64_C(12) << 30},
+        {"1t", UINT64_C(1) << 40},
+        {"18446744073709551615", UINT64_MAX},
+    };
+    static const char *const bad[] = {
+        "",    "0",  "0.0",   "0.4",   "K",   "1KB",  "1 K", "1P",
+        "-1K", "+1", "0x10K", "1.5.5", "1e3", "1,5K", ".5G", "18446744073709551616"};
+    uint64_t bytes;
+
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        ck_assert_msg(hpcb_text_size(good[i].text, UINT64_MAX, &bytes) == 0, "%s",
+                      good[i].text);
+        ck_assert_msg(bytes == good[i].bytes, "%s", good[i].text);
+    }
+    bytes = 7;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        ck_assert_msg(hpcb_text_size(bad[i], UINT64_MAX, &bytes) == -1, "%s", bad[i]);
+    ck_assert_int_eq(hpcb_text_size("1K", 1023, &bytes), -1);
+    ck_assert(bytes == 7);
+    ck_assert_int_eq(hpcb_text_size("1K", 1024, &bytes), 0);
+}
+END_TEST
+
 START_TEST(names_are_safe_as_file_names)
 {
     static const char *const bad[] = {"",         ".",   "..",  "a/b", "a b",     "a\n",
@@ -161,6 +195,7 @@ int main(void)
     tcase_add_test(tc, decimals_ignore_the_locale);
     tcase_add_test(tc, decimals_refuse_half_numbers);
     tcase_add_test(tc, scaling_does_not_overflow);
+    tcase_add_test(tc, sizes_have_one_suffix);
     tcase_add_test(tc, names_are_safe_as_file_names);
     tcase_add_test(tc, cleaning_leaves_letters_alone);
     tcase_add_test(tc, copy_is_whole_or_nothing);
