@@ -260,30 +260,43 @@ static json_t *parse_json(const char *text, size_t length)
     return object;
 }
 
+/* The array of a store of this version, or NULL with err. */
+static json_t *get_array(json_t *object, hpcb_error_t *err)
+{
+    json_t *array = NULL;
+    uint64_t version;
+
+    if (!object || !json_object_is_type(object, json_type_object)) {
+        hpcb_error(err, "not one JSON object");
+        return NULL;
+    }
+    if (get_u64(object, "version", UINT64_MAX, &version)) {
+        hpcb_error(err, "no version");
+        return NULL;
+    }
+    if (version != STORE_VERSION) {
+        hpcb_error(err, "version %" PRIu64 "; this release reads %d", version,
+                   STORE_VERSION);
+        return NULL;
+    }
+    if (!json_object_object_get_ex(object, "profiles", &array) ||
+        !json_object_is_type(array, json_type_array)) {
+        hpcb_error(err, "no profiles");
+        return NULL;
+    }
+    return array;
+}
+
 hpcb_profiles_t *hpcb_profiles_parse(const char *text, size_t length, hpcb_error_t *err)
 {
     autojson json_t *object = parse_json(text, length);
-    hpcb_profiles_t *store = object ? hpcb_profiles_new() : NULL;
-    json_t *array;
-    uint64_t version;
-    int status = -1;
+    json_t *array = get_array(object, err);
+    hpcb_profiles_t *store = array ? hpcb_profiles_new() : NULL;
 
-    if (object && !store)
-        hpcb_error(err, "out of memory");
-    else if (!json_object_is_type(object, json_type_object))
-        hpcb_error(err, "not one JSON object");
-    else if (get_u64(object, "version", UINT64_MAX, &version))
-        hpcb_error(err, "no version");
-    else if (version != STORE_VERSION)
-        hpcb_error(err, "version %" PRIu64 "; this release reads %d", version,
-                   STORE_VERSION);
-    else if (!json_object_object_get_ex(object, "profiles", &array) ||
-             !json_object_is_type(array, json_type_array))
-        hpcb_error(err, "no profiles");
-    else
-        status = get_entries(array, store, err);
-    if (status == 0)
+    if (store && get_entries(array, store, err) == 0)
         return store;
+    if (array && !store)
+        hpcb_error(err, "out of memory");
     hpcb_profiles_free(store);
     errno = EINVAL;
     return NULL;
