@@ -93,6 +93,36 @@ no_trace() { # no_trace JOB NODE
     not grep . "$WORK/traces"
 }
 
+# A job that never runs, with that name: does its tag have that text?
+tagged() { # tagged NAME TEXT
+    local job tag
+    job=$(submit -n1 -H -J "$1" --wrap true)
+    tag=$(job_field "$job" AdminComment)
+    as_root scancel "$job"
+    echo "$1: $tag"
+    [[ $tag = *"$2"* ]]
+}
+
+@test "profiles that were set go with the next job, unless it has its own" {
+    as_root hpcbctl profile set --user "$(sandbox_user)" --name pair mem=3G,net=1M
+    wait_until 20 tagged pair '"bw":{"mem":3221225472,"net":1048576,"source":"learned"}'
+    job=$(submit -n1 -H -J pair --bw-profile=mem=1K --wrap true)
+    [[ $(job_field "$job" AdminComment) = *'"bw":{"mem":1024,"source":"given"}'* ]]
+    as_root hpcbctl profile forget --name pair
+    wait_until 20 not tagged pair '"bw"'
+}
+
+@test "profiles are learned from records" {
+    job=$(submit -n1 --wrap "python3 -c '$BURN'")
+    wait_for_end "$job" 60
+    node=$(as_root sacct -X -n -P -j "$job" -o NodeList)
+    wait_until 10 record_of "$job" "$node"
+    as_root hpcbctl profile learn --name burn \
+        "/run/hpcb/spool/hpc-balance/records/$job.$node.json"
+    as_root hpcbctl profile show --name burn
+    wait_until 20 tagged burn '"bw":{"cpu":'
+}
+
 # Where the kernel has no cpuset, the sandbox cannot set ConstrainCores, and that is all.
 in_order() {
     if [[ $CONTROLLERS = *" cpuset "* ]]; then
