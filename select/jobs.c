@@ -44,6 +44,8 @@ static hpcb_place_on_t *_places(const job_resources_t *job, size_t *count)
 			places[(*count)++] = (hpcb_place_on_t) {
 				.node = i,
 				.processors = job->cpus[n],
+				.memory = job->memory_allocated ?
+					job->memory_allocated[n] : 0,
 			};
 		n++;
 	}

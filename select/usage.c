@@ -24,7 +24,7 @@ typedef struct {
 typedef struct {
     hpcb_bw_t primaries, guests; /* sums */
     unknown_t unknown_primaries, unknown_guests;
-    uint64_t guest_processors;
+    uint64_t guest_processors, guest_memory;
 } sum_t;
 
 typedef struct job job_t;
@@ -180,6 +180,7 @@ static void add_to_sum(sum_t *sum, const job_t *job, const hpcb_place_on_t *plac
     }
     count_demand(&sum->guests, &sum->unknown_guests, &job->demand);
     sum->guest_processors += place->processors;
+    sum->guest_memory += place->memory;
 }
 
 static void take_from_sum(sum_t *sum, const job_t *job, const hpcb_place_on_t *place)
@@ -190,6 +191,7 @@ static void take_from_sum(sum_t *sum, const job_t *job, const hpcb_place_on_t *p
     }
     uncount_demand(&sum->guests, &sum->unknown_guests, &job->demand);
     sum->guest_processors -= place->processors;
+    sum->guest_memory -= place->memory;
 }
 
 void hpcb_usage_remove(hpcb_usage_t *usage, uint32_t id)
@@ -279,4 +281,9 @@ void hpcb_usage_node(const hpcb_usage_t *usage, size_t node, const hpcb_bw_t *ca
     description->processors_left = sum->guest_processors < processors
                                        ? processors - (unsigned)sum->guest_processors
                                        : 0;
+}
+
+uint64_t hpcb_usage_guest_memory(const hpcb_usage_t *usage, size_t node)
+{
+    return node < usage->n_nodes ? usage->sums[node].guest_memory : 0;
 }

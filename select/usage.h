@@ -28,6 +28,7 @@ typedef struct {
 typedef struct {
     uint32_t node;
     uint32_t processors;
+    uint64_t memory; /* MiB that are allocated to it */
 } hpcb_place_on_t;
 
 typedef struct {
@@ -58,5 +59,8 @@ size_t hpcb_usage_count(const hpcb_usage_t *usage);
  */
 void hpcb_usage_node(const hpcb_usage_t *usage, size_t node, const hpcb_bw_t *capacity,
                      unsigned processors, uint64_t program, hpcb_fit_node_t *description);
+
+/* MiB that guests have on the node. */
+uint64_t hpcb_usage_guest_memory(const hpcb_usage_t *usage, size_t node);
 
 #endif

@@ -149,6 +149,13 @@ short_guest() { submit --guest --requeue "$@" --wrap "sleep $(secs 12)"; }
 
 requeued() { [ "$(job_field "$1" Restarts)" = 1 ]; }
 
+# Slurm keeps a requeued job back for two minutes (the life of its old credential).
+comes_back() {
+    wait_for_state "$1" PENDING 20
+    as_root scontrol update JobId="$1" StartTime=now
+    wait_for_state "$1" COMPLETED 60
+}
+
 @test "a guest's memory goes back to a primary, and only that guest is requeued" {
     memory=$(node_memory)
     bystander=$(guest -n1 -w n1)
@@ -161,7 +168,7 @@ requeued() { [ "$(job_field "$1" Restarts)" = 1 ]; }
     [ "$(job_field "$bystander" Restarts)" = 0 ] && [ "$(state_of "$bystander")" = RUNNING ]
     [ "$(job_field "$elsewhere" Restarts)" = 0 ] && [ "$(state_of "$elsewhere")" = RUNNING ]
     grep -q "preempted JobId=$big has been requeued" "$CTLD_LOG"
-    wait_for_state "$big" COMPLETED 200
+    comes_back "$big"
 }
 
 @test "a guest's GRES goes back to a primary" {
@@ -173,7 +180,7 @@ requeued() { [ "$(job_field "$1" Restarts)" = 1 ]; }
     running "$job" 15
     wait_until 10 requeued "$has"
     [ "$(state_of "$keeps")" = RUNNING ] && [ "$(state_of "$other")" = RUNNING ]
-    wait_for_state "$has" COMPLETED 200
+    comes_back "$has"
 }
 
 @test "a released guest does not climb over bf_min_prio_reserve" {
@@ -229,7 +236,7 @@ all_run() { for job in $some; do [ "$(state_of "$job")" = RUNNING ] || return 1;
 
 @test "a plugin for another version is logged and passed over; without it no job is lost" {
     start_some
-    dir=$(plugin_dir) old=$(as_root cat "$WORK/none" 2> /dev/null || true)
+    dir=$(plugin_dir)
     plugin=$HPCB_SANDBOX_DIR${dir#/run/hpcb}/select_cons_tres.so
     cp "$plugin" "$WORK/ours.so"
     damage_version "$plugin"

@@ -56,20 +56,22 @@ static bool is_empty(size_t node)
     return at.used_by_primaries.mem == 0 && at.used_by_primaries.net == 0 &&
            at.used_by_guests.mem == 0 && at.used_by_guests.net == 0 &&
            !at.unknown_primary && !at.unknown_guest && !at.same_program &&
-           at.processors_left == CPUS;
+           at.processors_left == CPUS && hpcb_usage_guest_memory(usage, node) == 0;
 }
 
 START_TEST(what_is_added_is_taken_away)
 {
     hpcb_fit_node_t at;
 
-    add(1, false, needs(5 * G), (hpcb_place_on_t){0, 4});
-    add(2, false, needs(2 * G), (hpcb_place_on_t){0, 4});
-    add(3, true, needs(1 * G), (hpcb_place_on_t){0, 3});
+    add(1, false, needs(5 * G), (hpcb_place_on_t){0, 4, 100});
+    add(2, false, needs(2 * G), (hpcb_place_on_t){0, 4, 100});
+    add(3, true, needs(1 * G), (hpcb_place_on_t){0, 3, 50});
     at = look(0, 0);
     ck_assert_uint_eq(at.used_by_primaries.mem, 7 * G);
     ck_assert_uint_eq(at.used_by_guests.mem, 1 * G);
     ck_assert_uint_eq(at.processors_left, CPUS - 3);
+    ck_assert_uint_eq(hpcb_usage_guest_memory(usage, 0), 50);
+    ck_assert_uint_eq(hpcb_usage_guest_memory(usage, NODES), 0);
     ck_assert_uint_eq(hpcb_usage_count(usage), 3);
     hpcb_usage_remove(usage, 1);
     ck_assert_uint_eq(look(0, 0).used_by_primaries.mem, 2 * G);
@@ -84,10 +86,10 @@ END_TEST
 
 START_TEST(a_job_counts_once)
 {
-    add(1, false, needs(5 * G), (hpcb_place_on_t){0, 4});
-    add(1, false, needs(5 * G), (hpcb_place_on_t){0, 4});
+    add(1, false, needs(5 * G), (hpcb_place_on_t){0, 4, 100});
+    add(1, false, needs(5 * G), (hpcb_place_on_t){0, 4, 100});
     /* Requeued, the same job runs elsewhere. */
-    add(1, true, needs(3 * G), (hpcb_place_on_t){2, 2});
+    add(1, true, needs(3 * G), (hpcb_place_on_t){2, 2, 10});
     ck_assert(is_empty(0));
     ck_assert_uint_eq(look(2, 0).used_by_guests.mem, 3 * G);
     ck_assert_uint_eq(hpcb_usage_count(usage), 1);
@@ -99,8 +101,8 @@ START_TEST(jobs_without_figures_are_unknown_where_it_matters)
     const hpcb_bw_t net_only = {0, 1 * G};
     hpcb_fit_node_t at;
 
-    add(1, false, needs(0), (hpcb_place_on_t){0, 1});
-    add(2, true, needs(0), (hpcb_place_on_t){1, 1});
+    add(1, false, needs(0), (hpcb_place_on_t){0, 1, 1});
+    add(2, true, needs(0), (hpcb_place_on_t){1, 1, 1});
     ck_assert(look(0, 0).unknown_primary && !look(0, 0).unknown_guest);
     ck_assert(look(1, 0).unknown_guest && !look(1, 0).unknown_primary);
     hpcb_usage_node(usage, 0, &net_only, CPUS, 0, &at);
@@ -116,7 +118,7 @@ static void add_program(uint32_t id, uint64_t program, uint32_t node)
     hpcb_demand_t demand = needs(1);
 
     demand.program = program;
-    add(id, false, demand, (hpcb_place_on_t){node, 1});
+    add(id, false, demand, (hpcb_place_on_t){node, 1, 1});
 }
 
 START_TEST(copies_of_a_program_are_seen_on_their_node)
@@ -136,7 +138,7 @@ END_TEST
 
 START_TEST(nonsense_does_no_harm)
 {
-    const hpcb_place_on_t places[] = {{NODES, 1}, {UINT32_MAX, 1}, {3, UINT32_MAX}};
+    const hpcb_place_on_t places[] = {{NODES, 1, 1}, {UINT32_MAX, 1, 1}, {3, UINT32_MAX, 1}};
     const hpcb_demand_t demand = {{UINT64_MAX, UINT64_MAX}, true, true, 0};
     const hpcb_usage_job_t job = {1, true, demand, 3, places};
     hpcb_fit_node_t at;
@@ -162,7 +164,7 @@ START_TEST(many_jobs_leave_nothing)
         hpcb_demand_t demand = needs(i % 5 ? i : 0);
 
         demand.program = i % 13;
-        add(i, i % 3 == 0, demand, (hpcb_place_on_t){i % NODES, i % 4});
+        add(i, i % 3 == 0, demand, (hpcb_place_on_t){i % NODES, i % 4, i});
     }
     ck_assert_uint_eq(hpcb_usage_count(usage), JOBS);
     for (uint32_t i = 0; i < JOBS; i++)
