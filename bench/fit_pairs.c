@@ -24,7 +24,7 @@
 #define JOBS_MAX   64
 
 static const char help[] =
-    "Usage: fit-pairs --capacity BYTES < lists\n"
+    "Usage: fit-pairs --capacity BYTES [--place] < lists\n"
     "Pairs jobs of one processor each for a node of two, quantum by quantum with\n"
     "MemBUS' algorithm 2, until each job has run once.  Each line on stdin is a list "
     "of\n"
@@ -33,6 +33,12 @@ static const char help[] =
     "stands alone.\n"
     "\n"
     "  --capacity BYTES  what the node's memory moves in a second\n"
+    "  --place           the first half of a list are primaries, one on each node, "
+    "the\n"
+    "                    others guests that arrive in this order: each goes to the "
+    "node\n"
+    "                    that it fits best, or waits and stands alone.  Jobs of equal\n"
+    "                    bytes are copies of one program\n"
     "  --help            this text\n";
 
 typedef struct {
@@ -41,28 +47,37 @@ typedef struct {
     size_t count;
 } queue_t;
 
-static uint64_t parse_capacity(int argc, char **argv)
+typedef struct {
+    hpcb_bw_t capacity;
+    bool place;
+} config_t;
+
+static config_t parse(int argc, char **argv)
 {
     static const struct option options[] = {
         {"capacity", required_argument, NULL, 'c'},
+        {"place", no_argument, NULL, 'p'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    uint64_t capacity = 0;
+    config_t config = {0};
     int opt;
 
     while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (opt == 'c')
-            capacity = bench_arg_count("capacity", optarg, 1, HPCB_FIT_BW_MAX);
+            config.capacity.mem =
+                bench_arg_count("capacity", optarg, 1, HPCB_FIT_BW_MAX);
+        else if (opt == 'p')
+            config.place = true;
         else if (opt == 'h')
             exit(fputs(help, stdout) < 0);
         else
             exit(2);
     }
     bench_args_end(argc, argv);
-    if (capacity == 0)
+    if (config.capacity.mem == 0)
         errx(2, "--capacity is needed");
-    return capacity;
+    return config;
 }
 
 static int parse_line(char *line, queue_t *queue)
@@ -107,9 +122,70 @@ static void run_quantum(queue_t *queue, const hpcb_bw_t *capacity)
     queue->count = left;
 }
 
+static void run_all(queue_t *queue, const hpcb_bw_t *capacity)
+{
+    while (queue->count > 0) {
+        run_quantum(queue, capacity);
+        putchar(queue->count > 0 ? ' ' : '\n');
+    }
+}
+
+/* The best node without a guest for this one, the first of equals; -1: it waits. */
+static int choose_node(const queue_t *queue, size_t guest, const hpcb_bw_t *capacity,
+                       const bool *taken)
+{
+    uint64_t demand = queue->apps[guest].use.mem;
+    const hpcb_fit_guest_t wants = {
+        .use.mem = demand, .mem_known = true, .program = demand, .processors = 1};
+    uint32_t least = HPCB_FIT_SCORE_REFUSED;
+    int found = -1;
+
+    for (size_t i = 0; i < (queue->count + 1) / 2; i++) {
+        const hpcb_fit_node_t node = {.capacity = *capacity,
+                                      .used_by_primaries = queue->apps[i].use,
+                                      .same_program = queue->apps[i].use.mem == demand,
+                                      .processors_left = PROCESSORS - 1};
+        uint32_t score =
+            taken[i] ? HPCB_FIT_SCORE_REFUSED : hpcb_fit_score(&node, &wants);
+
+        if (score < least) {
+            least = score;
+            found = (int)i;
+        }
+    }
+    return found;
+}
+
+static void place_all(const queue_t *queue, const hpcb_bw_t *capacity)
+{
+    size_t nodes = (queue->count + 1) / 2;
+    bool taken[JOBS_MAX] = {false};
+    size_t guest_of[JOBS_MAX];
+    const char *separator = "";
+
+    for (size_t guest = nodes; guest < queue->count; guest++) {
+        int node = choose_node(queue, guest, capacity, taken);
+
+        if (node < 0) {
+            printf("%s%zu", separator, guest);
+            separator = " ";
+            continue;
+        }
+        taken[node] = true;
+        guest_of[node] = guest;
+    }
+    for (size_t i = 0; i < nodes; i++) {
+        printf("%s%zu", separator, i);
+        if (taken[i])
+            printf("+%zu", guest_of[i]);
+        separator = " ";
+    }
+    putchar('\n');
+}
+
 int main(int argc, char **argv)
 {
-    hpcb_bw_t capacity = {.mem = parse_capacity(argc, argv)};
+    config_t config = parse(argc, argv);
     hpcb_autofree char *line = NULL;
     size_t size = 0;
 
@@ -121,10 +197,10 @@ int main(int argc, char **argv)
                  "line %" PRIuMAX ": expected up to %d whole numbers, the bytes/s of "
                  "each job",
                  number, JOBS_MAX);
-        while (queue.count > 0) {
-            run_quantum(&queue, &capacity);
-            putchar(queue.count > 0 ? ' ' : '\n');
-        }
+        if (config.place)
+            place_all(&queue, &config.capacity);
+        else
+            run_all(&queue, &config.capacity);
     }
     if (ferror(stdin) || fflush(stdout) != 0)
         err(1, "fit-pairs");

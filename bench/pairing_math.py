@@ -136,3 +136,41 @@ def judge(reps, mix, ours):
 def canonical(matching):
     """As matchings() writes it."""
     return tuple(sorted(tuple(sorted(pair)) for pair in matching))
+
+
+def parse_pairs(line, order):
+    """fit-pairs' words about a list in this order: jobs of the mix, in pairs or alone.
+    """
+    return [tuple(order[int(place)] for place in word.split("+"))
+            for word in line.split()]
+
+
+def judge_placement(reps, mix, placements):
+    """How primaries and guests fare; placements: one (order, groups) for each order of
+    the mix, whose first half are primaries, one on a node each, the rest guests.
+    Random: every guest goes to any of the nodes."""
+    primaries, guests, chance, waiting = [], [], [], []
+    for measured in reps:
+        ours, theirs, random_ours = [], [], []
+        for order, groups in placements:
+            half = (len(order) + 1) // 2
+            beside = {job: group[group[0] == job] for group in groups
+                      if len(group) == 2 for job in group}
+            for place, job in enumerate(order):
+                if place < half:
+                    ours.append(progress(measured, mix[job], mix[beside[job]])
+                                if job in beside else 1.0)
+                    random_ours += [progress(measured, mix[job], mix[guest])
+                                    for guest in order[half:]]
+                elif job in beside:
+                    theirs.append(progress(measured, mix[job], mix[beside[job]]))
+        primaries.append(mean(ours))
+        chance.append(mean(random_ours))
+        guests.append(mean(theirs) if theirs else None)
+    for order, groups in placements:
+        half = (len(order) + 1) // 2
+        alone = {group[0] for group in groups if len(group) == 1}
+        waiting.append(len(alone & set(order[half:])) / (len(order) - half))
+    return {"primaries": spread(primaries), "primaries_random": spread(chance),
+            "guests": spread(guests) if None not in guests else None,
+            "waiting": mean(waiting)}

@@ -133,6 +133,16 @@ class FitPairs(unittest.TestCase):
         self.assertEqual(done.stdout.splitlines(),
                          ["0+2 1+3", "0+1 2+3", "0+2 1+3", "0+1 2", "0"])
 
+    def test_placement(self):
+        # Two primaries, two guests; copies keep apart and what saturates waits.
+        lists = "80 20 20 80\n80 20 19 70\n60 50 45 5\n90 5\n50\n"
+        done = fit_pairs(lists, "--capacity", "100", "--place")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.splitlines(),
+                         ["0+2 1+3", "0+2 1+3", "0+3 1+2", "0+1", "0"])
+        done = fit_pairs("80 80 80 10\n", "--capacity", "100", "--place")
+        self.assertEqual(done.stdout, "2 0+3 1\n")
+
     def test_bad_input(self):
         for lists in ("1 x\n", "-1\n", "\n", "1 2.5\n", "1 " * 65 + "\n",
                       "99999999999999999999\n"):
@@ -202,6 +212,23 @@ class Maths(unittest.TestCase):
         self.assertAlmostEqual(judged["random"]["median"], (2 * apart + together) / 3)
         self.assertAlmostEqual(judged["by_best"]["median"], (apart + together) / 2)
         self.assertEqual(judged["best_pairs"], [["big", "small"]] * 2)
+
+    def test_placement(self):
+        mix = ["big", "big", "small", "small"]
+        order = (0, 2, 1, 3)   # primaries big and small, guests big and small
+        placements = [(order, maths.parse_pairs("0+3 1+2", order)),
+                      (order, maths.parse_pairs("2 0+3 1", order))]
+        self.assertEqual(placements[0][1], [(0, 3), (2, 1)])
+        judged = maths.judge_placement(self.reps, mix, placements)
+        self.assertAlmostEqual(judged["primaries"]["median"], 1)
+        self.assertAlmostEqual(judged["guests"]["median"], 1)
+        self.assertAlmostEqual(judged["waiting"], 1 / 4)
+        self.assertAlmostEqual(judged["primaries_random"]["median"],
+                               (100 / 160 + 1 + 1 + 1) / 4)
+        apart = [(order, maths.parse_pairs("0 1 2 3", order))]
+        judged = maths.judge_placement(self.reps, mix, apart)
+        self.assertIsNone(judged["guests"])
+        self.assertEqual(judged["waiting"], 1)
 
     def test_profiles(self):
         # A job of a demand of 65 that nobody knows: the probe tells, between 50 and 80.
@@ -316,7 +343,7 @@ class Pairing(unittest.TestCase):
     def test_tables(self):
         done = self.pairing("--reps", "2", "--seconds", "0.02", "--kinds", "max,reuse8")
         self.assertEqual(done.returncode, 0, done.stderr)
-        for words in ("Capacity", "max + reuse8", "ours / best"):
+        for words in ("Capacity", "max + reuse8", "ours / best", "waiting"):
             self.assertIn(words, done.stdout)
 
     def test_bad_options(self):
