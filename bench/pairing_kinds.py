@@ -11,15 +11,16 @@ from pairing_run import LONGEST_SECONDS, Kind
 # What membench asks for falls with the stride (bench/membench_kernel.h) and with reuse.
 # Where a core alone can keep the memory bus busy with reading and writing, those below
 # ask for about 1, 0.6 (reading only), 0.5, 0.25 and 0.06 of what PROBE does; in the
-# paper's figure 1 MG and SP ask for 0.84 of what CG does, LU and IS for 0.7, FT and BT for
-# 0.56, EP for 0.24.
+# paper's figure 1 MG and SP ask for 0.84 of what CG does, LU and IS for 0.7, FT and BT
+# for 0.56, EP for 0.24.
 PROBE = "max"
 
 # These ask for as much as they can.
 GREEDY = (PROBE, "read")
 
-# Of the mixes of section 6: the most demanding job, membench-min, and the least demanding
-# one, since on a processor of today membench-min still asks for a good part of the bus.
+# Of the mixes of section 6: the most demanding job, membench-min, and the least
+# demanding one, since on a processor of today membench-min still asks for a good part
+# of the bus.
 BASES = (PROBE, "min", "reuse8")
 
 

@@ -24,7 +24,8 @@ LIMIT = 300
 
 
 def call(argv, given=None, **environment):
-    return subprocess.run(argv, input=given, stdin=None if given else subprocess.DEVNULL,
+    return subprocess.run(argv, input=given,
+                          stdin=None if given else subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=LIMIT, check=False,
                           env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1",
                                **environment})
@@ -64,7 +65,8 @@ class Membench(unittest.TestCase):
         self.assertEqual(self.result("--cpus", cpu)["threads"], 1)
 
     def test_size_is_of_each_thread(self):
-        for size, expected in (("2M", 2 << 20), ("1048576", 1 << 20), ("2048K", 2 << 20)):
+        for size, expected in (("2M", 2 << 20), ("1048576", 1 << 20),
+                               ("2048K", 2 << 20)):
             self.assertEqual(self.result("--size", size)["block"], expected)
 
     def test_text(self):
@@ -325,8 +327,8 @@ class Pairing(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.scratch)
 
     def pairing(self, *arguments, **environment):
-        return call([os.path.join(TOP, "bench", "pairing"), "--patience", "0", *arguments],
-                    HPCB_BENCH_TMP=self.scratch, **environment)
+        return call([os.path.join(TOP, "bench", "pairing"), "--patience", "0",
+                     *arguments], HPCB_BENCH_TMP=self.scratch, **environment)
 
     def test_whole_run(self):
         done = self.pairing("--reps", "1", "--seconds", "0.02", "--kinds", "max,min",
