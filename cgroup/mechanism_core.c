@@ -36,12 +36,10 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include "cgroup/core_sched.h"
 #include "cgroup/cores.h"
 #include "cgroup/rows.h"
 #include "cgroup/steps.h"
-#include "cgroup/task.h"
 
 /* Tasks of the job that are asked whether they have a cookie. */
 #define CARRIERS_MAX 4096
@@ -106,22 +104,22 @@ int hpcb_core_cookie_apply(const hpcb_target_t *target, hpcb_error_t *err)
     return hpcb_core_create(target->pid, err);
 }
 
+static int check_thread(const hpcb_target_t *target, pid_t tid, const void *arg,
+                        hpcb_error_t *err)
+{
+    uint64_t id = 0;
+
+    (void)target;
+    (void)arg;
+    if (hpcb_core_cookie(tid, &id, err) < 0)
+        return -1;
+    if (id != 0)
+        return 0;
+    errno = EINVAL;
+    return hpcb_error(err, "task %d has no core-scheduling cookie", (int)tid);
+}
+
 int hpcb_core_cookie_verify(const hpcb_target_t *target, hpcb_error_t *err)
 {
-    pid_t *tids = NULL;
-    size_t count = 0;
-    int rc = 0;
-
-    if (hpcb_task_threads(target->pid, &tids, &count, err) < 0)
-        return -1;
-    for (size_t i = 0; i < count && rc == 0; i++) {
-        uint64_t id = 0;
-
-        if (hpcb_core_cookie(tids[i], &id, err) < 0)
-            rc = errno == ESRCH && tids[i] != target->pid ? 0 : -1;
-        else if (id == 0)
-            rc = hpcb_error(err, "task %d has no core-scheduling cookie", (int)tids[i]);
-    }
-    free(tids);
-    return rc;
+    return hpcb_row_each_thread(target, check_thread, NULL, err);
 }

@@ -6,11 +6,11 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include "cgroup/knob.h"
 #include "cgroup/rows.h"
 #include "cgroup/task.h"
+#include "common/cleanup.h"
 
 void hpcb_row_begin(const hpcb_target_t *target, const char *row)
 {
@@ -47,45 +47,67 @@ int hpcb_row_set(const hpcb_target_t *target, pid_t tid, const char *attribute,
     return hpcb_task_set(tid, attribute, text, err);
 }
 
-/* A thread that ends meanwhile is no failure. */
-int hpcb_row_set_threads(const hpcb_target_t *target, const char *attribute,
-                         const char *text, hpcb_error_t *err)
+int hpcb_row_each_thread(const hpcb_target_t *target,
+                         int (*visit)(const hpcb_target_t *target, pid_t tid,
+                                      const void *arg, hpcb_error_t *err),
+                         const void *arg, hpcb_error_t *err)
 {
-    pid_t *tids = NULL;
+    hpcb_autofree pid_t *tids = NULL;
     size_t count = 0;
-    int rc = 0;
 
     if (hpcb_task_threads(target->pid, &tids, &count, err) < 0)
         return -1;
-    for (size_t i = 0; i < count && rc == 0; i++) {
-        rc = hpcb_row_set(target, tids[i], attribute, text, err);
-        if (rc < 0 && errno == ESRCH && tids[i] != target->pid)
-            rc = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (visit(target, tids[i], arg, err) < 0 &&
+            (errno != ESRCH || tids[i] == target->pid))
+            return -1;
     }
-    free(tids);
-    return rc;
+    return 0;
+}
+
+typedef struct {
+    const char *attribute;
+    const char *text;
+} setting_t;
+
+static int set_thread(const hpcb_target_t *target, pid_t tid, const void *arg,
+                      hpcb_error_t *err)
+{
+    const setting_t *setting = arg;
+
+    return hpcb_row_set(target, tid, setting->attribute, setting->text, err);
+}
+
+static int check_thread(const hpcb_target_t *target, pid_t tid, const void *arg,
+                        hpcb_error_t *err)
+{
+    const setting_t *setting = arg;
+    char now[HPCB_TASK_TEXT_MAX];
+
+    (void)target;
+    if (hpcb_task_get(tid, setting->attribute, now, sizeof(now), err) < 0)
+        return -1;
+    if (strcmp(now, setting->text) == 0)
+        return 0;
+    errno = EINVAL;
+    return hpcb_error(err, "%s of task %d is %s, not %s", setting->attribute, (int)tid,
+                      now, setting->text);
+}
+
+int hpcb_row_set_threads(const hpcb_target_t *target, const char *attribute,
+                         const char *text, hpcb_error_t *err)
+{
+    const setting_t setting = {attribute, text};
+
+    return hpcb_row_each_thread(target, set_thread, &setting, err);
 }
 
 int hpcb_row_check_threads(const hpcb_target_t *target, const char *attribute,
                            const char *text, hpcb_error_t *err)
 {
-    pid_t *tids = NULL;
-    size_t count = 0;
-    int rc = 0;
+    const setting_t setting = {attribute, text};
 
-    if (hpcb_task_threads(target->pid, &tids, &count, err) < 0)
-        return -1;
-    for (size_t i = 0; i < count && rc == 0; i++) {
-        char now[HPCB_TASK_TEXT_MAX];
-
-        if (hpcb_task_get(tids[i], attribute, now, sizeof(now), err) < 0)
-            rc = errno == ESRCH && tids[i] != target->pid ? 0 : -1;
-        else if (strcmp(now, text) != 0)
-            rc = hpcb_error(err, "%s of task %d is %s, not %s", attribute, (int)tids[i],
-                            now, text);
-    }
-    free(tids);
-    return rc;
+    return hpcb_row_each_thread(target, check_thread, &setting, err);
 }
 
 int hpcb_row_undo(const hpcb_mechanism_t *row, const hpcb_target_t *target,

@@ -53,6 +53,13 @@ int hpcb_row_write(const hpcb_target_t *target, const char *dir, const char *nam
 int hpcb_row_set(const hpcb_target_t *target, pid_t tid, const char *attribute,
                  const char *text, hpcb_error_t *err);
 
+/* Visit every thread of the target; one that ends meanwhile (visit fails with ESRCH) is
+ * no failure, unless it is the target itself.  Ends with the first failure. */
+int hpcb_row_each_thread(const hpcb_target_t *target,
+                         int (*visit)(const hpcb_target_t *target, pid_t tid,
+                                      const void *arg, hpcb_error_t *err),
+                         const void *arg, hpcb_error_t *err);
+
 /* Set attribute on every thread of the target / 0 where each one has it. */
 int hpcb_row_set_threads(const hpcb_target_t *target, const char *attribute,
                          const char *text, hpcb_error_t *err);
