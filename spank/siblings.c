@@ -2,6 +2,12 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
+/*
+ * Overview: primaries tell the guests of the node (placement file); the step's tasks
+ * and what is known of the node, under a lock; lowering one task; the first time
+ * (hpcb_spank_siblings_task, main thread), and again (hpcb_spank_siblings_renew, the
+ * watching thread) with a look at the cookies.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -39,18 +45,24 @@ typedef struct {
     hpcb_siblings_task_t task;
 } guest_task_t;
 
-/* Of this step; between slurmstepd's main thread and the watching one. */
+/*
+ * Of this step.  slurmstepd's main thread adds tasks, the watching one goes through
+ * them; each works on copies, and holds the lock for as long as it copies: nobody waits
+ * for a look at the node.
+ */
 static struct {
     pthread_mutex_t lock;
-    guest_task_t *tasks;
+    guest_task_t *tasks; /* added by the main thread, then the watching one's */
     size_t count;
-    struct timespec seen; /* time stamp of placement at the last look */
-    bool have_cores;
-    hpcb_cores_t cores;
+    hpcb_cores_t *cores; /* NULL: not known yet; never changes */
     hpcb_cpus_t held;
-    int64_t held_ms; /* when held was found, 0: never */
-    unsigned rounds; /* since the last look */
-    unsigned more;   /* until one that is due because of the last; 0: none */
+    int64_t held_ms;         /* when held was found, 0: never */
+    struct timespec held_at; /* time stamp of placement then */
+    bool complained;
+    /* The watching thread's, once it runs. */
+    struct timespec seen; /* time stamp of placement at the last look */
+    unsigned rounds;      /* since the last look */
+    unsigned more;        /* until one that is due because of the last; 0: none */
     unsigned losses;
 } guest = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -96,43 +108,81 @@ static void tell_guests(const hpcb_step_t *step)
         hpcb_log(HPCB_LOG_DEBUG, "%s: %s", path, strerror(errno));
 }
 
-/* Whether placement was touched since the last time; always the first time. */
-static bool told(const hpcb_step_t *step)
+/* All zero where there is none. */
+static struct timespec placement_time(const hpcb_step_t *step)
 {
     char path[PATH_MAX];
     struct stat status;
 
-    if (placement_path(step, path, sizeof(path)) < 0 || stat(path, &status) < 0 ||
-        (status.st_mtim.tv_sec == guest.seen.tv_sec &&
-         status.st_mtim.tv_nsec == guest.seen.tv_nsec))
+    if (placement_path(step, path, sizeof(path)) < 0 || stat(path, &status) < 0)
+        return (struct timespec){0};
+    return status.st_mtim;
+}
+
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/* Whether placement was touched since the last time; always the first time. */
+static bool told(const hpcb_step_t *step)
+{
+    struct timespec now = placement_time(step);
+
+    if (now.tv_sec == 0 || same_time(&now, &guest.seen))
         return false;
-    guest.seen = status.st_mtim;
-    guest.held_ms = 0;
+    guest.seen = now;
     return true;
 }
 
-/* With the lock held. */
-static guest_task_t *remember(pid_t pid)
+static bool copy_task(size_t i, guest_task_t *task)
 {
-    guest_task_t *larger =
-        reallocarray(guest.tasks, guest.count + 1, sizeof(*guest.tasks));
-    guest_task_t *task;
+    bool there;
 
-    if (!larger)
-        return NULL;
-    guest.tasks = larger;
-    task = &guest.tasks[guest.count];
+    pthread_mutex_lock(&guest.lock);
+    there = i < guest.count;
+    if (there)
+        *task = guest.tasks[i];
+    pthread_mutex_unlock(&guest.lock);
+    return there;
+}
+
+/* i came from copy_task, and tasks are never taken away. */
+static void put_task(size_t i, const guest_task_t *task)
+{
+    pthread_mutex_lock(&guest.lock);
+    guest.tasks[i] = *task;
+    pthread_mutex_unlock(&guest.lock);
+}
+
+static int add_task(const guest_task_t *task)
+{
+    guest_task_t *larger;
+
+    pthread_mutex_lock(&guest.lock);
+    larger = reallocarray(guest.tasks, guest.count + 1, sizeof(*larger));
+    if (larger) {
+        larger[guest.count++] = *task;
+        guest.tasks = larger;
+    }
+    pthread_mutex_unlock(&guest.lock);
+    return larger ? 0 : -1;
+}
+
+static int make_task(pid_t pid, guest_task_t *task)
+{
+    guest_task_t first;
+
     memset(task, 0, sizeof(*task));
     task->pid = pid;
     if (hpcb_task_start(pid, &task->start) < 0)
-        return NULL;
+        return -1;
     /* The step's cpuset, which the first task's plan may have narrowed already. */
-    if (guest.count > 0 && guest.tasks[0].task.group) {
+    if (copy_task(0, &first) && first.task.group) {
         task->task.based = task->task.group = true;
-        task->task.base = guest.tasks[0].task.base;
+        task->task.base = first.task.base;
     }
-    guest.count++;
-    return task;
+    return 0;
 }
 
 static int64_t now_ms(void)
@@ -143,48 +193,93 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* What is the same for all tasks of the step. */
-static void recall(const hpcb_target_t *target, hpcb_siblings_want_t *want)
+static const hpcb_cores_t *known_cores(const hpcb_node_t *node)
 {
-    if (!guest.have_cores)
-        guest.have_cores = hpcb_node_cores(target->node, &guest.cores, NULL) == 0;
-    if (guest.have_cores)
-        want->cores = &guest.cores;
-    if (!want->cores || !want->cores->smt)
-        return;
-    if (!guest.held_ms || now_ms() - guest.held_ms > HELD_MS) {
-        if (hpcb_held_cpus(target, &guest.held, NULL) < 0)
-            return;
-        guest.held_ms = now_ms();
+    hpcb_cores_t *cores, *made = NULL;
+
+    pthread_mutex_lock(&guest.lock);
+    cores = guest.cores;
+    pthread_mutex_unlock(&guest.lock);
+    if (cores)
+        return cores;
+    made = malloc(sizeof(*made));
+    if (!made || hpcb_node_cores(node, made, NULL) < 0) {
+        free(made);
+        return NULL;
     }
-    want->held = &guest.held;
+    pthread_mutex_lock(&guest.lock);
+    cores = guest.cores;
+    if (!cores)
+        cores = guest.cores = made;
+    pthread_mutex_unlock(&guest.lock);
+    if (cores != made)
+        free(made);
+    return cores;
+}
+
+static int known_held(const hpcb_step_t *step, const hpcb_target_t *target,
+                      hpcb_cpus_t *held)
+{
+    struct timespec at = placement_time(step);
+    bool fresh;
+
+    pthread_mutex_lock(&guest.lock);
+    fresh = guest.held_ms && now_ms() - guest.held_ms <= HELD_MS &&
+            same_time(&at, &guest.held_at);
+    if (fresh)
+        *held = guest.held;
+    pthread_mutex_unlock(&guest.lock);
+    if (fresh)
+        return 0;
+    if (hpcb_held_cpus(target, held, NULL) < 0)
+        return -1;
+    pthread_mutex_lock(&guest.lock);
+    guest.held = *held;
+    guest.held_ms = now_ms();
+    guest.held_at = at;
+    pthread_mutex_unlock(&guest.lock);
+    return 0;
+}
+
+static void complain(const hpcb_step_t *step, const hpcb_error_t *err)
+{
+    bool first;
+
+    pthread_mutex_lock(&guest.lock);
+    first = !guest.complained;
+    guest.complained = true;
+    pthread_mutex_unlock(&guest.lock);
+    if (first)
+        hpcb_log(HPCB_LOG_INFO,
+                 "guest job %u: it may run beside primaries on one core: %s",
+                 step->job_id, err->text);
 }
 
 static void lower(const hpcb_step_t *step, guest_task_t *task)
 {
-    static bool complained;
     hpcb_siblings_want_t want = want_of(&step->conf);
     hpcb_target_t target = target_of(step, task->pid, NULL);
     hpcb_undo_t *undo = NULL;
+    hpcb_cpus_t held;
     hpcb_error_t err;
 
-    recall(&target, &want);
+    want.cores = known_cores(step->node);
     if (want.cores && !want.cores->smt)
         return;
+    if (want.cores && known_held(step, &target, &held) == 0)
+        want.held = &held;
     if (hpcb_undo_open(step->conf.state_dir, step->job_id, &undo, &err) < 0 &&
         hpcb_undo_open(NULL, step->job_id, &undo, &err) < 0)
         hpcb_log(HPCB_LOG_DEBUG, "%s", err.text);
     target.undo = undo;
     if (hpcb_siblings_lower(&target, &want, &task->task, &err) < 0)
-        hpcb_log_once(&complained, HPCB_LOG_INFO,
-                      "guest job %u: it may run beside primaries on one core: %s",
-                      step->job_id, err.text);
+        complain(step, &err);
     hpcb_undo_close(undo);
 }
 
 void hpcb_spank_siblings_task(const hpcb_step_t *step, pid_t pid)
 {
-    guest_task_t *task;
+    guest_task_t task;
 
     if (!step->node)
         return;
@@ -195,12 +290,14 @@ void hpcb_spank_siblings_task(const hpcb_step_t *step, pid_t pid)
     }
     if (step->conf.guest_siblings == HPCB_GUEST_SIBLINGS_NONE)
         return;
-    pthread_mutex_lock(&guest.lock);
-    told(step);
-    task = remember(pid);
-    if (task)
-        lower(step, task);
-    pthread_mutex_unlock(&guest.lock);
+    /* The watching thread starts after the first task. */
+    if (!copy_task(0, &task))
+        (void)told(step);
+    if (make_task(pid, &task) < 0)
+        return;
+    lower(step, &task);
+    if (add_task(&task) < 0)
+        hpcb_log(HPCB_LOG_DEBUG, "no memory to watch over task %ld", (long)pid);
 }
 
 static bool lives(const guest_task_t *task)
@@ -225,6 +322,7 @@ static void punish(const hpcb_step_t *step, pid_t pid)
 static void look_at_cookies(const hpcb_step_t *step, const guest_task_t *task)
 {
     hpcb_target_t target = target_of(step, task->pid, NULL);
+    guest_task_t other;
     pid_t who = 0;
     unsigned mended = hpcb_siblings_mend(&target, &who);
 
@@ -241,9 +339,9 @@ static void look_at_cookies(const hpcb_step_t *step, const guest_task_t *task)
         hpcb_log(HPCB_LOG_INFO,
                  "guest job %u of user %u takes its cookies off: it is throttled",
                  step->job_id, (unsigned)step->uid);
-    for (size_t i = 0; i < guest.count; i++) {
-        if (lives(&guest.tasks[i]))
-            punish(step, guest.tasks[i].pid);
+    for (size_t i = 0; copy_task(i, &other); i++) {
+        if (lives(&other))
+            punish(step, other.pid);
     }
 }
 
@@ -268,35 +366,31 @@ static bool due(const hpcb_step_t *step)
     if (now)
         guest.more = ROUNDS_MORE;
     guest.rounds = 0;
-    guest.held_ms = 0;
     return true;
-}
-
-static void renew(const hpcb_step_t *step)
-{
-    const guest_task_t *carrier = NULL;
-    bool again = due(step);
-
-    for (size_t i = 0; i < guest.count; i++) {
-        guest_task_t *task = &guest.tasks[i];
-
-        if (!lives(task))
-            continue;
-        if (again)
-            lower(step, task);
-        if (task->task.plan.cookie)
-            carrier = task;
-    }
-    if (carrier)
-        look_at_cookies(step, carrier);
 }
 
 void hpcb_spank_siblings_renew(const hpcb_step_t *step)
 {
-    pthread_mutex_lock(&guest.lock);
-    if (guest.count > 0 && !released(step))
-        renew(step);
-    pthread_mutex_unlock(&guest.lock);
+    guest_task_t task, carrier;
+    bool again, carried = false;
+
+    if (!copy_task(0, &task) || released(step))
+        return;
+    again = due(step);
+    for (size_t i = 0; copy_task(i, &task); i++) {
+        if (!lives(&task))
+            continue;
+        if (again) {
+            lower(step, &task);
+            put_task(i, &task);
+        }
+        if (task.task.plan.cookie) {
+            carrier = task;
+            carried = true;
+        }
+    }
+    if (carried)
+        look_at_cookies(step, &carrier);
 }
 
 int hpcb_spank_siblings_verify(const hpcb_step_t *step, hpcb_error_t *err)
@@ -313,6 +407,8 @@ void hpcb_spank_siblings_exit(const hpcb_step_t *step)
     if (step->klass != HPCB_CLASS_GUEST && step->node && step->tasks)
         tell_guests(step);
     free(guest.tasks);
+    free(guest.cores);
     guest.tasks = NULL;
+    guest.cores = NULL;
     guest.count = 0;
 }
