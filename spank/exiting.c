@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,48 @@ hpcb_life_t hpcb_spank_life(pid_t pid)
     return HPCB_EXITING;
 }
 
+/* A number of /proc/PID/task/TID/status. */
+static int status_of(pid_t pid, pid_t tid, const char *name, int base,
+                     unsigned long long *value)
+{
+    char path[64], text[8192];
+    const char *line;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
+    if (hpcb_file_read(path, text, sizeof(text), NULL) < 0)
+        return -1;
+    line = strstr(text, name);
+    if (!line)
+        return -1;
+    *value = strtoull(line + strlen(name), NULL, base);
+    return 0;
+}
+
+/* Or has been killed and had no time yet to exit: it does not return to user code. */
+static bool dies(pid_t pid, pid_t tid)
+{
+    unsigned long long pending;
+
+    if (life_of(pid, tid) != HPCB_ALIVE)
+        return true;
+    return status_of(pid, tid, "\nSigPnd:", 16, &pending) == 0 &&
+           (pending & (1ULL << (SIGKILL - 1)));
+}
+
+static bool process_dies(pid_t pid)
+{
+    hpcb_autofree pid_t *tids = NULL;
+    size_t count = 0;
+
+    if (hpcb_task_threads(pid, &tids, &count, NULL) < 0)
+        return errno == ENOENT || errno == ESRCH;
+    for (size_t i = 0; i < count; i++) {
+        if (!dies(pid, tids[i]))
+            return false;
+    }
+    return true;
+}
+
 static void grant(const char *dir, const char *budget)
 {
     char path[PATH_MAX + 32], now[32];
@@ -108,7 +151,7 @@ static bool lift_exiting(walk_t *walk, pid_t pid)
         return true;
     for (size_t i = 0; i < count && walk->budget > 0; i++) {
         walk->budget--;
-        if (life_of(pid, tids[i]) == HPCB_EXITING)
+        if (dies(pid, tids[i]))
             set_policy(walk, tids[i]);
     }
     return walk->budget > 0;
@@ -130,17 +173,12 @@ static int program_of(pid_t pid, char *program, size_t size)
 /* Root's, by the real user id: a user may run slurmstepd with other code in it. */
 static bool is_slurmstepd(const walk_t *walk, pid_t pid)
 {
-    char path[PATH_MAX], text[8192];
-    const char *uid;
-    unsigned real;
+    char program[PATH_MAX];
+    unsigned long long uid;
 
-    if (program_of(pid, path, sizeof(path)) < 0 || strcmp(path, walk->self) != 0)
-        return false;
-    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    if (hpcb_file_read(path, text, sizeof(text), NULL) < 0)
-        return false;
-    uid = strstr(text, "\nUid:");
-    return uid && sscanf(uid, " Uid: %u", &real) == 1 && real == 0;
+    return program_of(pid, program, sizeof(program)) == 0 &&
+           strcmp(program, walk->self) == 0 &&
+           status_of(pid, pid, "\nUid:", 10, &uid) == 0 && uid == 0;
 }
 
 static bool is_exiting(walk_t *walk, pid_t pid)
@@ -148,7 +186,7 @@ static bool is_exiting(walk_t *walk, pid_t pid)
     if (walk->budget == 0)
         return false;
     walk->budget--;
-    return hpcb_spank_life(pid) != HPCB_ALIVE || is_slurmstepd(walk, pid);
+    return process_dies(pid) || is_slurmstepd(walk, pid);
 }
 
 static bool walk_group(walk_t *walk, const char *dir)

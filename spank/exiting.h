@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* Threads of a job that the kernel is taking apart: for spank/dying.c alone. */
+/* Threads of a job that the kernel is taking apart, or is about to because they have
+ * been killed: for spank/dying.c alone. */
 #ifndef HPCB_SPANK_EXITING_H
 #define HPCB_SPANK_EXITING_H
 

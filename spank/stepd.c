@@ -5,12 +5,17 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "cgroup/knob.h"
 #include "cgroup/task.h"
+#include "cgroup/undo.h"
 #include "common/log.h"
 #include "spank/stepd.h"
 
@@ -32,7 +37,8 @@ static struct {
     int64_t credit_us;
     int64_t cpu_us;  /* at the last look */
     int64_t wall_us; /* at the last look */
-} stepd;
+    int back;        /* cgroup.procs of where it was, -1: children stay with it */
+} stepd = {.back = -1};
 
 static int64_t clock_us(clockid_t clock)
 {
@@ -82,6 +88,60 @@ static void account(void)
     stepd.wall_us = wall;
 }
 
+/* In a child of slurmstepd, between fork and what it was forked for: only system calls.
+ * The descriptor is root's, as the kernel wants it, whoever the child is. */
+static void go_back(void)
+{
+    if (stepd.back >= 0 && write(stepd.back, "0", 1) != 1)
+        _exit(1);
+}
+
+static int note(const hpcb_step_t *step, const char *dir, hpcb_error_t *err)
+{
+    hpcb_undo_t *undo;
+    int rc;
+
+    if (hpcb_undo_open(step->conf.state_dir, step->job_id, &undo, err) < 0)
+        return -1;
+    rc = hpcb_undo_note_task(undo, getpid(), "cgroup", dir, err);
+    hpcb_undo_close(undo);
+    return rc;
+}
+
+static int move(const hpcb_step_t *step, hpcb_error_t *err)
+{
+    char own[PATH_MAX], scope[PATH_MAX], path[PATH_MAX];
+
+    if (hpcb_node_task_dir(step->node, getpid(), HPCB_CTL_CPU, own, sizeof(own), err) <
+            0 ||
+        hpcb_node_job_dir(step->node, getpid(), HPCB_CTL_CPU, scope, sizeof(scope),
+                          err) < 0 ||
+        hpcb_knob_path(own, "cgroup.procs", path, sizeof(path), err) < 0)
+        return -1;
+    stepd.back = open(path, O_WRONLY | O_CLOEXEC);
+    if (stepd.back < 0)
+        return hpcb_error(err, "%s: %s", path, strerror(errno));
+    *strrchr(scope, '/') = '\0';
+    if (pthread_atfork(NULL, NULL, go_back) != 0)
+        return hpcb_error(err, "no memory to look after children");
+    if (hpcb_knob_path(scope, "system", path, sizeof(path), err) < 0 ||
+        note(step, own, err) < 0)
+        return -1;
+    return hpcb_task_set(getpid(), "cgroup", path, err);
+}
+
+void hpcb_spank_stepd_move(const hpcb_step_t *step)
+{
+    static bool tried;
+    hpcb_error_t err;
+
+    if (!stepd.on || !stepd.refused || tried)
+        return;
+    tried = true;
+    if (move(step, &err) < 0)
+        hpcb_log(HPCB_LOG_DEBUG, "slurmstepd is as slow as its guest: %s", err.text);
+}
+
 void hpcb_spank_stepd_open(const hpcb_step_t *step)
 {
     char dir[PATH_MAX];
@@ -96,9 +156,6 @@ void hpcb_spank_stepd_open(const hpcb_step_t *step)
     account();
     stepd.credit_us = CREDIT_US;
     set_threads(true);
-    if (stepd.refused)
-        hpcb_log(HPCB_LOG_DEBUG, "slurmstepd cannot be lifted: it is as slow as its "
-                                 "guest");
 }
 
 bool hpcb_spank_stepd_lifted(void)
@@ -135,6 +192,9 @@ void hpcb_spank_stepd_leave(void)
 {
     if (!stepd.on)
         return;
+    if (stepd.back >= 0)
+        close(stepd.back);
+    stepd.back = -1;
     set_threads(true);
     if (hpcb_task_set(getpid(), "cgroup", stepd.root, NULL) < 0)
         return;

@@ -13,6 +13,10 @@
  * group (Slurm 22.05 to 26.05), and must be idle.  No child inherits the policy
  * (SCHED_RESET_ON_FORK), whoever forks.
  *
+ * A kernel with CONFIG_RT_GROUP_SCHED refuses that in v2 groups.  There slurmstepd goes
+ * where Slurm has those that start, <scope>/system, which is a sibling of the jobs, and
+ * each of its children goes back before it does anything.
+ *
  * A user can keep slurmstepd busy (its output passes through), and the primary pays for
  * it: so this lasts only as long as slurmstepd takes little (stepd.c).
  */
@@ -31,6 +35,11 @@ void hpcb_spank_stepd_open(const hpcb_step_t *step);
 
 /* Whether hpcb_spank_stepd_open found it so. */
 bool hpcb_spank_stepd_lifted(void);
+
+/* slurm_spank_task_post_fork, root: go to <scope>/system where the kernel refuses to
+ * lift it.  Not earlier, because Slurm's plugins put slurmstepd into the job's
+ * directory again until tasks are forked. */
+void hpcb_spank_stepd_move(const hpcb_step_t *step);
 
 /* From the watching thread (spank/dying.c): lift new threads, or let all but the caller
  * down where they have taken too much. */
