@@ -10,12 +10,10 @@
 #include "config.h"
 
 #include <dirent.h>
-#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "tests/spank/tests.h"
@@ -214,18 +212,6 @@ static void show_job_v2(pid_t pid)
     test_write(name, "0::" SCOPE "/step_0/user/task_0\n");
 }
 
-/* As CONFIG_RT_GROUP_SCHED does, and like that only to this process. */
-static void give_up_realtime(void)
-{
-    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
-    struct __user_cap_data_struct data[2];
-
-    ck_assert_int_eq(syscall(SYS_capget, &header, data), 0);
-    data[0].effective &= ~(1u << CAP_SYS_NICE);
-    data[0].permitted &= ~(1u << CAP_SYS_NICE);
-    ck_assert_int_eq(syscall(SYS_capset, &header, data), 0);
-}
-
 static void watch_idle(void)
 {
     for (int i = 0; i < WAIT_US / LOOK_US && !woken; i++) {
@@ -255,7 +241,7 @@ static void end_v2(const char *processes)
     test_write("sys/fs/cgroup" SCOPE "/step_0/user/task_0/cgroup.procs", "%s",
                processes);
     test_record(9, "guest", "none", false);
-    give_up_realtime();
+    test_give_up_realtime();
     host_step(&step);
     ck_assert_int_eq(host_failures(), 0);
 }

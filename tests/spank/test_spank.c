@@ -5,11 +5,13 @@
 #include "config.h"
 
 #include <ftw.h>
+#include <linux/capability.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "tests/common/tmp.h"
 #include "tests/spank/tests.h"
@@ -116,6 +118,17 @@ void test_record_of(uid_t uid, uint32_t job_id, const char *klass, const char *p
 void test_record(uint32_t job_id, const char *klass, const char *policy, bool yields)
 {
     test_record_of(test_user(), job_id, klass, policy, yields);
+}
+
+void test_give_up_realtime(void)
+{
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct data[2];
+
+    ck_assert_int_eq(syscall(SYS_capget, &header, data), 0);
+    data[0].effective &= ~(1u << CAP_SYS_NICE);
+    data[0].permitted &= ~(1u << CAP_SYS_NICE);
+    ck_assert_int_eq(syscall(SYS_capset, &header, data), 0);
 }
 
 uid_t test_user(void)

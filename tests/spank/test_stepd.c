@@ -224,6 +224,69 @@ START_TEST(not_where_it_is_not_idle)
 }
 END_TEST
 
+/* ---- where it cannot be lifted ---- */
+
+static int first_pid(const char *group)
+{
+    char path[1024];
+    FILE *file;
+    int pid = -1;
+
+    snprintf(path, sizeof(path), "%s/sys/fs/cgroup" SCOPE "/%s/cgroup.procs",
+             test_dir(), group);
+    file = fopen(path, "re");
+    ck_assert(file != NULL);
+    if (fscanf(file, "%d", &pid) != 1)
+        pid = -1;
+    fclose(file);
+    return pid;
+}
+
+static int moved_to, child_to;
+
+/* As for a user's --task-epilog. */
+static void fork_a_script(void)
+{
+    pid_t pid;
+
+    moved_to = first_pid("system");
+    pid = fork();
+    if (pid == 0)
+        _exit(0);
+    waitpid(pid, NULL, 0);
+    child_to = first_pid("job_9/step_0/slurm");
+}
+
+START_TEST(it_moves_and_its_children_go_back)
+{
+    if (getuid() != 0)
+        return;
+    load(2);
+    test_write("sys/fs/cgroup" SCOPE "/system/cgroup.procs", "%s", "");
+    test_write("sys/fs/cgroup" SCOPE "/job_9/step_0/slurm/cgroup.procs", "%s", "");
+    test_give_up_realtime();
+    run(_i ? "primary" : "guest", look_at_fork, fork_a_script);
+    ck_assert_int_eq(at_fork, SCHED_OTHER);
+    ck_assert_int_eq(moved_to, _i ? -1 : getpid());
+    ck_assert_int_eq(child_to, _i ? -1 : 0);
+    ck_assert_int_eq(test_exists("state/jobs/9.undo"), !_i);
+}
+END_TEST
+
+/* A scope without the group: it stays, and all goes on. */
+START_TEST(it_stays_where_it_cannot_move)
+{
+    if (getuid() != 0)
+        return;
+    load(2);
+    test_write("sys/fs/cgroup" SCOPE "/job_9/step_0/slurm/cgroup.procs", "%s", "");
+    test_give_up_realtime();
+    run("guest", look_at_fork, NULL);
+    ck_assert_int_eq(test_exists("sys/fs/cgroup" SCOPE "/system"), 0);
+    ck_assert_int_eq(host_log_count("slurmstepd is as slow as its guest"), 1);
+}
+END_TEST
+
 TCase *stepd_tests(void)
 {
     TCase *tc = tcase_create("stepd");
@@ -235,5 +298,7 @@ TCase *stepd_tests(void)
     tcase_add_test(tc, not_for_long);
     tcase_add_test(tc, not_a_primary);
     tcase_add_loop_test(tc, not_where_it_is_not_idle, 1, 3);
+    tcase_add_loop_test(tc, it_moves_and_its_children_go_back, 0, 2);
+    tcase_add_test(tc, it_stays_where_it_cannot_move);
     return tc;
 }

@@ -46,6 +46,9 @@ void test_record(uint32_t job_id, const char *klass, const char *policy, bool yi
 void test_record_of(uid_t uid, uint32_t job_id, const char *klass, const char *policy,
                     bool yields);
 
+/* No SCHED_FIFO any more, as CONFIG_RT_GROUP_SCHED has it, for this process alone. */
+void test_give_up_realtime(void);
+
 /* The user of the test's jobs: "nobody" where we are root, else who we are. */
 uid_t test_user(void);
 
