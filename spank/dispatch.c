@@ -117,7 +117,7 @@ static void task_post_fork(spank_t sp, const hpcb_step_t *step)
     hpcb_spank_isolate_task(step, pid);
     hpcb_spank_isolate_primary(sp, step, pid);
     hpcb_spank_siblings_task(step, pid);
-    hpcb_spank_stepd_move(step);
+    hpcb_spank_stepd_settle(step, pid);
     hpcb_spank_dying_watch(step, pid);
 }
 

@@ -39,7 +39,7 @@
 #define LIFT_MS     100 /* of the first periods: 5 % */
 #define ROUNDS      5   /* until that doubles */
 #define STACK_BYTES (256 * 1024)
-#define WEIGHT      11  /* cpu.weight of a job that is woken, in the first periods */
+#define WEIGHT      11u /* cpu.weight of a job that is woken, in the first periods */
 #define GLANCE_MS   100 /* how long something new in it may run with that weight */
 
 static struct {
@@ -131,7 +131,7 @@ static void set_weight(unsigned round)
     unsigned doublings = round / ROUNDS;
     char text[16];
 
-    snprintf(text, sizeof(text), "%u", doublings < 4 ? WEIGHT << doublings : 100);
+    snprintf(text, sizeof(text), "%u", doublings < 4 ? WEIGHT << doublings : 100u);
     if (hpcb_knob_write(watch.dir, "cpu.idle", "0", NULL) == 0)
         (void)hpcb_knob_write(watch.dir, "cpu.weight", text, NULL);
 }

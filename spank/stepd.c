@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -37,8 +38,8 @@ static struct {
     int64_t credit_us;
     int64_t cpu_us;  /* at the last look */
     int64_t wall_us; /* at the last look */
-    int back;        /* cgroup.procs of where it was, -1: children stay with it */
-} stepd = {.back = -1};
+    int down;        /* cgroup.procs for its children, -1: they stay with it */
+} stepd = {.down = -1};
 
 static int64_t clock_us(clockid_t clock)
 {
@@ -88,12 +89,30 @@ static void account(void)
     stepd.wall_us = wall;
 }
 
-/* In a child of slurmstepd, between fork and what it was forked for: only system calls.
- * The descriptor is root's, as the kernel wants it, whoever the child is. */
-static void go_back(void)
+/*
+ * In a child of slurmstepd, between fork and what it was forked for: only system calls.
+ * The descriptor is root's, as the kernel wants it, whoever the child is.  A group that
+ * has gone was released.
+ */
+static void go_down(void)
 {
-    if (stepd.back >= 0 && write(stepd.back, "0", 1) != 1)
+    if (stepd.down >= 0 && write(stepd.down, "0", 1) != 1 && errno != ENODEV)
         _exit(1);
+}
+
+/* Children that are forked from now on go to dir before they do anything. */
+static int send_children(const char *dir, hpcb_error_t *err)
+{
+    char path[PATH_MAX];
+
+    if (hpcb_knob_path(dir, "cgroup.procs", path, sizeof(path), err) < 0)
+        return -1;
+    stepd.down = open(path, O_WRONLY | O_CLOEXEC);
+    if (stepd.down < 0)
+        return hpcb_error(err, "%s: %s", path, strerror(errno));
+    if (pthread_atfork(NULL, NULL, go_down) != 0)
+        return hpcb_error(err, "no memory to look after children");
+    return 0;
 }
 
 static int note(const hpcb_step_t *step, const char *dir, hpcb_error_t *err)
@@ -115,31 +134,43 @@ static int move(const hpcb_step_t *step, hpcb_error_t *err)
     if (hpcb_node_task_dir(step->node, getpid(), HPCB_CTL_CPU, own, sizeof(own), err) <
             0 ||
         hpcb_node_job_dir(step->node, getpid(), HPCB_CTL_CPU, scope, sizeof(scope),
-                          err) < 0 ||
-        hpcb_knob_path(own, "cgroup.procs", path, sizeof(path), err) < 0)
+                          err) < 0)
         return -1;
-    stepd.back = open(path, O_WRONLY | O_CLOEXEC);
-    if (stepd.back < 0)
-        return hpcb_error(err, "%s: %s", path, strerror(errno));
     *strrchr(scope, '/') = '\0';
-    if (pthread_atfork(NULL, NULL, go_back) != 0)
-        return hpcb_error(err, "no memory to look after children");
     if (hpcb_knob_path(scope, "system", path, sizeof(path), err) < 0 ||
-        note(step, own, err) < 0)
+        send_children(own, err) < 0 || note(step, own, err) < 0)
         return -1;
     return hpcb_task_set(getpid(), "cgroup", path, err);
 }
 
-void hpcb_spank_stepd_move(const hpcb_step_t *step)
+/* v1: the task is where guests are, slurmstepd is not. */
+static int send_after(const hpcb_step_t *step, pid_t pid, hpcb_error_t *err)
 {
-    static bool tried;
-    hpcb_error_t err;
+    char ours[HPCB_NAME_MAX + 2], dir[PATH_MAX];
 
-    if (!stepd.on || !stepd.refused || tried)
+    if (hpcb_node_task_dir(step->node, pid, HPCB_CTL_CPU, dir, sizeof(dir), err) < 0)
+        return -1;
+    snprintf(ours, sizeof(ours), "/%s/", step->conf.guest_cgroup);
+    if (!strstr(dir, ours))
+        return hpcb_error(err, "%s is not the guests' group", dir);
+    return send_children(dir, err);
+}
+
+void hpcb_spank_stepd_settle(const hpcb_step_t *step, pid_t pid)
+{
+    static bool settled;
+    hpcb_error_t err;
+    int rc = 0;
+
+    if (settled || step->klass != HPCB_CLASS_GUEST || !step->node)
         return;
-    tried = true;
-    if (move(step, &err) < 0)
-        hpcb_log(HPCB_LOG_DEBUG, "slurmstepd is as slow as its guest: %s", err.text);
+    settled = true;
+    if (hpcb_node_version(step->node, HPCB_CTL_CPU) == 1)
+        rc = send_after(step, pid, &err);
+    else if (stepd.on && stepd.refused)
+        rc = move(step, &err);
+    if (rc < 0)
+        hpcb_log(HPCB_LOG_DEBUG, "slurmstepd stays as it is: %s", err.text);
 }
 
 void hpcb_spank_stepd_open(const hpcb_step_t *step)
@@ -190,11 +221,11 @@ int hpcb_spank_stepd_lift(void)
 /* Where it cannot leave it stays lifted. */
 void hpcb_spank_stepd_leave(void)
 {
+    if (stepd.down >= 0)
+        close(stepd.down);
+    stepd.down = -1;
     if (!stepd.on)
         return;
-    if (stepd.back >= 0)
-        close(stepd.back);
-    stepd.back = -1;
     set_threads(true);
     if (hpcb_task_set(getpid(), "cgroup", stepd.root, NULL) < 0)
         return;

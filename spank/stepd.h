@@ -6,7 +6,8 @@
  * slurmstepd of a guest on cgroup v2.  Slurm keeps it in the job's directory
  * (job_N/step_S/slurm), which is idle: beside a busy primary it gets 0.3 % of a CPU,
  * and what it does for the step - start it, pass on signals, see it end, clean up -
- * takes minutes.  On v1 it is in no group of ours.
+ * takes minutes.  On v1 it is in no group of ours, and only what it forks later for the
+ * user (--task-epilog) has to be sent to where the guest's tasks are.
  *
  * So its threads become SCHED_FIFO, which groups do not hold back.  It stays where it
  * is: a user's --task-epilog is forked by slurmstepd and runs beside it, in no task's
@@ -36,10 +37,11 @@ void hpcb_spank_stepd_open(const hpcb_step_t *step);
 /* Whether hpcb_spank_stepd_open found it so. */
 bool hpcb_spank_stepd_lifted(void);
 
-/* slurm_spank_task_post_fork, root: go to <scope>/system where the kernel refuses to
- * lift it.  Not earlier, because Slurm's plugins put slurmstepd into the job's
- * directory again until tasks are forked. */
-void hpcb_spank_stepd_move(const hpcb_step_t *step);
+/* slurm_spank_task_post_fork, root, after isolation: go to <scope>/system where the
+ * kernel refuses to lift it.  Not earlier, because Slurm's plugins put slurmstepd into
+ * the job's directory again until tasks are forked.  On v1 its later children go to the
+ * group of pid. */
+void hpcb_spank_stepd_settle(const hpcb_step_t *step, pid_t pid);
 
 /* From the watching thread (spank/dying.c): lift new threads, or let all but the caller
  * down where they have taken too much. */

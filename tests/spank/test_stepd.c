@@ -273,6 +273,34 @@ START_TEST(it_moves_and_its_children_go_back)
 }
 END_TEST
 
+static void show_v1(pid_t pid)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "proc/%d/cgroup", (int)pid);
+    test_write(name, "4:cpu,cpuacct:/hpcb_guest/job_9\n");
+}
+
+static void fork_a_script_v1(void)
+{
+    pid_t pid = fork();
+
+    if (pid == 0)
+        _exit(0);
+    waitpid(pid, NULL, 0);
+    child_to = first_pid("../../hpcb_guest/job_9");
+}
+
+START_TEST(on_v1_its_children_are_guests)
+{
+    load(1);
+    test_write("sys/fs/cgroup" SCOPE "/.keep", "%s", "");
+    test_write("sys/fs/cgroup/hpcb_guest/job_9/cgroup.procs", "%s", "");
+    run(_i ? "primary" : "guest", show_v1, fork_a_script_v1);
+    ck_assert_int_eq(child_to, _i ? -1 : 0);
+}
+END_TEST
+
 /* A scope without the group: it stays, and all goes on. */
 START_TEST(it_stays_where_it_cannot_move)
 {
@@ -283,7 +311,7 @@ START_TEST(it_stays_where_it_cannot_move)
     test_give_up_realtime();
     run("guest", look_at_fork, NULL);
     ck_assert_int_eq(test_exists("sys/fs/cgroup" SCOPE "/system"), 0);
-    ck_assert_int_eq(host_log_count("slurmstepd is as slow as its guest"), 1);
+    ck_assert_int_eq(host_log_count("slurmstepd stays as it is: "), 1);
 }
 END_TEST
 
@@ -300,5 +328,6 @@ TCase *stepd_tests(void)
     tcase_add_loop_test(tc, not_where_it_is_not_idle, 1, 3);
     tcase_add_loop_test(tc, it_moves_and_its_children_go_back, 0, 2);
     tcase_add_test(tc, it_stays_where_it_cannot_move);
+    tcase_add_loop_test(tc, on_v1_its_children_are_guests, 0, 2);
     return tc;
 }
