@@ -56,6 +56,13 @@ EOF
     assert_probe_guest "$output"
 }
 
+@test "a script of the user's that slurmstepd runs after a task (srun --task-epilog)" {
+    printf '#!/bin/bash\n%s > %s/epilog.out\n' "$PROBE" "$WORK" > "$WORK/epilog"
+    chmod 755 "$WORK/epilog"
+    guest_script <<< "srun --overlap -n1 --task-epilog=$WORK/epilog true"
+    assert_probe_guest "$(cat "$WORK/epilog.out")"
+}
+
 @test "setsid and double fork" {
     guest_script <<EOF
 setsid -w $PROBE
