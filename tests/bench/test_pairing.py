@@ -345,7 +345,8 @@ class Pairing(unittest.TestCase):
     def test_tables(self):
         done = self.pairing("--reps", "2", "--seconds", "0.02", "--kinds", "max,reuse8")
         self.assertEqual(done.returncode, 0, done.stderr)
-        for words in ("Capacity", "max + reuse8", "ours / best", "waiting"):
+        for words in ("Capacity", "max + reuse8", "ours / best", "waiting",
+                      "of their speed each"):
             self.assertIn(words, done.stdout)
 
     def test_bad_options(self):
