@@ -287,7 +287,8 @@ void hpcb_rule_select_plugin(const hpcb_facts_t *facts, hpcb_report_t *report)
 
     if (find_select_plugin(facts, path, sizeof(path), &first)) {
         hpcb_found(report, HPCB_VERDICT_WARN, slurm_conf(facts),
-                   "PluginDir=%s: no " SELECT_FILE " of ours: stock Slurm places guests",
+                   "PluginDir=%s: no " SELECT_FILE
+                   " of ours: stock Slurm places guests",
                    hpcb_setting(facts, "PluginDir"));
         if (is_installed(facts, SELECT_FILE))
             mend_plugin_dir(facts, report);

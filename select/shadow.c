@@ -117,10 +117,6 @@ static void _begin_anew(void)
 {
 	hpcb_log_set_sink(_log_line);
 	hpcb_select_settings_read();
-	hpcb_log(HPCB_LOG_INFO, "before Slurm's own select/cons_tres, built for %d.%02d.%d",
-		 SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
-		 SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER),
-		 SLURM_VERSION_MICRO(SLURM_VERSION_NUMBER));
 	hpcb_capacity_read();
 	hpcb_jobs_forget();
 }
@@ -128,16 +124,19 @@ static void _begin_anew(void)
 extern int select_p_node_init(void)
 {
 	_begin_anew();
+	hpcb_log(HPCB_LOG_INFO,
+		 "before Slurm's own select/cons_tres, built for %d.%02d.%d",
+		 SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
+		 SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER),
+		 SLURM_VERSION_MICRO(SLURM_VERSION_NUMBER));
 	return CALL_STOCK(select_p_node_init);
 }
 
-/* Stock's calls select_p_node_init(), ours. */
+/* Also where nodes come and go; slurmctld has not called the one above then. */
 extern int select_p_reconfigure(void)
 {
-	int rc = CALL_STOCK(select_p_reconfigure);
-
-	hpcb_jobs_forget();
-	return rc;
+	_begin_anew();
+	return CALL_STOCK(select_p_reconfigure);
 }
 
 extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap,

@@ -4,8 +4,9 @@
  */
 /*
  * Three tables: a sum per node; jobs by their id, so that what was added is what is
- * taken away; and how many jobs of a program are on a node, by both.  The tables of jobs
- * and programs are chains behind a fixed number of heads, enough for some ten thousand.
+ * taken away; and how many jobs of a program are on a node, by both.  The tables of
+ * jobs and programs are chains behind a fixed number of heads, enough for some ten
+ * thousand.
  */
 #include "config.h"
 
@@ -260,7 +261,8 @@ static bool is_unknown(const unknown_t *unknown, const hpcb_bw_t *capacity)
 }
 
 void hpcb_usage_node(const hpcb_usage_t *usage, size_t node, const hpcb_bw_t *capacity,
-                     unsigned processors, uint64_t program, hpcb_fit_node_t *description)
+                     unsigned processors, uint64_t program,
+                     hpcb_fit_node_t *description)
 {
     const sum_t *sum;
     const copies_t *copies = NULL;

@@ -225,9 +225,9 @@ all_run() { for job in $some; do [ "$(state_of "$job")" = RUNNING ] || return 1;
 @test "restart and reconfiguration lose no job, and usage is counted again" {
     start_some
     restart_slurmctld
-    all_run
+    wait_until 10 all_run
     as_root scontrol reconfigure
-    all_run
+    wait_until 10 all_run
     # n1 has 16G and 1G of 20G: the guest of 4G goes elsewhere, also after the restart.
     job=$(guest -n1 --bw-profile=mem=4G)
     [ "$(running "$job")" != n1 ]
@@ -242,15 +242,15 @@ all_run() { for job in $some; do [ "$(state_of "$job")" = RUNNING ] || return 1;
     damage_version "$plugin"
     restart_slurmctld
     grep -E "Incompatible Slurm plugin .*select_cons_tres.so" "$HPCB_SANDBOX_DIR"/log/slurmctld*
-    all_run
+    wait_until 10 all_run
     running "$(submit -n1 --mem=100 --wrap "sleep $(secs 60)")"
     rm "$plugin"
     restart_slurmctld
-    all_run
+    wait_until 10 all_run
     running "$(guest -n1)"
     cp "$WORK/ours.so" "$plugin"
     restart_slurmctld
-    all_run
+    wait_until 10 all_run
 }
 
 # 22.05.8 becomes 1.05.8 where plugin_version lies in the file.

@@ -138,7 +138,8 @@ END_TEST
 
 START_TEST(nonsense_does_no_harm)
 {
-    const hpcb_place_on_t places[] = {{NODES, 1, 1}, {UINT32_MAX, 1, 1}, {3, UINT32_MAX, 1}};
+    const hpcb_place_on_t places[] = {
+        {NODES, 1, 1}, {UINT32_MAX, 1, 1}, {3, UINT32_MAX, 1}};
     const hpcb_demand_t demand = {{UINT64_MAX, UINT64_MAX}, true, true, 0};
     const hpcb_usage_job_t job = {1, true, demand, 3, places};
     hpcb_fit_node_t at;
