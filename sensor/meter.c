@@ -175,6 +175,17 @@ static uint64_t memory_peak(const hpcb_node_t *node, pid_t pid)
     return bytes;
 }
 
+int hpcb_meter_read_job(const char *dir, hpcb_usage_t *usage, hpcb_error_t *err)
+{
+    hpcb_usage_t found = {0};
+
+    if (add_group(dir, &found, err) < 0)
+        return -1;
+    (void)hpcb_knob_number(dir, "memory.peak", &found.memory_peak, NULL);
+    *usage = found;
+    return 0;
+}
+
 int hpcb_meter_read(const hpcb_node_t *node, uint32_t job_id, pid_t pid,
                     hpcb_usage_t *usage, hpcb_usage_scope_t *scope, hpcb_error_t *err)
 {

@@ -34,6 +34,9 @@ int hpcb_meter_attach(const hpcb_node_t *node, uint32_t job_id, const char *step
 int hpcb_meter_read(const hpcb_node_t *node, uint32_t job_id, pid_t pid,
                     hpcb_usage_t *usage, hpcb_usage_scope_t *scope, hpcb_error_t *err);
 
+/* The same (HPCB_USAGE_JOB) of the job whose directory of Slurm's is dir, pure v2. */
+int hpcb_meter_read_job(const char *dir, hpcb_usage_t *usage, hpcb_error_t *err);
+
 /* At the end of a step: add what its task groups have used to usage and remove them.
  * Groups that still hold processes are neither: they are left for hpcb_meter_remove.
  * 0 also where nothing was metered (pure v2). */

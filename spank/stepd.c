@@ -36,9 +36,10 @@ static struct {
     bool lifted;
     bool refused;
     int64_t credit_us;
-    int64_t cpu_us;  /* at the last look */
-    int64_t wall_us; /* at the last look */
-    int down;        /* cgroup.procs for its children, -1: they stay with it */
+    int64_t cpu_us;     /* at the last look */
+    int64_t wall_us;    /* at the last look */
+    int down;           /* cgroup.procs for its children, -1: they stay with it */
+    char job[PATH_MAX]; /* the job's directory that it has left, or "" */
 } stepd = {.down = -1};
 
 static int64_t clock_us(clockid_t clock)
@@ -129,18 +130,26 @@ static int note(const hpcb_step_t *step, const char *dir, hpcb_error_t *err)
 
 static int move(const hpcb_step_t *step, hpcb_error_t *err)
 {
-    char own[PATH_MAX], scope[PATH_MAX], path[PATH_MAX];
+    char own[PATH_MAX], job[PATH_MAX], scope[PATH_MAX], path[PATH_MAX];
 
     if (hpcb_node_task_dir(step->node, getpid(), HPCB_CTL_CPU, own, sizeof(own), err) <
             0 ||
-        hpcb_node_job_dir(step->node, getpid(), HPCB_CTL_CPU, scope, sizeof(scope),
-                          err) < 0)
+        hpcb_node_job_dir(step->node, getpid(), HPCB_CTL_CPU, job, sizeof(job), err) <
+            0)
         return -1;
+    snprintf(scope, sizeof(scope), "%s", job);
     *strrchr(scope, '/') = '\0';
     if (hpcb_knob_path(scope, "system", path, sizeof(path), err) < 0 ||
-        send_children(own, err) < 0 || note(step, own, err) < 0)
+        send_children(own, err) < 0 || note(step, own, err) < 0 ||
+        hpcb_task_set(getpid(), "cgroup", path, err) < 0)
         return -1;
-    return hpcb_task_set(getpid(), "cgroup", path, err);
+    snprintf(stepd.job, sizeof(stepd.job), "%s", job);
+    return 0;
+}
+
+const char *hpcb_spank_stepd_job(void)
+{
+    return stepd.job;
 }
 
 /* v1: the task is where guests are, slurmstepd is not. */

@@ -43,6 +43,10 @@ bool hpcb_spank_stepd_lifted(void);
  * group of pid. */
 void hpcb_spank_stepd_settle(const hpcb_step_t *step, pid_t pid);
 
+/* Slurm's directory of the job, where slurmstepd has left it for <scope>/system; else
+ * "". */
+const char *hpcb_spank_stepd_job(void);
+
 /* From the watching thread (spank/dying.c): lift new threads, or let all but the caller
  * down where they have taken too much. */
 void hpcb_spank_stepd_look(void);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "common/log.h"
 #include "sensor/meter.h"
+#include "spank/stepd.h"
 #include "spank/usage.h"
 
 static hpcb_usage_t job_total; /* as the last task's end found it */
@@ -23,7 +24,20 @@ void hpcb_spank_usage_attach(const hpcb_step_t *step, uint32_t task, pid_t pid)
 }
 
 /* The task itself has been reaped; slurmstepd is in the job's directories too (v1: in
- * the step's memory group, v2: in its own group below the step). */
+ * the step's memory group, v2: in its own group below the step), or has left them. */
+static int read_job(const hpcb_step_t *step, hpcb_error_t *err)
+{
+    const char *left = hpcb_spank_stepd_job();
+
+    if (!left[0])
+        return hpcb_meter_read(step->node, step->job_id, getpid(), &job_total, &scope,
+                               err);
+    if (hpcb_meter_read_job(left, &job_total, err) < 0)
+        return -1;
+    scope = HPCB_USAGE_JOB;
+    return 0;
+}
+
 void hpcb_spank_usage_task_exit(spank_t sp, const hpcb_step_t *step)
 {
     static uint32_t ended;
@@ -35,8 +49,7 @@ void hpcb_spank_usage_task_exit(spank_t sp, const hpcb_step_t *step)
         return;
     if (++ended < tasks)
         return;
-    if (hpcb_meter_read(step->node, step->job_id, getpid(), &job_total, &scope, &err) <
-        0)
+    if (read_job(step, &err) < 0)
         hpcb_log(HPCB_LOG_DEBUG, "%s", err.text);
 }
 

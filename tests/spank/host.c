@@ -538,6 +538,8 @@ static void tasks_run(host_step_t *step, child_t *children)
             step->forked(now.task_pid);
         call("task_post_fork", POST_FORK);
     }
+    if (step->running)
+        step->running();
     for (int i = 0; i < (int)now.tasks; i++) {
         if (write(children[i].go, "g", 1) != 1)
             give_up("go");

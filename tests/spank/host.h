@@ -33,6 +33,7 @@ typedef struct {
     const char *const *env;       /* "NAME=value", up to NULL */
     bool parent_first;            /* the task's own set-up runs after post_fork */
     void (*forked)(pid_t pid);    /* in slurmstepd, before each task_post_fork */
+    void (*running)(void);        /* in slurmstepd, after the last task_post_fork */
     void (*prepare)(void);        /* in the task, where Slurm prepares it as root */
     void (*program)(void);        /* what the task runs; its output is out[] */
     void (*ended)(void);          /* in slurmstepd, after the last task_exit */

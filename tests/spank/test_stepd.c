@@ -110,10 +110,22 @@ static void spend(void)
     }
 }
 
+static int first_pid(const char *group);
+
+/* The kernel says so. */
+static void show_system(void)
+{
+    if (test_exists("sys/fs/cgroup" SCOPE "/system") && first_pid("system") > 0)
+        show_self("0::" SCOPE "/system");
+}
+
 static void run(const char *klass, void (*during)(pid_t), void (*ended)(void))
 {
-    host_step_t step = {
-        .job_id = JOB, .uid = test_user(), .forked = during, .ended = ended};
+    host_step_t step = {.job_id = JOB,
+                        .uid = test_user(),
+                        .forked = during,
+                        .running = show_system,
+                        .ended = ended};
 
     test_record(JOB, klass, "none", false);
     host_step(&step);
@@ -264,8 +276,10 @@ START_TEST(it_moves_and_its_children_go_back)
     load(2);
     test_write("sys/fs/cgroup" SCOPE "/system/cgroup.procs", "%s", "");
     test_write("sys/fs/cgroup" SCOPE "/job_9/step_0/slurm/cgroup.procs", "%s", "");
+    test_write("sys/fs/cgroup" SCOPE "/job_9/cpu.stat", "usage_usec 7000000\n");
     test_give_up_realtime();
     run(_i ? "primary" : "guest", look_at_fork, fork_a_script);
+    ck_assert_int_eq(test_exists("state/jobs/9.usage"), 1);
     ck_assert_int_eq(at_fork, SCHED_OTHER);
     ck_assert_int_eq(moved_to, _i ? -1 : getpid());
     ck_assert_int_eq(child_to, _i ? -1 : 0);
