@@ -4,16 +4,16 @@
  */
 /*
  * What a job's AdminComment says of its demand (the tag that job_submit wrote), kept by
- * job id: slurmctld asks for the same jobs again and again.  A fixed table, in which jobs
- * displace each other; nothing can fail.  Not thread-safe.
+ * job id: slurmctld asks for the same jobs again and again.  A fixed table, in which
+ * jobs displace each other; nothing can fail.  Not thread-safe.
  */
 #ifndef HPCB_SELECT_TAG_H
 #define HPCB_SELECT_TAG_H
 
 #include "select/usage.h"
 
-/* What the tag of job id says.  Whatever is not a figure in it is unknown, and so is all
- * where comment is NULL or no tag. */
+/* What the tag of job id says.  Whatever is not a figure in it is unknown, and so is
+ * all where comment is NULL or no tag. */
 const hpcb_demand_t *hpcb_tag_demand(uint32_t id, uint32_t uid, const char *comment);
 
 /* The same without the table. */

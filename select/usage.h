@@ -58,7 +58,8 @@ size_t hpcb_usage_count(const hpcb_usage_t *usage);
  * node that there is not.
  */
 void hpcb_usage_node(const hpcb_usage_t *usage, size_t node, const hpcb_bw_t *capacity,
-                     unsigned processors, uint64_t program, hpcb_fit_node_t *description);
+                     unsigned processors, uint64_t program,
+                     hpcb_fit_node_t *description);
 
 /* MiB that guests have on the node. */
 uint64_t hpcb_usage_guest_memory(const hpcb_usage_t *usage, size_t node);
