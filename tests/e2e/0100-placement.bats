@@ -62,10 +62,10 @@ setup() { cancel_all; }
     wait_for_state "${array}_0" RUNNING 20
     [ "$(job_class "${array}_0")" = guest ]
     cancel_all
-    run as_user timeout "$(secs 60)" srun --guest -n1 "$PROBE"
+    run as_user timeout -k 5 "$(secs 60)" srun --guest -n1 "$PROBE"
     [ "$status" -eq 0 ]
     assert_probe_guest "$output"
-    run as_user timeout "$(secs 60)" salloc -Q --guest -n1 srun "$PROBE"
+    run as_user timeout -k 5 "$(secs 60)" salloc -Q --guest -n1 srun "$PROBE"
     [ "$status" -eq 0 ]
     assert_probe_guest "$output"
 }

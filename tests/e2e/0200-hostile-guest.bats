@@ -52,7 +52,7 @@ EOF
 @test "a step from outside the job (srun --jobid --overlap)" {
     guest=$(submit --guest -n1 -t"$(secs 2)" --wrap "sleep $(secs 60)")
     wait_for_state "$guest" RUNNING 20
-    run as_user timeout "$(secs 60)" srun --jobid="$guest" --overlap -n1 "$PROBE"
+    run as_user timeout -k 5 "$(secs 60)" srun --jobid="$guest" --overlap -n1 "$PROBE"
     assert_probe_guest "$output"
 }
 

@@ -11,7 +11,7 @@ teardown_file() { cluster_down; }
 # refused OPTION VALUE: sbatch fails with one line of ours that names both.
 refused() {
     local option=$1 value=$2 lines
-    run as_user timeout "$(secs 30)" sbatch "--$option=$value" -n1 --wrap true
+    run as_user timeout -k 5 "$(secs 30)" sbatch "--$option=$value" -n1 --wrap true
     echo "--$option=$value -> $status: $output"
     [ "$status" -ne 0 ] || return 1
     lines=$(grep -c -- "--$option" <<< "$output")
@@ -60,11 +60,11 @@ refused() {
 
 @test "a guest that cannot work is refused with what to do instead" {
     for opts in --exclusive --mem=0 --gres=gpu:1 --exclusive=user; do
-        run as_user timeout "$(secs 30)" sbatch --guest $opts -n1 --wrap true
+        run as_user timeout -k 5 "$(secs 30)" sbatch --guest $opts -n1 --wrap true
         echo "$opts -> $status: $output"
         [ "$status" -ne 0 ]
     done
-    run as_user timeout "$(secs 30)" sbatch --guest -p primary -n1 --wrap true
+    run as_user timeout -k 5 "$(secs 30)" sbatch --guest -p primary -n1 --wrap true
     echo "$output"
     [ "$status" -ne 0 ]
 }

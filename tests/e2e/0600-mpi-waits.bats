@@ -51,7 +51,7 @@ for_both() { # for_both EXPECTED_LIBRARY SRUN OPTION...
     for mpi in openmpi mpich; do
         command -v "mpicc.$mpi" > /dev/null && has_interface "$mpi" || continue
         build_program "$mpi"
-        run as_user timeout "$(secs 90)" srun -N2 -n2 "$@" "$WORK/hello.$mpi"
+        run as_user timeout -k 5 "$(secs 90)" srun -N2 -n2 "$@" "$WORK/hello.$mpi"
         echo "$mpi: $status: $output"
         [ "$status" -eq 0 ] || return 1
         [ "$(grep -c "of 2 sum 1 library $library" <<< "$output")" -eq 2 ] || return 1
@@ -68,7 +68,7 @@ for_both() { # for_both EXPECTED_LIBRARY SRUN OPTION...
 @test "guests do not get it" { for_both 0 --guest; }
 
 @test "a program that is no MPI program runs as before" {
-    run as_user timeout "$(secs 60)" srun --hpc-balance -n1 bash -c 'echo plain $((1+1))'
+    run as_user timeout -k 5 "$(secs 60)" srun --hpc-balance -n1 bash -c 'echo plain $((1+1))'
     [ "$status" -eq 0 ]
     [ "$output" = "plain 2" ]
 }

@@ -24,12 +24,12 @@ not() { ! "$@"; } # not CMD...
 # One cluster a file, in a directory of its own, exported as HPCB_SANDBOX_DIR.
 sandbox_up() { # sandbox_up [UP OPTION]...
     export HPCB_SANDBOX_BORROWED=no
-    if [ -n "${HPCB_SANDBOX_DIR:-}" ] && timeout "$(secs 60)" "$SANDBOX" status > /dev/null 2>&1; then
+    if [ -n "${HPCB_SANDBOX_DIR:-}" ] && timeout -k 5 "$(secs 60)" "$SANDBOX" status > /dev/null 2>&1; then
         HPCB_SANDBOX_BORROWED=yes
     else
         HPCB_SANDBOX_DIR=$(mktemp -d /tmp/hpcb-e2e.XXXXXX)
         export HPCB_SANDBOX_DIR
-        timeout "$(secs 600)" "$SANDBOX" up "$@" || return 1
+        timeout -k 5 "$(secs 600)" "$SANDBOX" up "$@" || return 1
     fi
     look_at_platform
 }
@@ -60,7 +60,7 @@ needs_cpuset() {
 
 sandbox_down() {
     [ "${HPCB_SANDBOX_BORROWED:-no}" = no ] || return 0
-    timeout "$(secs 120)" "$SANDBOX" down
+    timeout -k 5 "$(secs 120)" "$SANDBOX" down
 }
 
 sandbox_exec() { # sandbox_exec [EXEC OPTION]... -- CMD...
