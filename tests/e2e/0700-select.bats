@@ -253,16 +253,19 @@ all_run() { for job in $some; do [ "$(state_of "$job")" = RUNNING ] || return 1;
     wait_until 10 all_run
 }
 
-# 22.05.8 becomes 1.05.8 where plugin_version lies in the file.
+# 22.05.8 becomes 1.05.8 where plugin_version lies in the file.  A new file, as packages
+# make them: slurmctld runs the old one.
 damage_version() {
     python3 - "$1" << 'END'
-import struct, subprocess, sys
+import os, shutil, subprocess, sys
 path = sys.argv[1]
 fields = [line.split() for line in subprocess.check_output(['nm', '-D', path], text=True).splitlines()]
 at = next(int(f[0], 16) for f in fields if f[-1] == 'plugin_version')
 image = bytearray(open(path, 'rb').read())
 # Read-only data lie in the file where they lie in memory.
 image[at + 2] = 1
-open(path, 'wb').write(image)
+open(path + '.new', 'wb').write(image)
+shutil.copymode(path, path + '.new')
+os.replace(path + '.new', path)
 END
 }
