@@ -25,10 +25,8 @@
 #define VALUE_BYTES 1024
 #define VALUE_SHOWN 64
 
-#define MILLION       1000000u
-#define PERIOD_MIN_US UINT64_C(1000)
-#define PERIOD_MAX_US UINT64_C(3600000000)
-#define PRIORITY_MAX  6
+#define MILLION      1000000u
+#define PRIORITY_MAX 6
 
 static const struct engine {
     const char *name;
@@ -121,36 +119,9 @@ static int scan_share(const char *text, uint64_t *millionths)
     return -1;
 }
 
-static int scan_period(const char *text, uint64_t *period_us)
-{
-    hpcb_decimal_t decimal;
-    const char *rest = hpcb_text_decimal(text, &decimal);
-    uint64_t unit_us = 0;
-
-    if (rest && strcmp(rest, "us") == 0)
-        unit_us = 1;
-    else if (rest && strcmp(rest, "ms") == 0)
-        unit_us = 1000;
-    else if (rest && strcmp(rest, "s") == 0)
-        unit_us = MILLION;
-    if (!unit_us || hpcb_decimal_scale(&decimal, unit_us, PERIOD_MAX_US, period_us))
-        return -1;
-    return *period_us < PERIOD_MIN_US ? -1 : 0;
-}
-
 static int scan_window(char *value, hpcb_options_t *options)
 {
-    char *duty = value ? strchr(value, ':') : NULL;
-    uint64_t millionths;
-
-    if (!duty)
-        return -1;
-    *duty++ = '\0';
-    if (scan_period(value, &options->window_period_us) ||
-        scan_share(duty, &millionths) || millionths == 0 || millionths == MILLION)
-        return -1;
-    options->window_duty = (double)millionths / MILLION;
-    return 0;
+    return value ? hpcb_window_parse(value, &options->window) : -1;
 }
 
 static int scan_cpu(const char *text, double *share)
@@ -210,8 +181,7 @@ static const struct scanner {
 } scanners[] = {
     {scan_guest, "takes no value"},
     {scan_policy, NULL},
-    {scan_window, "allowed: PERIOD:DUTY, PERIOD 1ms to 1h with its unit (us, ms, s), "
-                  "DUTY between 0 and 1 (90% or 0.9), e.g. 1s:90%"},
+    {scan_window, hpcb_window_rule},
     {scan_profile, "allowed: mem=SIZE,net=SIZE,cpu=PERCENT%, each at most once; SIZE "
                    "in bytes/s per node, with K, M, G or T (powers of 1024), up to "
                    "2^60; e.g. mem=12G,net=1G"},
@@ -309,7 +279,7 @@ int hpcb_options_check(const hpcb_options_t *options, hpcb_error_t *err)
 
     if (options->guest && options->policy != HPCB_POLICY_NONE)
         other = "hpc-balance";
-    else if (options->guest && options->window_period_us != 0)
+    else if (options->guest && options->window.period_us != 0)
         other = "hpc-window";
     if (!other)
         return 0;

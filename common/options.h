@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "common/error.h"
+#include "common/window.h"
 
 typedef enum {
     HPCB_POLICY_NONE,
@@ -32,8 +33,7 @@ typedef struct {
     hpcb_policy_t policy;                      /* NONE without --hpc-balance */
     unsigned char priorities[HPCB_STATIC_MAX]; /* static: one per local rank, 1..6 */
     unsigned n_priorities;
-    uint64_t window_period_us; /* 0 without --hpc-window */
-    double window_duty;        /* favoured part, 0 < duty < 1 */
+    hpcb_window_spec_t window; /* all zero without --hpc-window */
     uint64_t bw_mem;           /* bytes/s per node, 0 = not given */
     uint64_t bw_net;
     double bw_cpu; /* 0..1, 0 = not given */

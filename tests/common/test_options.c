@@ -168,15 +168,18 @@ START_TEST(windows_are_checked_and_then_refused)
     static const struct {
         const char *value;
         uint64_t period_us;
-        double duty;
+        uint64_t favoured_us;
     } rows[] = {
-        {"1s:90%", 1000000, 0.9},
-        {"1ms:0.5", 1000, 0.5},
-        {"1000us:0.000001", 1000, 1e-6},
-        {"3600s:99.9999%", 3600000000, 0.999999},
-        {"0.001s:1%", 1000, 0.01},
-        {"2.5ms:12.5%", 2500, 0.125},
-        {"3600000ms:0.999999", 3600000000, 0.999999},
+        {"1s:90%", 1000000, 900000},
+        {"1ms:0.5", 1000, 500},
+        {"1000us:0.001", 1000, 1},
+        {"3600s:99.9999%", 3600000000, 3599996400},
+        {"0.001s:1%", 1000, 10},
+        {"2.5ms:12.5%", 2500, 312},
+        {"3600000ms:0.999999", 3600000000, 3599996400},
+        {"500ms:450ms", 500000, 450000},
+        {"1s:0.25s", 1000000, 250000},
+        {"1ms:999us", 1000, 999},
     };
     hpcb_options_t options = {0};
 
@@ -184,8 +187,8 @@ START_TEST(windows_are_checked_and_then_refused)
         expect_refused("hpc-window", rows[i].value);
         ck_assert_int_eq(hpcb_option_scan("hpc-window", rows[i].value, &options, NULL),
                          0);
-        ck_assert_uint_eq(options.window_period_us, rows[i].period_us);
-        ck_assert_double_eq_tol(options.window_duty, rows[i].duty, 1e-12);
+        ck_assert_uint_eq(options.window.period_us, rows[i].period_us);
+        ck_assert_uint_eq(options.window.favoured_us, rows[i].favoured_us);
     }
 }
 END_TEST
@@ -239,6 +242,17 @@ START_TEST(malformed_windows_are_refused)
         "1s:90%:5",
         "1..5s:90%",
         "1s:99999999999999999999%",
+        "1s:1s",
+        "1s:1000ms",
+        "1s:2s",
+        "500ms:0ms",
+        "500ms:450",
+        "500ms:450 ms",
+        "500ms:450m",
+        "500ms:-450ms",
+        "1000us:0.000001",
+        "1ms:0.1us",
+        "00000000000000000000000000000001s:90%",
     };
 
     for (size_t i = 0; i < COUNT(bad); i++)
@@ -374,7 +388,7 @@ START_TEST(the_locale_changes_nothing)
 
     setlocale(LC_ALL, "de_DE.UTF-8");
     ck_assert_int_eq(hpcb_option_scan("hpc-window", "1.5s:0.5", &options, NULL), 0);
-    ck_assert_uint_eq(options.window_period_us, 1500000);
+    ck_assert_uint_eq(options.window.period_us, 1500000);
     expect_malformed("hpc-window", "1,5s:0,5");
 }
 END_TEST
@@ -399,7 +413,7 @@ START_TEST(guests_are_not_balanced)
     ck_assert_int_eq(hpcb_options_check(&options, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "--guest and --hpc-balance exclude"));
     options.policy = HPCB_POLICY_NONE;
-    options.window_period_us = 1000;
+    options.window.period_us = 1000;
     ck_assert_int_eq(hpcb_options_check(&options, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "--guest and --hpc-window exclude"));
     options.guest = false;

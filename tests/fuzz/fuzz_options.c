@@ -29,10 +29,11 @@ static void check_values(const hpcb_options_t *options)
     FUZZ_ASSERT(options->n_priorities <= HPCB_STATIC_MAX);
     for (unsigned i = 0; i < options->n_priorities; i++)
         FUZZ_ASSERT(options->priorities[i] >= 1 && options->priorities[i] <= 6);
-    if (options->window_period_us) {
-        FUZZ_ASSERT(options->window_period_us >= 1000);
-        FUZZ_ASSERT(options->window_period_us <= UINT64_C(3600000000));
-        FUZZ_ASSERT(options->window_duty > 0 && options->window_duty < 1);
+    if (options->window.period_us) {
+        FUZZ_ASSERT(options->window.period_us >= HPCB_WINDOW_PERIOD_MIN_US);
+        FUZZ_ASSERT(options->window.period_us <= HPCB_WINDOW_PERIOD_MAX_US);
+        FUZZ_ASSERT(options->window.favoured_us > 0);
+        FUZZ_ASSERT(options->window.favoured_us < options->window.period_us);
     }
     FUZZ_ASSERT(options->bw_mem <= limit && options->bw_net <= limit);
     FUZZ_ASSERT(options->bw_cpu >= 0 && options->bw_cpu <= 1);
