@@ -190,6 +190,27 @@ static int set_library(const conf_key_t *key, const char *value, void *field)
     return strpbrk(value, ":%") ? -1 : copy_path(key, value, field);
 }
 
+/* What a host is called: a name, or an address of either family. */
+static bool is_host(const char *text)
+{
+    return *text &&
+           text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                             "0123456789.:_-")] == '\0';
+}
+
+static int set_hosts(const conf_key_t *key, const char *value, void *field)
+{
+    char list[HPCB_LIST_MAX];
+    char *rest = list, *item;
+
+    if (hpcb_text_copy(list, sizeof(list), value))
+        return -1;
+    while (*value && (item = strsep(&rest, ",")))
+        if (!is_host(item))
+            return -1;
+    return hpcb_text_copy(field, key->size, value);
+}
+
 static bool is_waits_keyword(const char *text)
 {
     return strcasecmp(text, "none") == 0 || strcasecmp(text, "all") == 0;
@@ -250,6 +271,17 @@ static const conf_key_t keys[] = {
      "allowed: 0 to 10000 (microseconds, without a unit)"},
     {"YieldNapMax", "400", set_number, FIELD(yield_nap_max_us), 1, 100000,
      "allowed: 1 to 100000 (microseconds, without a unit)"},
+    {"CollectorHost", "", set_hosts, FIELD(collector_hosts), 0, 0,
+     "allowed: names or addresses of hosts separated by commas, at most 511 bytes, or "
+     "nothing"},
+    {"CollectorPort", "6823", set_number, FIELD(collector_port), 1, 65535,
+     "allowed: 1 to 65535"},
+    {"CollectorDir", "/var/lib/hpc-balance", set_dir, FIELD(collector_dir), 0, 0,
+     "allowed: " PATH_RULE "; %n is the node's name"},
+    {"CollectorWait", "300", set_number, FIELD(collector_wait), 1, 86400,
+     "allowed: 1 to 86400 (seconds, without a unit)"},
+    {"AdminCommentRate", "5", set_number, FIELD(admin_comment_rate), 0, 1000,
+     "allowed: 0 to 1000 (a second, without a unit)"},
     {"MpiLibrary", HPCB_PKGLIBDIR "/libhpcb_mpi.so", set_library, FIELD(mpi_library), 0,
      0, "allowed: " PATH_RULE " and without ':'"},
 };

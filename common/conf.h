@@ -51,6 +51,11 @@ typedef struct {
     uint32_t yield_spin_us;          /* YieldSpin: microseconds, 0..10000 */
     uint32_t yield_nap_max_us;       /* YieldNapMax: microseconds, 1..100000 */
     char mpi_library[PATH_MAX];      /* MpiLibrary=<pkglibdir>/libhpcb_mpi.so */
+    char collector_hosts[HPCB_LIST_MAX]; /* CollectorHost=host,... ("": none) */
+    uint32_t collector_port;             /* CollectorPort=6823 */
+    char collector_dir[PATH_MAX];        /* CollectorDir=/var/lib/hpc-balance; %n */
+    uint32_t collector_wait;             /* CollectorWait=300: seconds */
+    uint32_t admin_comment_rate;         /* AdminCommentRate=5: a second, 0 = none */
 } hpcb_conf_t;
 
 /* This node's name for %n: $SLURMD_NODENAME where the caller is root and it is a

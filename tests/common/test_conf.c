@@ -35,6 +35,11 @@ static const char *const key_names[] = {
     "YieldWaits",
     "YieldSpin",
     "YieldNapMax",
+    "CollectorHost",
+    "CollectorPort",
+    "CollectorDir",
+    "CollectorWait",
+    "AdminCommentRate",
     "MpiLibrary",
 };
 
@@ -69,6 +74,11 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_uint_eq(conf.yield_spin_us, 10);
     ck_assert_uint_eq(conf.yield_nap_max_us, 400);
     ck_assert_str_eq(conf.mpi_library, HPCB_PKGLIBDIR "/libhpcb_mpi.so");
+    ck_assert_str_eq(conf.collector_hosts, "");
+    ck_assert_uint_eq(conf.collector_port, 6823);
+    ck_assert_str_eq(conf.collector_dir, "/var/lib/hpc-balance");
+    ck_assert_uint_eq(conf.collector_wait, 300);
+    ck_assert_uint_eq(conf.admin_comment_rate, 5);
 }
 END_TEST
 
@@ -221,6 +231,18 @@ static const char *const bad_values[] = {
     "YieldSpin=1.5",
     "YieldNapMax=0",
     "YieldNapMax=100001",
+    "CollectorHost=,",
+    "CollectorHost=ctl,",
+    "CollectorHost=a;b",
+    "CollectorHost=a/b",
+    "CollectorPort=0",
+    "CollectorPort=65536",
+    "CollectorDir=",
+    "CollectorDir=/",
+    "CollectorWait=0",
+    "CollectorWait=86401",
+    "AdminCommentRate=1001",
+    "AdminCommentRate=-1",
     "MpiLibrary=",
     "MpiLibrary=libx.so",
     "MpiLibrary=/a:/b",

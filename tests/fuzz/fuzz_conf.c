@@ -15,6 +15,8 @@ const char *const fuzz_seeds[] = {
     "YieldSpin=50\nYieldNapMax=1000\nMpiLibrary=/usr/lib/libhpcb_mpi.so\n",
     "NodeName=n[1-4,07],r[1-2]x MemBandwidth=20G NetBandwidth=1.5G\n"
     "NodeName=ALL MemBandwidth=1\nProfileStore=/a/b\n",
+    "CollectorHost=ctl,10.0.0.1\nCollectorPort=6823\nCollectorDir=/var/lib/x\n"
+    "CollectorWait=300\nAdminCommentRate=5\n",
     "# comment\n\n guestgres = YES # more\n\tYieldWaits=a,b.c,d-e\nGuestCgroup=g_%n\n",
     NULL,
 };
@@ -27,6 +29,8 @@ static void check_ranges(const hpcb_conf_t *conf)
     FUZZ_ASSERT(conf->guest_priority >= 1 && conf->guest_priority <= 4294967293u);
     FUZZ_ASSERT(conf->guest_oom_score_adj >= 0 && conf->guest_oom_score_adj <= 1000);
     FUZZ_ASSERT(conf->guest_memory_high <= 100);
+    FUZZ_ASSERT(conf->collector_port >= 1 && conf->collector_port <= 65535);
+    FUZZ_ASSERT(conf->collector_wait >= 1 && conf->admin_comment_rate <= 1000);
     FUZZ_ASSERT(conf->yield_spin_us <= 10000);
     FUZZ_ASSERT(conf->yield_nap_max_us >= 1 && conf->yield_nap_max_us <= 100000);
 }
@@ -49,12 +53,14 @@ static void check_round_trip(const hpcb_conf_t *conf)
         "GuestPartition=%s\nGuestQOS=%s\nGuestPriority=%u\nGuestGres=%s\n"
         "GuestCgroup=%s\nGuestOomScoreAdj=%d\nGuestMemoryHigh=%u\nStateDir=%s\n"
         "SpoolDir=%s\nProfileStore=%s\nYieldWaits=%s\nYieldSpin=%u\nYieldNapMax=%"
-        "u\nMpiLibrary=%s\n",
+        "u\nMpiLibrary=%s\nCollectorHost=%s\nCollectorPort=%u\nCollectorDir=%s\n"
+        "CollectorWait=%u\nAdminCommentRate=%u\n",
         conf->guest_partition, conf->guest_qos, conf->guest_priority,
         conf->guest_gres ? "yes" : "no", conf->guest_cgroup, conf->guest_oom_score_adj,
         conf->guest_memory_high, conf->state_dir, conf->spool_dir, conf->profile_store,
         conf->yield_waits, conf->yield_spin_us, conf->yield_nap_max_us,
-        conf->mpi_library);
+        conf->mpi_library, conf->collector_hosts, conf->collector_port,
+        conf->collector_dir, conf->collector_wait, conf->admin_comment_rate);
 
     FUZZ_ASSERT(hpcb_conf_parse("fuzz", text, (size_t)length, &back, NULL) == 0);
     FUZZ_ASSERT(memcmp(&back, conf, sizeof(back)) == 0);
@@ -75,6 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_ranges(&conf);
     check_path(conf.state_dir);
     check_path(conf.spool_dir);
+    check_path(conf.collector_dir);
     if (*conf.profile_store)
         check_path(conf.profile_store);
     check_path(conf.mpi_library);
