@@ -1,0 +1,256 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * hpcbd: on a node (the default) or, with --collector, on the controller's host.  It
+ * stays in the foreground; systemd, or the sandbox, looks after it.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "common/file.h"
+#include "common/log.h"
+#include "hpcbd/hpcbd.h"
+#include "hpcbd/log.h"
+
+#define EXIT_USAGE 2
+
+static const char help[] =
+    "Usage: hpcbd [--collector] [--config FILE] [--debug]\n"
+    "\n"
+    "The daemon of slurm-hpc-balance; it stays in the foreground (hpcbd(8)).\n"
+    "\n"
+    "      --collector     on the controller's host: merge the records that nodes "
+    "send\n"
+    "  -c, --config FILE   hpc-balance.conf to use instead of the one beside "
+    "slurm.conf\n"
+    "  -d, --debug         log more\n"
+    "  -h, --help          this text\n"
+    "  -V, --version       print the version\n"
+    "\n"
+    "SIGHUP reads the configuration again; SIGTERM and SIGINT end it.\n";
+
+static const hpcbd_part_t *const node_parts[] = {
+    /* End of node_parts */
+    NULL,
+};
+
+static const hpcbd_part_t *const collector_parts[] = {
+    /* End of collector_parts */
+    NULL,
+};
+
+typedef struct {
+    const char *name;
+    const hpcbd_part_t *const *parts;
+    const char *(*dir)(const hpcb_conf_t *conf); /* of which it is the only owner */
+} hpcbd_mode_t;
+
+static const char *node_dir(const hpcb_conf_t *conf)
+{
+    return conf->spool_dir;
+}
+
+static const char *collector_dir(const hpcb_conf_t *conf)
+{
+    return conf->collector_dir;
+}
+
+static const hpcbd_mode_t node_mode = {"node", node_parts, node_dir};
+static const hpcbd_mode_t collector_mode = {"collector", collector_parts,
+                                            collector_dir};
+
+typedef struct {
+    const hpcbd_mode_t *mode;
+    const char *conf;
+    bool debug;
+} args_t;
+
+/* -1: go on; else the exit code. */
+static int parse_args(int argc, char **argv, args_t *args)
+{
+    static const struct option options[] = {
+        {"collector", no_argument, NULL, 'C'}, {"config", required_argument, NULL, 'c'},
+        {"debug", no_argument, NULL, 'd'},     {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'V'},   {NULL, 0, NULL, 0},
+    };
+    int option;
+
+    while ((option = getopt_long(argc, argv, "c:dhV", options, NULL)) != -1) {
+        switch (option) {
+        case 'C':
+            args->mode = &collector_mode;
+            break;
+        case 'c':
+            args->conf = optarg;
+            break;
+        case 'd':
+            args->debug = true;
+            break;
+        case 'h':
+            fputs(help, stdout);
+            return 0;
+        case 'V':
+            printf("hpcbd %s\n", PACKAGE_VERSION);
+            return 0;
+        default:
+            return EXIT_USAGE;
+        }
+    }
+    if (optind == argc)
+        return -1;
+    fputs("hpcbd: takes no argument (see hpcbd --help)\n", stderr);
+    return EXIT_USAGE;
+}
+
+/* Two daemons over one directory would each do the work of the other.  The descriptor
+ * that holds the lock, which the kernel gives back when the process ends; or -1. */
+static int take_lock(const hpcbd_mode_t *mode, const hpcb_conf_t *conf,
+                     hpcb_error_t *err)
+{
+    const char *dir = mode->dir(conf);
+    char path[PATH_MAX];
+    int fd;
+
+    if (hpcb_file_mkdirs(dir, 0755, err) || hpcb_file_trusted(dir, err))
+        return -1;
+    if (snprintf(path, sizeof(path), "%s/hpcbd.lock", dir) >= (int)sizeof(path))
+        return hpcb_error(err, "%.200s is too long", dir);
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return hpcb_error(err, "cannot open %.300s: %s", path, strerror(errno));
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        return fd;
+    hpcb_error(err, errno == EWOULDBLOCK ? "%.300s: another hpcbd holds it" : "%.300s",
+               path);
+    close(fd);
+    return -1;
+}
+
+static void on_end(void *arg, uint64_t signo)
+{
+    hpcbd_t *daemon = arg;
+
+    hpcb_log(HPCB_LOG_INFO, "ending (signal %u)", (unsigned)signo);
+    hpcb_loop_stop(daemon->loop);
+}
+
+typedef struct {
+    hpcbd_t daemon;
+    const hpcbd_mode_t *mode;
+} running_t;
+
+/* A file with a mistake in it changes nothing; where the daemon's directories are is
+ * settled when it starts. */
+static void on_reload(void *arg, uint64_t signo)
+{
+    running_t *running = arg;
+    hpcb_conf_t conf;
+    hpcb_error_t err;
+
+    (void)signo;
+    if (hpcb_conf_load(running->daemon.conf_path, &conf, &err)) {
+        hpcb_log(HPCB_LOG_ERROR, "%s; the settings stay as they are", err.text);
+        return;
+    }
+    memcpy(conf.spool_dir, running->daemon.conf.spool_dir, sizeof(conf.spool_dir));
+    memcpy(conf.state_dir, running->daemon.conf.state_dir, sizeof(conf.state_dir));
+    memcpy(conf.collector_dir, running->daemon.conf.collector_dir,
+           sizeof(conf.collector_dir));
+    running->daemon.conf = conf;
+    hpcb_log(HPCB_LOG_INFO, "read %s again", conf.path);
+    for (size_t i = 0; running->mode->parts[i]; i++)
+        if (running->mode->parts[i]->reload)
+            running->mode->parts[i]->reload(&running->daemon);
+}
+
+static int watch_signals(running_t *running, hpcb_error_t *err)
+{
+    hpcbd_t *daemon = &running->daemon;
+
+    signal(SIGPIPE, SIG_IGN);
+    return hpcb_loop_signal(daemon->loop, SIGTERM, on_end, daemon, err) &&
+                   hpcb_loop_signal(daemon->loop, SIGINT, on_end, daemon, err) &&
+                   hpcb_loop_signal(daemon->loop, SIGHUP, on_reload, running, err)
+               ? 0
+               : -1;
+}
+
+static int run_parts(running_t *running, hpcb_error_t *err)
+{
+    const hpcbd_part_t *const *parts = running->mode->parts;
+    size_t started = 0;
+    int status = 0;
+
+    while (status == 0 && parts[started]) {
+        status = parts[started]->start(&running->daemon, err);
+        started += status == 0;
+    }
+    if (status == 0) {
+        hpcb_log(HPCB_LOG_INFO, "hpcbd %s (%s) runs", PACKAGE_VERSION,
+                 running->mode->name);
+        status = hpcb_loop_run(running->daemon.loop, err);
+    }
+    while (started-- > 0)
+        if (parts[started]->stop)
+            parts[started]->stop(&running->daemon);
+    return status;
+}
+
+/* The defaults hold where there is no file; a damaged one is for the admin to mend. */
+static int load_conf(const args_t *args, hpcbd_t *daemon, hpcb_error_t *err)
+{
+    hpcb_conf_find(args->conf, daemon->conf_path, sizeof(daemon->conf_path));
+    if (hpcb_conf_load(daemon->conf_path, &daemon->conf, err) == 0)
+        return 0;
+    if (args->conf || errno != ENOENT)
+        return -1;
+    hpcb_log(HPCB_LOG_INFO, "%s; defaults hold", err->text);
+    hpcb_conf_defaults(&daemon->conf);
+    return 0;
+}
+
+static int run(const args_t *args, running_t *running, hpcb_error_t *err)
+{
+    int lock, status;
+
+    if (load_conf(args, &running->daemon, err))
+        return -1;
+    lock = take_lock(args->mode, &running->daemon.conf, err);
+    if (lock < 0)
+        return -1;
+    running->daemon.loop = hpcb_loop_new(err);
+    status = running->daemon.loop ? watch_signals(running, err) : -1;
+    if (status == 0)
+        status = run_parts(running, err);
+    hpcb_loop_free(running->daemon.loop);
+    close(lock);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    static running_t running;
+    args_t args = {.mode = &node_mode};
+    int code = parse_args(argc, argv, &args);
+    hpcb_error_t err;
+
+    if (code >= 0)
+        return code;
+    hpcbd_log_open(args.debug);
+    running.mode = args.mode;
+    if (run(&args, &running, &err) == 0)
+        return EXIT_SUCCESS;
+    hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
+    return EXIT_FAILURE;
+}
