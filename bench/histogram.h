@@ -1,0 +1,35 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Durations from 1 ns to 2^40 ns (18 min), counted in buckets that are at most 1/16
+ * wide: constant memory and no allocation while it is measured.
+ */
+#ifndef HPCB_BENCH_HISTOGRAM_H
+#define HPCB_BENCH_HISTOGRAM_H
+
+#include <stdint.h>
+
+#define BENCH_HISTOGRAM_BUCKETS 592
+
+/* All zero is empty. */
+typedef struct {
+    uint64_t count;
+    uint64_t sum_ns;
+    uint64_t min_ns;
+    uint64_t max_ns;
+    uint64_t buckets[BENCH_HISTOGRAM_BUCKETS];
+} bench_histogram_t;
+
+void bench_histogram_add(bench_histogram_t *histogram, uint64_t ns);
+
+/* The upper end of the bucket that holds this fraction (0..1) of all, at most the
+ * maximum; 0 where there are none. */
+uint64_t bench_histogram_quantile(const bench_histogram_t *histogram, double fraction);
+
+/* Print as one JSON object: count, mean, min, p50, p90, p99, p999, max (us) and buckets
+ * as [[upper end in us, count], ...] without empty ones. */
+void bench_histogram_print(const bench_histogram_t *histogram);
+
+#endif
