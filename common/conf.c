@@ -233,6 +233,92 @@ static int set_waits(const conf_key_t *key, const char *value, void *field)
     return hpcb_text_copy(field, key->size, value);
 }
 
+/* The window that list gives to partition: the item that names it, else the one that
+ * names none, else no window.  -1 where list is malformed or says a thing twice. */
+static int find_window(const char *text, const char *partition,
+                       hpcb_window_spec_t *found)
+{
+    hpcb_window_spec_t window, named = {0, 0}, common = {0, 0};
+    bool has_named = false, has_common = false;
+    char list[HPCB_LIST_MAX];
+    char *rest = list, *item;
+
+    if (hpcb_text_copy(list, sizeof(list), text))
+        return -1;
+    while ((item = strsep(&rest, ","))) {
+        char *value = strchr(item, '=');
+
+        if (value)
+            *value++ = '\0';
+        window = (hpcb_window_spec_t){0, 0};
+        if ((value && !hpcb_text_is_name(item, HPCB_NAME_MAX)) ||
+            (!value && has_common))
+            return -1;
+        value = value ? value : item;
+        if (strcasecmp(value, "none") != 0 && hpcb_window_parse(value, &window))
+            return -1;
+        if (value == item) {
+            has_common = true;
+            common = window;
+        } else if (partition && strcmp(item, partition) == 0) {
+            if (has_named)
+                return -1;
+            has_named = true;
+            named = window;
+        }
+    }
+    *found = has_named ? named : common;
+    return 0;
+}
+
+static int set_windows(const conf_key_t *key, const char *value, void *field)
+{
+    hpcb_window_spec_t window;
+
+    return find_window(value, NULL, &window) ? -1
+                                             : hpcb_text_copy(field, key->size, value);
+}
+
+static int set_mechanism(const conf_key_t *key, const char *value, void *field)
+{
+    static const char *const words[] = {
+        [HPCB_WINDOW_AUTO] = "auto",
+        [HPCB_WINDOW_FIFO] = "fifo",
+        [HPCB_WINDOW_WEIGHT] = "weight",
+    };
+
+    (void)key;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strcasecmp(value, words[i]) == 0) {
+            *(hpcb_window_mechanism_t *)field = (hpcb_window_mechanism_t)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
+static int set_guests(const conf_key_t *key, const char *value, void *field)
+{
+    (void)key;
+    if (strcasecmp(value, "idle") != 0 && strcasecmp(value, "freeze") != 0)
+        return -1;
+    *(bool *)field = strcasecmp(value, "freeze") == 0;
+    return 0;
+}
+
+static int set_groups(const conf_key_t *key, const char *value, void *field)
+{
+    char list[HPCB_LIST_MAX];
+    char *rest = list, *item;
+
+    if (hpcb_text_copy(list, sizeof(list), value))
+        return -1;
+    while (*value && (item = strsep(&rest, ",")))
+        if (!hpcb_text_is_name(item, HPCB_NAME_MAX))
+            return -1;
+    return hpcb_text_copy(field, key->size, value);
+}
+
 #define FIELD(member) offsetof(hpcb_conf_t, member), sizeof(((hpcb_conf_t *)0)->member)
 #define NAME_RULE     "letters, digits, '_', '.', '-', at most 63"
 #define PATH_RULE     "an absolute path other than /, without '..'"
@@ -282,13 +368,34 @@ static const conf_key_t keys[] = {
      "allowed: 1 to 86400 (seconds, without a unit)"},
     {"AdminCommentRate", "5", set_number, FIELD(admin_comment_rate), 0, 1000,
      "allowed: 0 to 1000 (a second, without a unit)"},
+    {"Windows", "none", set_windows, FIELD(windows), 0, 0,
+     "allowed: none, PERIOD:DUTY (e.g. 1s:90%) and partition=PERIOD:DUTY or "
+     "partition=none, separated by commas, at most 511 bytes"},
+    {"WindowMaxDuty", "95", set_number, FIELD(window_max_duty), 0, 99,
+     "allowed: 0 to 99 (percent, without a sign; 0: no windows)"},
+    {"WindowMechanism", "auto", set_mechanism, FIELD(window_mechanism), 0, 0,
+     "allowed: auto, fifo, weight"},
+    {"WindowGuests", "idle", set_guests, FIELD(window_freezes_guests), 0, 0,
+     "allowed: idle, freeze"},
+    {"WindowIdleGroups", "", set_groups, FIELD(window_idle_groups), 0, 0,
+     "allowed: names of uppermost cpu groups (" NAME_RULE ") separated by commas, or "
+     "nothing"},
+    {"WindowCgroup", "hpcb_window", set_expanded_name, FIELD(window_cgroup), 0, 0,
+     "allowed: the name of a group (" NAME_RULE "; %n is the node's name)"},
+    {"WindowPeers", "", set_hosts, FIELD(window_peers), 0, 0,
+     "allowed: names or addresses of hosts separated by commas, at most 511 bytes, or "
+     "nothing"},
+    {"WindowPort", "6824", set_number, FIELD(window_port), 1, 65535,
+     "allowed: 1 to 65535"},
+    {"MaxClockOffset", "1000", set_number, FIELD(max_clock_offset_us), 1, 10000000,
+     "allowed: 1 to 10000000 (microseconds, without a unit)"},
     {"MpiLibrary", HPCB_PKGLIBDIR "/libhpcb_mpi.so", set_library, FIELD(mpi_library), 0,
      0, "allowed: " PATH_RULE " and without ':'"},
 };
 
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))
 
-static_assert(N_KEYS <= 32, "keys already seen are a 32-bit set");
+static_assert(N_KEYS <= 64, "keys already seen are a 64-bit set");
 
 void hpcb_conf_defaults(hpcb_conf_t *conf)
 {
@@ -300,7 +407,7 @@ void hpcb_conf_defaults(hpcb_conf_t *conf)
 typedef struct {
     const char *path;
     unsigned line;
-    uint32_t seen; /* bit i: keys[i] was set in this file */
+    uint64_t seen; /* bit i: keys[i] was set in this file */
     hpcb_conf_t *conf;
     hpcb_capacity_t *rows; /* NULL: only checked */
     size_t n_rows;
@@ -325,7 +432,7 @@ static int set_key(reader_t *reader, const char *name, const char *value)
     if (i == N_KEYS)
         return refuse(reader, name, value,
                       "unknown key; hpc-balance.conf(5) lists them");
-    if (reader->seen & (1u << i))
+    if (reader->seen & (UINT64_C(1) << i))
         return refuse(reader, keys[i].name, value,
                       "given before; allowed: each key once");
     if (strpbrk(value, " \t"))
@@ -333,7 +440,7 @@ static int set_key(reader_t *reader, const char *name, const char *value)
                       "blank inside a value; allowed: one Key=Value a line");
     if (keys[i].set(&keys[i], value, (char *)reader->conf + keys[i].offset))
         return refuse(reader, keys[i].name, value, keys[i].allowed);
-    reader->seen |= 1u << i;
+    reader->seen |= UINT64_C(1) << i;
     return 0;
 }
 
@@ -543,4 +650,11 @@ bool hpcb_conf_yields(const hpcb_conf_t *conf, const char *partition)
         if (strcmp(item, partition) == 0)
             return true;
     return false;
+}
+
+void hpcb_conf_window(const hpcb_conf_t *conf, const char *partition,
+                      hpcb_window_spec_t *window)
+{
+    if (find_window(conf->windows, partition, window))
+        *window = (hpcb_window_spec_t){0, 0};
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include "common/capacity.h"
 #include "common/error.h"
+#include "common/window.h"
 
 #define HPCB_NAME_MAX 64
 #define HPCB_LIST_MAX 512
@@ -29,6 +30,13 @@ typedef enum {
     HPCB_GUEST_SIBLINGS_AVOID,
     HPCB_GUEST_SIBLINGS_THROTTLE
 } hpcb_guest_siblings_t;
+
+/* WindowMechanism: how a job is favoured (hpcbd/mech.h). */
+typedef enum {
+    HPCB_WINDOW_AUTO,
+    HPCB_WINDOW_FIFO,
+    HPCB_WINDOW_WEIGHT
+} hpcb_window_mechanism_t;
 
 typedef struct {
     char path[PATH_MAX];                  /* the file that was read, "" for defaults */
@@ -56,6 +64,15 @@ typedef struct {
     char collector_dir[PATH_MAX];        /* CollectorDir=/var/lib/hpc-balance; %n */
     uint32_t collector_wait;             /* CollectorWait=300: seconds */
     uint32_t admin_comment_rate;         /* AdminCommentRate=5: a second, 0 = none */
+    char windows[HPCB_LIST_MAX]; /* Windows=none | [partition=]PERIOD:DUTY,... */
+    unsigned window_max_duty;    /* WindowMaxDuty=95: percent, 0: no windows */
+    hpcb_window_mechanism_t window_mechanism; /* WindowMechanism=auto */
+    bool window_freezes_guests;               /* WindowGuests=idle */
+    char window_idle_groups[HPCB_LIST_MAX];   /* WindowIdleGroups= */
+    char window_cgroup[HPCB_NAME_MAX]; /* WindowCgroup=hpcb_window; %n expanded */
+    char window_peers[HPCB_LIST_MAX];  /* WindowPeers= */
+    unsigned window_port;              /* WindowPort=6824, UDP */
+    unsigned max_clock_offset_us;      /* MaxClockOffset=1000 */
 } hpcb_conf_t;
 
 /* This node's name for %n: $SLURMD_NODENAME where the caller is root and it is a
@@ -96,6 +113,10 @@ const char *hpcb_conf_profile_store(const hpcb_conf_t *conf, char buf[static PAT
  * a path that does not fit gives "", which cannot be loaded.
  */
 const char *hpcb_conf_find(const char *explicit_path, char *buf, size_t size);
+
+/* The window of partition's primaries that ask for none: all zero for no window. */
+void hpcb_conf_window(const hpcb_conf_t *conf, const char *partition,
+                      hpcb_window_spec_t *window);
 
 /* True where YieldWaits names partition (or all). */
 bool hpcb_conf_yields(const hpcb_conf_t *conf, const char *partition);

@@ -40,6 +40,15 @@ static const char *const key_names[] = {
     "CollectorDir",
     "CollectorWait",
     "AdminCommentRate",
+    "Windows",
+    "WindowMaxDuty",
+    "WindowMechanism",
+    "WindowGuests",
+    "WindowIdleGroups",
+    "WindowCgroup",
+    "WindowPeers",
+    "WindowPort",
+    "MaxClockOffset",
     "MpiLibrary",
 };
 
@@ -79,6 +88,50 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_str_eq(conf.collector_dir, "/var/lib/hpc-balance");
     ck_assert_uint_eq(conf.collector_wait, 300);
     ck_assert_uint_eq(conf.admin_comment_rate, 5);
+    ck_assert_str_eq(conf.windows, "none");
+    ck_assert_uint_eq(conf.window_max_duty, 95);
+    ck_assert_int_eq(conf.window_mechanism, HPCB_WINDOW_AUTO);
+    ck_assert(!conf.window_freezes_guests);
+    ck_assert_str_eq(conf.window_idle_groups, "");
+    ck_assert_str_eq(conf.window_cgroup, "hpcb_window");
+    ck_assert_str_eq(conf.window_peers, "");
+    ck_assert_uint_eq(conf.window_port, 6824);
+    ck_assert_uint_eq(conf.max_clock_offset_us, 1000);
+}
+END_TEST
+
+START_TEST(windows_by_partition)
+{
+    static const struct {
+        const char *line, *partition;
+        uint64_t period_us, favoured_us;
+    } rows[] = {
+        {"", "a", 0, 0},
+        {"Windows=none", "a", 0, 0},
+        {"Windows=1s:90%", "a", 1000000, 900000},
+        {"Windows=a=2s:1s", "a", 2000000, 1000000},
+        {"Windows=a=2s:1s", "b", 0, 0},
+        {"Windows=a=2s:1s,1s:90%", "a", 2000000, 1000000},
+        {"Windows=1s:90%,a=None", "a", 0, 0},
+        {"Windows=1s:90%,a=none", "b", 1000000, 900000},
+        {"WindowMechanism=Fifo\nWindowGuests=FREEZE\nWindowIdleGroups=system.slice,"
+         "user.slice\nWindowCgroup=w_%n\nWindowPeers=n1,n2\nWindowMaxDuty=0\n"
+         "Windows=1ms:1us",
+         "x", 1000, 1},
+    };
+    hpcb_window_spec_t window;
+    hpcb_conf_t conf;
+    hpcb_error_t err;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        ck_assert_msg(parse(rows[i].line, &conf, &err) == 0, "%s", err.text);
+        hpcb_conf_window(&conf, rows[i].partition, &window);
+        ck_assert_uint_eq(window.period_us, rows[i].period_us);
+        ck_assert_uint_eq(window.favoured_us, rows[i].favoured_us);
+    }
+    ck_assert(conf.window_freezes_guests);
+    ck_assert_int_eq(conf.window_mechanism, HPCB_WINDOW_FIFO);
+    ck_assert_uint_eq(conf.window_max_duty, 0);
 }
 END_TEST
 
@@ -243,6 +296,27 @@ static const char *const bad_values[] = {
     "CollectorWait=86401",
     "AdminCommentRate=1001",
     "AdminCommentRate=-1",
+    "Windows=",
+    "Windows=1s",
+    "Windows=1s:100%",
+    "Windows=1s:90%,",
+    "Windows=1s:90%,none",
+    "Windows==1s:90%",
+    "Windows=a/b=1s:90%",
+    "Windows=a=b=1s:90%",
+    "WindowMaxDuty=100",
+    "WindowMaxDuty=90%",
+    "WindowMechanism=rt",
+    "WindowGuests=stop",
+    "WindowIdleGroups=a,",
+    "WindowIdleGroups=a/b",
+    "WindowIdleGroups=..",
+    "WindowCgroup=",
+    "WindowCgroup=a/b",
+    "WindowPeers=,",
+    "WindowPort=0",
+    "MaxClockOffset=0",
+    "MaxClockOffset=1ms",
     "MpiLibrary=",
     "MpiLibrary=libx.so",
     "MpiLibrary=/a:/b",
@@ -317,8 +391,13 @@ START_TEST(duplicates_of_each_key_are_refused)
         else if (strstr(key_names[i], "Gres") || strstr(key_names[i], "Pin") ||
                  strstr(key_names[i], "Required"))
             value = "no";
-        else if (strcmp(key_names[i], "GuestSiblings") == 0)
+        else if (strcmp(key_names[i], "GuestSiblings") == 0 ||
+                 strstr(key_names[i], "Mechanism"))
             value = "auto";
+        else if (strcmp(key_names[i], "Windows") == 0)
+            value = "1s:50%";
+        else if (strcmp(key_names[i], "WindowGuests") == 0)
+            value = "freeze";
         else if (strstr(key_names[i], "Difference"))
             value = "5";
         stream = open_memstream(&text, &size);
@@ -653,6 +732,7 @@ int main(void)
 
     tcase_add_test(tc, defaults_are_those_of_the_manual);
     tcase_add_test(tc, every_key_is_read);
+    tcase_add_test(tc, windows_by_partition);
     tcase_add_test(tc, an_empty_file_means_defaults);
     tcase_add_test(tc, bad_values_give_one_line);
     tcase_add_test(tc, the_line_names_file_key_value_and_rule);

@@ -17,6 +17,9 @@ const char *const fuzz_seeds[] = {
     "NodeName=ALL MemBandwidth=1\nProfileStore=/a/b\n",
     "CollectorHost=ctl,10.0.0.1\nCollectorPort=6823\nCollectorDir=/var/lib/x\n"
     "CollectorWait=300\nAdminCommentRate=5\n",
+    "Windows=1s:90%,a=none\nWindowMaxDuty=95\nWindowMechanism=auto\n"
+    "WindowGuests=freeze\nWindowIdleGroups=system.slice\nWindowCgroup=w_%n\n"
+    "WindowPeers=n1,n2\nWindowPort=6824\nMaxClockOffset=1000\n",
     "# comment\n\n guestgres = YES # more\n\tYieldWaits=a,b.c,d-e\nGuestCgroup=g_%n\n",
     NULL,
 };
@@ -31,6 +34,8 @@ static void check_ranges(const hpcb_conf_t *conf)
     FUZZ_ASSERT(conf->guest_memory_high <= 100);
     FUZZ_ASSERT(conf->collector_port >= 1 && conf->collector_port <= 65535);
     FUZZ_ASSERT(conf->collector_wait >= 1 && conf->admin_comment_rate <= 1000);
+    FUZZ_ASSERT(conf->window_max_duty <= 99);
+    FUZZ_ASSERT(hpcb_text_is_name(conf->window_cgroup, HPCB_NAME_MAX));
     FUZZ_ASSERT(conf->yield_spin_us <= 10000);
     FUZZ_ASSERT(conf->yield_nap_max_us >= 1 && conf->yield_nap_max_us <= 100000);
 }
@@ -54,13 +59,22 @@ static void check_round_trip(const hpcb_conf_t *conf)
         "GuestCgroup=%s\nGuestOomScoreAdj=%d\nGuestMemoryHigh=%u\nStateDir=%s\n"
         "SpoolDir=%s\nProfileStore=%s\nYieldWaits=%s\nYieldSpin=%u\nYieldNapMax=%"
         "u\nMpiLibrary=%s\nCollectorHost=%s\nCollectorPort=%u\nCollectorDir=%s\n"
-        "CollectorWait=%u\nAdminCommentRate=%u\n",
+        "CollectorWait=%u\nAdminCommentRate=%u\nWindows=%s\nWindowMaxDuty=%u\n"
+        "WindowMechanism=%s\nWindowGuests=%s\nWindowIdleGroups=%s\nWindowCgroup=%s\n"
+        "WindowPeers=%s\nWindowPort=%u\nMaxClockOffset=%u\n",
         conf->guest_partition, conf->guest_qos, conf->guest_priority,
         conf->guest_gres ? "yes" : "no", conf->guest_cgroup, conf->guest_oom_score_adj,
         conf->guest_memory_high, conf->state_dir, conf->spool_dir, conf->profile_store,
         conf->yield_waits, conf->yield_spin_us, conf->yield_nap_max_us,
         conf->mpi_library, conf->collector_hosts, conf->collector_port,
-        conf->collector_dir, conf->collector_wait, conf->admin_comment_rate);
+        conf->collector_dir, conf->collector_wait, conf->admin_comment_rate,
+        conf->windows, conf->window_max_duty,
+        conf->window_mechanism == HPCB_WINDOW_FIFO     ? "fifo"
+        : conf->window_mechanism == HPCB_WINDOW_WEIGHT ? "weight"
+                                                       : "auto",
+        conf->window_freezes_guests ? "freeze" : "idle", conf->window_idle_groups,
+        conf->window_cgroup, conf->window_peers, conf->window_port,
+        conf->max_clock_offset_us);
 
     FUZZ_ASSERT(hpcb_conf_parse("fuzz", text, (size_t)length, &back, NULL) == 0);
     FUZZ_ASSERT(memcmp(&back, conf, sizeof(back)) == 0);
