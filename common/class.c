@@ -43,3 +43,21 @@ bool hpcb_class_yields(const hpcb_conf_t *conf, hpcb_class_t klass,
         return named && strcasecmp(conf->yield_waits, "all") != 0;
     return klass == HPCB_CLASS_PRIMARY && (named || policy == HPCB_POLICY_AUTO);
 }
+
+void hpcb_class_window(const hpcb_conf_t *conf, hpcb_class_t klass,
+                       const char *partition, const hpcb_window_spec_t *asked,
+                       hpcb_window_spec_t *window)
+{
+    hpcb_window_spec_t given = *asked;
+    uint64_t most;
+
+    *window = (hpcb_window_spec_t){0, 0};
+    if (klass != HPCB_CLASS_PRIMARY || conf->window_max_duty == 0)
+        return;
+    if (given.period_us == 0)
+        hpcb_conf_window(conf, partition, &given);
+    most = given.period_us * conf->window_max_duty / 100;
+    if (given.favoured_us > most)
+        given.favoured_us = most;
+    *window = given;
+}

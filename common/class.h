@@ -34,4 +34,11 @@ hpcb_class_t hpcb_class_of_hints(const hpcb_conf_t *conf, bool guest_option,
 bool hpcb_class_yields(const hpcb_conf_t *conf, hpcb_class_t klass,
                        const char *partition, hpcb_policy_t policy);
 
+/* The windows of a job: what it asked for (all zero: nothing), else what its partition
+ * has, the favoured part cut to WindowMaxDuty; all zero for none, and for a job that is
+ * no primary. */
+void hpcb_class_window(const hpcb_conf_t *conf, hpcb_class_t klass,
+                       const char *partition, const hpcb_window_spec_t *asked,
+                       hpcb_window_spec_t *window);
+
 #endif

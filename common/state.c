@@ -129,15 +129,26 @@ void hpcb_state_sluid(char sluid[static HPCB_SLUID_MAX])
         sluid[0] = '\0';
 }
 
-enum { JOB_ID, UID, CLASS, POLICY, YIELD_WAITS, PARTITION, BEGIN, SLUID, N_KEYS };
+enum {
+    JOB_ID,
+    UID,
+    CLASS,
+    POLICY,
+    YIELD_WAITS,
+    PARTITION,
+    BEGIN,
+    SLUID,
+    WINDOW,
+    N_KEYS
+};
 
-/* Records of Slurms before 26.05 have no SLUID. */
-#define NEEDED_KEYS ((1u << N_KEYS) - 1 - (1u << SLUID))
+/* Records of Slurms before 26.05 have no SLUID, most jobs no window. */
+#define NEEDED_KEYS ((1u << N_KEYS) - 1 - (1u << SLUID) - (1u << WINDOW))
 
 static const char *const key_names[N_KEYS] = {
     [JOB_ID] = "JobId",        [UID] = "Uid",     [CLASS] = "Class",
     [POLICY] = "Policy",       [BEGIN] = "Begin", [YIELD_WAITS] = "YieldWaits",
-    [PARTITION] = "Partition", [SLUID] = "Sluid",
+    [PARTITION] = "Partition", [SLUID] = "Sluid", [WINDOW] = "Window",
 };
 
 static int read_value(unsigned key, const char *value, hpcb_job_state_t *state)
@@ -160,6 +171,8 @@ static int read_value(unsigned key, const char *value, hpcb_job_state_t *state)
         return read_partition(value, state->partition);
     case SLUID:
         return read_sluid(value, state->sluid);
+    case WINDOW:
+        return hpcb_window_parse(value, &state->window);
     case BEGIN:
         return hpcb_text_u64(value, UINT64_MAX, &state->begin_us);
     }
@@ -237,13 +250,18 @@ static int render(const hpcb_job_state_t *state, char *text, hpcb_error_t *err)
 {
     bool bad_class =
         state->klass != HPCB_CLASS_PRIMARY && state->klass != HPCB_CLASS_GUEST;
-    int n = snprintf(text, RECORD_BYTES,
-                     "JobId=%" PRIu32 "\nUid=%" PRIu32 "\nClass=%s\nPolicy=%s\n"
-                     "YieldWaits=%s\nPartition=%s\nBegin=%" PRIu64 "\n%s%s%s",
-                     state->job_id, (uint32_t)state->uid, hpcb_class_name(state->klass),
-                     hpcb_policy_name(state->policy), state->yield_waits ? "yes" : "no",
-                     state->partition, state->begin_us, *state->sluid ? "Sluid=" : "",
-                     state->sluid, *state->sluid ? "\n" : "");
+    bool windowed = state->window.period_us != 0;
+    char window[HPCB_WINDOW_TEXT_MAX];
+    int n = snprintf(
+        text, RECORD_BYTES,
+        "JobId=%" PRIu32 "\nUid=%" PRIu32 "\nClass=%s\nPolicy=%s\n"
+        "YieldWaits=%s\nPartition=%s\nBegin=%" PRIu64 "\n%s%s%s%s%s%s",
+        state->job_id, (uint32_t)state->uid, hpcb_class_name(state->klass),
+        hpcb_policy_name(state->policy), state->yield_waits ? "yes" : "no",
+        state->partition, state->begin_us, *state->sluid ? "Sluid=" : "", state->sluid,
+        *state->sluid ? "\n" : "", windowed ? "Window=" : "",
+        windowed ? hpcb_window_print(&state->window, window, sizeof(window)) : "",
+        windowed ? "\n" : "");
 
     if (state->job_id && !bad_class && is_word(state->partition) &&
         is_sluid(state->sluid) && n < RECORD_BYTES)

@@ -34,7 +34,8 @@ typedef struct {
     uid_t uid;
     hpcb_class_t klass;
     hpcb_policy_t policy;
-    bool yield_waits; /* preload libhpcb_mpi.so into its tasks */
+    bool yield_waits;          /* preload libhpcb_mpi.so into its tasks */
+    hpcb_window_spec_t window; /* coordinated windows; all zero: none */
     char partition[HPCB_NAME_MAX];
     char sluid[HPCB_SLUID_MAX]; /* Slurm 26.05: the job's own name, also of its cgroup
                                    v2 directory; "" where Slurm gives none */

@@ -29,7 +29,8 @@ extern const char hpcb_window_rule[];
 int hpcb_window_parse(const char *text, hpcb_window_spec_t *spec);
 
 /* The shortest that hpcb_window_parse reads as spec, "none" where there is no window.
- * 48 bytes are always enough.  Returns buf. */
+ * HPCB_WINDOW_TEXT_MAX bytes are always enough.  Returns buf. */
+#define HPCB_WINDOW_TEXT_MAX 48
 const char *hpcb_window_print(const hpcb_window_spec_t *spec, char *buf, size_t size);
 
 #endif

@@ -212,6 +212,7 @@ int hpcb_job_begin(const hpcb_ctl_t *ctl)
     classify(&conf, load_conf(ctl, &conf), &job);
     drop_earlier_run(&conf, &job);
     job.yield_waits = hpcb_class_yields(&conf, job.klass, job.partition, job.policy);
+    hpcb_class_window(&conf, job.klass, job.partition, &job.window, &job.window);
     if (job.klass == HPCB_CLASS_UNKNOWN)
         hpcb_log(HPCB_LOG_ERROR,
                  "job %" PRIu32 ": nothing tells its class; it runs as "

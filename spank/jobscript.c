@@ -48,6 +48,7 @@ static void describe(spank_t sp, const hpcb_conf_t *conf, bool conf_read,
     job->policy = options.policy;
     snprintf(job->partition, sizeof(job->partition), "%s", partition ? partition : "");
     job->yield_waits = hpcb_class_yields(conf, job->klass, job->partition, job->policy);
+    hpcb_class_window(conf, job->klass, job->partition, &options.window, &job->window);
     hpcb_state_sluid(job->sluid);
     job->begin_us = now_us();
 }

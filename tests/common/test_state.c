@@ -68,6 +68,8 @@ static void expect_equal(const hpcb_job_state_t *a, const hpcb_job_state_t *b)
     ck_assert_str_eq(a->partition, b->partition);
     ck_assert_str_eq(a->sluid, b->sluid);
     ck_assert(a->begin_us == b->begin_us);
+    ck_assert_uint_eq(a->window.period_us, b->window.period_us);
+    ck_assert_uint_eq(a->window.favoured_us, b->window.favoured_us);
 }
 
 START_TEST(what_is_saved_is_loaded)
@@ -109,6 +111,17 @@ START_TEST(a_sluid_is_kept_and_checked)
     strcpy(state.sluid, "a/b");
     state.job_id = 8;
     ck_assert_int_eq(hpcb_state_save(scratch("run"), &state, NULL), -1);
+}
+END_TEST
+
+START_TEST(a_window_is_kept)
+{
+    hpcb_job_state_t state = job(7, 1), back;
+
+    state.window = (hpcb_window_spec_t){500000, 450001};
+    ck_assert_int_eq(hpcb_state_save(scratch("run"), &state, NULL), 0);
+    ck_assert_int_eq(hpcb_state_load(scratch("run"), 7, &back, NULL), 0);
+    expect_equal(&state, &back);
 }
 END_TEST
 
@@ -586,6 +599,7 @@ static void add_record_tests(TCase *tc)
 {
     tcase_add_test(tc, what_is_saved_is_loaded);
     tcase_add_test(tc, a_sluid_is_kept_and_checked);
+    tcase_add_test(tc, a_window_is_kept);
     tcase_add_test(tc, a_missing_record_is_enoent);
     tcase_add_test(tc, what_cannot_be_a_job_is_not_saved);
     tcase_add_test(tc, the_first_record_wins);

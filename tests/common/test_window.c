@@ -7,6 +7,8 @@
 
 #include <check.h>
 #include <stdlib.h>
+#include <string.h>
+#include "common/class.h"
 #include "common/window.h"
 
 START_TEST(is_printed_as_it_can_be_read)
@@ -58,6 +60,37 @@ START_TEST(survives_printing_at_random)
 }
 END_TEST
 
+START_TEST(a_job_has_what_it_asked_for_or_its_partition_has)
+{
+    static const struct {
+        const char *text;
+        hpcb_class_t klass;
+        hpcb_window_spec_t asked, expected;
+    } rows[] = {
+        {"", HPCB_CLASS_PRIMARY, {0, 0}, {0, 0}},
+        {"", HPCB_CLASS_PRIMARY, {1000000, 900000}, {1000000, 900000}},
+        {"", HPCB_CLASS_PRIMARY, {1000000, 990000}, {1000000, 950000}},
+        {"WindowMaxDuty=50", HPCB_CLASS_PRIMARY, {1000000, 990000}, {1000000, 500000}},
+        {"WindowMaxDuty=0", HPCB_CLASS_PRIMARY, {1000000, 990000}, {0, 0}},
+        {"Windows=mpi=1s:90%", HPCB_CLASS_PRIMARY, {0, 0}, {1000000, 900000}},
+        {"Windows=mpi=1s:90%", HPCB_CLASS_PRIMARY, {2000, 1000}, {2000, 1000}},
+        {"Windows=1s:90%", HPCB_CLASS_GUEST, {2000, 1000}, {0, 0}},
+        {"Windows=1s:90%", HPCB_CLASS_UNKNOWN, {0, 0}, {0, 0}},
+    };
+    hpcb_window_spec_t window;
+    hpcb_conf_t conf;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        ck_assert_int_eq(
+            hpcb_conf_parse("t", rows[i].text, strlen(rows[i].text), &conf, NULL), 0);
+        window = rows[i].asked;
+        hpcb_class_window(&conf, rows[i].klass, "mpi", &window, &window);
+        ck_assert_uint_eq(window.period_us, rows[i].expected.period_us);
+        ck_assert_uint_eq(window.favoured_us, rows[i].expected.favoured_us);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("window");
@@ -66,6 +99,7 @@ int main(void)
 
     tcase_add_test(tc, is_printed_as_it_can_be_read);
     tcase_add_test(tc, survives_printing_at_random);
+    tcase_add_test(tc, a_job_has_what_it_asked_for_or_its_partition_has);
     suite_add_tcase(suite, tc);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
