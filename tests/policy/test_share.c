@@ -1,0 +1,120 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include <check.h>
+#include <limits.h>
+#include <stdlib.h>
+#include "policy/share.h"
+
+/* Table 2.1. */
+static const struct {
+    unsigned difference, r, a, b;
+} table_2_1[] = {
+    {0, 2, 1, 1}, {1, 4, 3, 1}, {2, 8, 7, 1}, {3, 16, 15, 1}, {4, 32, 31, 1}};
+
+/* Table 2.3, with the first row's > 1 as 4, and priority 7 of section 2.3.2. */
+static const struct {
+    unsigned p, s;
+    hpcb_share_decode_t expected;
+} table_2_3[] = {
+    {4, 4, {2, 1, 1, 0}}, {1, 4, {1, 0, 1, 1}},  {1, 1, {32, 1, 1, 0}},
+    {0, 4, {1, 0, 1, 0}}, {0, 1, {32, 0, 1, 0}}, {0, 0, {1, 0, 0, 0}},
+    {4, 1, {1, 1, 0, 2}}, {4, 0, {1, 1, 0, 0}},  {1, 0, {32, 1, 0, 0}},
+    {7, 4, {1, 1, 0, 0}}, {2, 7, {1, 0, 1, 0}},  {99, 6, {1, 1, 0, 0}},
+    {7, 7, {2, 1, 1, 0}},
+};
+
+START_TEST(decode_cycles_of_table_2_1)
+{
+    unsigned difference = table_2_1[_i].difference;
+
+    ck_assert_uint_eq(hpcb_share_slots(difference), table_2_1[_i].r);
+    for (unsigned low = 2; low + difference <= 6; low++) {
+        hpcb_share_decode_t d = hpcb_share_decode(low + difference, low);
+
+        ck_assert_uint_eq(d.of, table_2_1[_i].r);
+        ck_assert_uint_eq(d.a, table_2_1[_i].a);
+        ck_assert_uint_eq(d.b, table_2_1[_i].b);
+        d = hpcb_share_decode(low, low + difference);
+        ck_assert_uint_eq(d.a, table_2_1[_i].b);
+        ck_assert_uint_eq(d.b, table_2_1[_i].a);
+    }
+}
+END_TEST
+
+START_TEST(special_cases_of_table_2_3)
+{
+    hpcb_share_decode_t d = hpcb_share_decode(table_2_3[_i].p, table_2_3[_i].s);
+
+    ck_assert_uint_eq(d.of, table_2_3[_i].expected.of);
+    ck_assert_uint_eq(d.a, table_2_3[_i].expected.a);
+    ck_assert_uint_eq(d.b, table_2_3[_i].expected.b);
+    ck_assert_uint_eq(d.rest, table_2_3[_i].expected.rest);
+}
+END_TEST
+
+/* Whoever shares a CPU by the weights gets what table 2.1 says: 1024 is fine enough for
+ * 2 %, 100 for 7 % of the lower one's part. */
+START_TEST(weights_share_as_decode_cycles_do)
+{
+    static const struct {
+        uint32_t top;
+        double off;
+    } scales[] = {{10000, 0.002}, {1024, 0.02}, {100, 0.07}};
+    double expected = 1.0 / table_2_1[_i].r;
+
+    for (size_t i = 0; i < sizeof(scales) / sizeof(scales[0]); i++) {
+        double low = hpcb_share_weight(table_2_1[_i].difference, scales[i].top);
+        double part = low / (low + scales[i].top);
+
+        ck_assert_double_eq_tol(part, expected, expected * scales[i].off);
+    }
+    ck_assert_double_eq_tol(hpcb_share_part((int)table_2_1[_i].difference),
+                            1e6 * (1 - expected), 1);
+    ck_assert_double_eq_tol(hpcb_share_part(-(int)table_2_1[_i].difference),
+                            1e6 * expected, 1);
+}
+END_TEST
+
+START_TEST(weights_stay_in_the_kernels_range)
+{
+    ck_assert_uint_eq(hpcb_share_weight(0, 100), 100);
+    ck_assert_uint_eq(hpcb_share_weight(UINT_MAX, 1), 1);
+    ck_assert_uint_eq(hpcb_share_weight(5, 100), 2);
+    ck_assert_uint_eq(hpcb_share_weight(0, UINT32_MAX), UINT32_MAX);
+    ck_assert_uint_eq(hpcb_share_part(INT_MIN), hpcb_share_part(-5));
+    ck_assert_uint_eq(hpcb_share_part(INT_MAX), hpcb_share_part(5));
+}
+END_TEST
+
+START_TEST(ppr_levels_of_user_code)
+{
+    static const unsigned expected[] = {4, 3, 2, 2, 2, 2};
+
+    for (unsigned i = 0; i < 6; i++)
+        ck_assert_uint_eq(hpcb_share_ppr(i), expected[i]);
+    ck_assert_uint_eq(hpcb_share_ppr(UINT_MAX), 2);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("share");
+    TCase *tcase = tcase_create("share");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_loop_test(tcase, decode_cycles_of_table_2_1, 0, 5);
+    tcase_add_loop_test(tcase, special_cases_of_table_2_3, 0,
+                        (int)(sizeof(table_2_3) / sizeof(table_2_3[0])));
+    tcase_add_loop_test(tcase, weights_share_as_decode_cycles_do, 0, 5);
+    tcase_add_test(tcase, weights_stay_in_the_kernels_range);
+    tcase_add_test(tcase, ppr_levels_of_user_code);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
