@@ -55,7 +55,7 @@ root_disk() { # root_disk DIR
         [ $try -eq 1 ] || sleep $DISK_PAUSE
         stamp=$(root_stamp "$1") && [ -n "$stamp" ] || die "cannot read $1"
         disk=$VM_CACHE/disks/$stamp.ext4
-        if [ -e "$disk" ] || with_lock "disks/$stamp" make_root_disk "$1" "$disk"; then
+        if [ -e "$disk" ] || with_lock disks make_root_disk "$1" "$disk"; then
             echo "$disk" && return
         fi
         say "no disk of $1 (try $try of $DISK_TRIES)"
@@ -76,16 +76,20 @@ make_root_disk() { # make_root_disk DIR DISK
 }
 
 # Removes disks of the same directory that it has outgrown, unless a machine runs on
-# one, disks of directories that are no more, and what killed runs did not finish.
+# one, disks of directories that are no more, and what killed runs did not finish.  With
+# the lock under which disks are made.
 forget_disks() { # forget_disks DIR DISK
     local from other
     for from in "$VM_CACHE"/disks/*.from; do
         other=${from%.from}
         [ "$other" != "$2" ] || continue
         [ "$(cat "$from")" = "$1" ] || [ ! -d "$(cat "$from")" ] || continue
-        flock --nonblock "$other" rm -f "$other" "$from" "${other%.ext4}.lock"
+        # Without its disk, too: flock would make one that is empty.
+        if [ -e "$other" ]; then
+            flock --nonblock "$other" rm -f "$other" "$from"
+        else
+            rm -f "$from"
+        fi
     done
-    for other in "$VM_CACHE"/disks/*.new; do
-        [ ! -e "$other" ] || flock --nonblock "${other%.ext4.new}.lock" rm -f "$other"
-    done
+    rm -f "$VM_CACHE"/disks/*.new
 }
