@@ -211,24 +211,25 @@ static int set_hosts(const conf_key_t *key, const char *value, void *field)
     return hpcb_text_copy(field, key->size, value);
 }
 
-static bool is_waits_keyword(const char *text)
+static bool is_keyword(const char *text)
 {
     return strcasecmp(text, "none") == 0 || strcasecmp(text, "all") == 0;
 }
 
-static int set_waits(const conf_key_t *key, const char *value, void *field)
+/* Partitions, or all, or none. */
+static int set_partitions(const conf_key_t *key, const char *value, void *field)
 {
     char list[HPCB_LIST_MAX];
     char *rest = list, *item;
 
     if (hpcb_text_copy(list, sizeof(list), value))
         return -1;
-    if (is_waits_keyword(value)) {
+    if (is_keyword(value)) {
         strcpy(field, strcasecmp(value, "all") == 0 ? "all" : "none");
         return 0;
     }
     while ((item = strsep(&rest, ",")))
-        if (!hpcb_text_is_name(item, HPCB_NAME_MAX) || is_waits_keyword(item))
+        if (!hpcb_text_is_name(item, HPCB_NAME_MAX) || is_keyword(item))
             return -1;
     return hpcb_text_copy(field, key->size, value);
 }
@@ -331,6 +332,8 @@ static const conf_key_t keys[] = {
     {"GuestPriority", "100", set_number, FIELD(guest_priority), 1, 4294967293u,
      "allowed: 1 to 4294967293"},
     {"GuestGres", "no", set_yes_no, FIELD(guest_gres), 0, 0, "allowed: yes, no"},
+    {"ExclusivePartitions", "none", set_partitions, FIELD(exclusive_partitions), 0, 0,
+     "allowed: none, all, or partitions separated by commas, at most 511 bytes"},
     {"GuestPinToPrimaries", "no", set_yes_no, FIELD(guest_pin_to_primaries), 0, 0,
      "allowed: yes, no"},
     {"GuestCgroup", "hpcb_guest", set_expanded_name, FIELD(guest_cgroup), 0, 0,
@@ -351,7 +354,7 @@ static const conf_key_t keys[] = {
      "allowed: " PATH_RULE "; %n is the node's name"},
     {"ProfileStore", "", set_path_or_none, FIELD(profile_store), 0, 0,
      "allowed: " PATH_RULE "; %n is the node's name; or nothing"},
-    {"YieldWaits", "none", set_waits, FIELD(yield_waits), 0, 0,
+    {"YieldWaits", "none", set_partitions, FIELD(yield_waits), 0, 0,
      "allowed: none, all, or partitions separated by commas, at most 511 bytes"},
     {"YieldSpin", "10", set_number, FIELD(yield_spin_us), 0, 10000,
      "allowed: 0 to 10000 (microseconds, without a unit)"},
@@ -636,15 +639,14 @@ const char *hpcb_conf_find(const char *explicit_path, char *buf, size_t size)
     return buf;
 }
 
-bool hpcb_conf_yields(const hpcb_conf_t *conf, const char *partition)
+static bool names_partition(const char *value, const char *partition)
 {
     char list[HPCB_LIST_MAX];
     char *rest = list, *item;
 
-    if (strcmp(conf->yield_waits, "all") == 0)
+    if (strcmp(value, "all") == 0)
         return true;
-    if (strcmp(conf->yield_waits, "none") == 0 ||
-        hpcb_text_copy(list, sizeof(list), conf->yield_waits))
+    if (strcmp(value, "none") == 0 || hpcb_text_copy(list, sizeof(list), value))
         return false;
     while ((item = strsep(&rest, ",")))
         if (strcmp(item, partition) == 0)
@@ -657,4 +659,15 @@ void hpcb_conf_window(const hpcb_conf_t *conf, const char *partition,
 {
     if (find_window(conf->windows, partition, window))
         *window = (hpcb_window_spec_t){0, 0};
+}
+
+bool hpcb_conf_yields(const hpcb_conf_t *conf, const char *partition)
+{
+    return names_partition(conf->yield_waits, partition);
+}
+
+bool hpcb_conf_is_exclusive(const hpcb_conf_t *conf, const char *partition)
+{
+    return strcmp(conf->guest_partition, partition) != 0 &&
+           names_partition(conf->exclusive_partitions, partition);
 }

@@ -44,6 +44,8 @@ typedef struct {
     char guest_qos[HPCB_NAME_MAX];        /* GuestQOS= (none) */
     uint32_t guest_priority;              /* GuestPriority=100 */
     bool guest_gres;                      /* GuestGres=no */
+    /* ExclusivePartitions=none | all | partition,... */
+    char exclusive_partitions[HPCB_LIST_MAX];
     bool guest_pin_to_primaries;          /* GuestPinToPrimaries=no */
     char guest_cgroup[HPCB_NAME_MAX];     /* GuestCgroup=hpcb_guest; %n expanded */
     int guest_oom_score_adj;              /* GuestOomScoreAdj=500 (0..1000) */
@@ -120,5 +122,8 @@ void hpcb_conf_window(const hpcb_conf_t *conf, const char *partition,
 
 /* True where YieldWaits names partition (or all). */
 bool hpcb_conf_yields(const hpcb_conf_t *conf, const char *partition);
+
+/* True where ExclusivePartitions names partition (or all); never for guests'. */
+bool hpcb_conf_is_exclusive(const hpcb_conf_t *conf, const char *partition);
 
 #endif

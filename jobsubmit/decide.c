@@ -76,6 +76,24 @@ static bool item_names_gres(const char *item, size_t length)
              is_word(item, length, "none"));
 }
 
+bool hpcb_partition_is_exclusive(const hpcb_conf_t *conf, const char *partitions)
+{
+    char name[HPCB_NAME_MAX];
+
+    while (*partitions) {
+        size_t length = strcspn(partitions, ",");
+
+        if (length < sizeof(name)) {
+            memcpy(name, partitions, length);
+            name[length] = '\0';
+            if (length > 0 && hpcb_conf_is_exclusive(conf, name))
+                return true;
+        }
+        partitions += length + (partitions[length] == ',');
+    }
+    return false;
+}
+
 bool hpcb_names_gres(const char *tres)
 {
     while (tres && *tres) {

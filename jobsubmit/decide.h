@@ -74,6 +74,9 @@ int hpcb_decide_modify(const hpcb_conf_t *conf, const hpcb_change_t *change,
 /* The class of a job that is in partition (a list, for a pending job of several). */
 hpcb_class_t hpcb_partition_class(const hpcb_conf_t *conf, const char *partition);
 
+/* True where a primary gets whole nodes for one of the partitions (a list). */
+bool hpcb_partition_is_exclusive(const hpcb_conf_t *conf, const char *partitions);
+
 /*
  * True where a TRES request names a GRES: "gres:gpu:1", "gres/gpu=2", "gpu" (Slurm
  * takes it without prefix).  CPUs and licenses, which newer clients put into the same

@@ -310,6 +310,18 @@ static void _route_guest(job_desc_msg_t *job_desc, const hpcb_conf_t *conf)
 	job_desc->site_factor = SITE_FACTOR_GUEST;
 }
 
+/* In partitions that were OverSubscribe=EXCLUSIVE, as there: whatever the job
+ * says. */
+static void _give_whole_nodes(job_desc_msg_t *job_desc, const hpcb_conf_t *conf)
+{
+	const char *partition = job_desc->partition;
+
+	if (!partition && &default_part_name)
+		partition = default_part_name;
+	if (partition && hpcb_partition_is_exclusive(conf, partition))
+		job_desc->shared = JOB_SHARED_NONE;
+}
+
 static int _submit(job_desc_msg_t *job_desc, hpcb_error_t *err)
 {
 	hpcb_conf_t conf;
@@ -335,6 +347,8 @@ static int _submit(job_desc_msg_t *job_desc, hpcb_error_t *err)
 	_write_tag(job_desc, &conf, klass, &request.options);
 	if (klass == HPCB_CLASS_GUEST)
 		_route_guest(job_desc, &conf);
+	else
+		_give_whole_nodes(job_desc, &conf);
 	return 0;
 }
 

@@ -64,6 +64,10 @@ extern bool validate_operator(uid_t uid) __attribute__((weak));
 extern char **job_common_env_vars(job_record_t *job_ptr, bool is_complete)
     __attribute__((weak));
 
+/* The name of the default partition, or NULL.  The caller holds at least the partition
+ * read lock, as job_submit does. */
+extern char *default_part_name __attribute__((weak));
+
 #pragma GCC visibility pop
 
 #endif

@@ -22,6 +22,7 @@ static const char *const key_names[] = {
     "GuestQOS",
     "GuestPriority",
     "GuestGres",
+    "ExclusivePartitions",
     "GuestPinToPrimaries",
     "GuestCgroup",
     "GuestOomScoreAdj",
@@ -69,6 +70,7 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_str_eq(conf.guest_qos, "");
     ck_assert_uint_eq(conf.guest_priority, 100);
     ck_assert(!conf.guest_gres);
+    ck_assert_str_eq(conf.exclusive_partitions, "none");
     ck_assert(!conf.guest_pin_to_primaries);
     ck_assert_str_eq(conf.guest_cgroup, "hpcb_guest");
     ck_assert_int_eq(conf.guest_oom_score_adj, 500);
@@ -143,6 +145,7 @@ START_TEST(every_key_is_read)
                        "guestqos=scavenger\n"
                        "  GUESTPRIORITY = 4294967293\t# as high as it goes\n"
                        "GuestGres=YES\n"
+                       "ExclusivePartitions=whole,gpu\n"
                        "GuestPinToPrimaries=yes\n"
                        "GuestCgroup=idle-ones\n"
                        "GuestOomScoreAdj=0\n"
@@ -166,6 +169,7 @@ START_TEST(every_key_is_read)
     ck_assert_uint_eq(conf.guest_priority, 4294967293u);
     ck_assert(conf.guest_gres);
     ck_assert(conf.guest_pin_to_primaries);
+    ck_assert_str_eq(conf.exclusive_partitions, "whole,gpu");
     ck_assert_str_eq(conf.guest_cgroup, "idle-ones");
     ck_assert_int_eq(conf.guest_oom_score_adj, 0);
     ck_assert_uint_eq(conf.guest_memory_high, 100);
@@ -272,6 +276,9 @@ static const char *const bad_values[] = {
     "StateDir=/run/%h",
     "SpoolDir=~/x",
     "SpoolDir=./x",
+    "ExclusivePartitions=",
+    "ExclusivePartitions=a,none",
+    "ExclusivePartitions=a b",
     "YieldWaits=",
     "YieldWaits=a,,b",
     "YieldWaits=,a",
@@ -590,6 +597,22 @@ START_TEST(partitions_yield_by_their_whole_name)
 }
 END_TEST
 
+START_TEST(exclusive_partitions_are_primaries)
+{
+    hpcb_conf_t conf;
+
+    hpcb_conf_defaults(&conf);
+    ck_assert(!hpcb_conf_is_exclusive(&conf, "whole"));
+    ck_assert_int_eq(parse("ExclusivePartitions=whole,guest\n", &conf, NULL), 0);
+    ck_assert(hpcb_conf_is_exclusive(&conf, "whole"));
+    ck_assert(!hpcb_conf_is_exclusive(&conf, "who"));
+    ck_assert(!hpcb_conf_is_exclusive(&conf, "guest"));
+    ck_assert_int_eq(parse("ExclusivePartitions=all\n", &conf, NULL), 0);
+    ck_assert(hpcb_conf_is_exclusive(&conf, "other"));
+    ck_assert(!hpcb_conf_is_exclusive(&conf, "guest"));
+}
+END_TEST
+
 static const char *tree_file(const char *variable, const char *name)
 {
     static char path[PATH_MAX];
@@ -747,6 +770,7 @@ int main(void)
     tcase_add_test(tc, loading_survives_binary_junk);
     tcase_add_test(tc, the_file_is_found_in_order);
     tcase_add_test(tc, partitions_yield_by_their_whole_name);
+    tcase_add_test(tc, exclusive_partitions_are_primaries);
     tcase_add_test(tc, capacities_of_nodes_are_read_in_order);
     tcase_add_test(tc, capacities_have_a_limit);
     tcase_add_test(tc, the_store_is_in_the_spool_directory);

@@ -21,6 +21,7 @@ const char *const fuzz_seeds[] = {
     "WindowGuests=freeze\nWindowIdleGroups=system.slice\nWindowCgroup=w_%n\n"
     "WindowPeers=n1,n2\nWindowPort=6824\nMaxClockOffset=1000\n",
     "# comment\n\n guestgres = YES # more\n\tYieldWaits=a,b.c,d-e\nGuestCgroup=g_%n\n",
+    "ExclusivePartitions=a,b\nGuestPinToPrimaries=yes\n",
     NULL,
 };
 
@@ -56,6 +57,7 @@ static void check_round_trip(const hpcb_conf_t *conf)
     int length = snprintf(
         text, sizeof(text),
         "GuestPartition=%s\nGuestQOS=%s\nGuestPriority=%u\nGuestGres=%s\n"
+        "ExclusivePartitions=%s\nGuestPinToPrimaries=%s\n"
         "GuestCgroup=%s\nGuestOomScoreAdj=%d\nGuestMemoryHigh=%u\nStateDir=%s\n"
         "SpoolDir=%s\nProfileStore=%s\nYieldWaits=%s\nYieldSpin=%u\nYieldNapMax=%"
         "u\nMpiLibrary=%s\nCollectorHost=%s\nCollectorPort=%u\nCollectorDir=%s\n"
@@ -63,7 +65,8 @@ static void check_round_trip(const hpcb_conf_t *conf)
         "WindowMechanism=%s\nWindowGuests=%s\nWindowIdleGroups=%s\nWindowCgroup=%s\n"
         "WindowPeers=%s\nWindowPort=%u\nMaxClockOffset=%u\n",
         conf->guest_partition, conf->guest_qos, conf->guest_priority,
-        conf->guest_gres ? "yes" : "no", conf->guest_cgroup, conf->guest_oom_score_adj,
+        conf->guest_gres ? "yes" : "no", conf->exclusive_partitions,
+        conf->guest_pin_to_primaries ? "yes" : "no", conf->guest_cgroup, conf->guest_oom_score_adj,
         conf->guest_memory_high, conf->state_dir, conf->spool_dir, conf->profile_store,
         conf->yield_waits, conf->yield_spin_us, conf->yield_nap_max_us,
         conf->mpi_library, conf->collector_hosts, conf->collector_port,

@@ -124,6 +124,8 @@ bool validate_operator(uid_t uid)
     return uid == 0 || uid == FAKE_OPERATOR;
 }
 
+char *default_part_name;
+
 static void add(char ***array, size_t *count, char *entry)
 {
     char **longer = slurm_xcalloc(*count + 2, sizeof(char *), true, false, "", 0, "");

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/profile.h"
+#include "jobsubmit/slurmctld.h"
 #include "tests/common/tmp.h"
 #include "tests/jobsubmit/fake_slurmctld.h"
 
@@ -314,6 +315,32 @@ static int component(uint32_t offset, const char *partition)
     ck_assert(rc == SLURM_SUCCESS || strstr(message, "heterogeneous"));
     return rc;
 }
+
+static int submit_to(const char *partition, uint16_t shared)
+{
+    fake_free_desc(desc);
+    desc = fake_desc();
+    desc->partition = fake_string(partition);
+    desc->shared = shared;
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+    return desc->shared;
+}
+
+START_TEST(exclusive_partitions_give_whole_nodes)
+{
+    write_conf("ExclusivePartitions=whole,big\n");
+    ck_assert_int_eq(plugin.init(), 0);
+    ck_assert_int_eq(submit_to("batch", NO_VAL16), NO_VAL16);
+    ck_assert_int_eq(submit_to("big", NO_VAL16), JOB_SHARED_NONE);
+    ck_assert_int_eq(submit_to("batch,whole", JOB_SHARED_OK), JOB_SHARED_NONE);
+    ck_assert_int_eq(submit_to("guest", JOB_SHARED_OK), JOB_SHARED_OK);
+    ck_assert_int_eq(submit_to(NULL, NO_VAL16), NO_VAL16);
+    default_part_name = fake_string("big");
+    ck_assert_int_eq(submit_to(NULL, NO_VAL16), JOB_SHARED_NONE);
+    ck_assert_int_eq(submit_to("batch", JOB_SHARED_OK), JOB_SHARED_OK);
+    fake_free_string(&default_part_name);
+}
+END_TEST
 
 START_TEST(components_of_one_class)
 {
@@ -664,6 +691,7 @@ int main(void)
     tcase_add_test(tcase, nobody_listens_to_a_refusal);
     tcase_add_loop_test(tcase, a_guest_may_not_claim_what_cannot_be_shared, 0, 12);
     tcase_add_test(tcase, harmless_requests_of_a_guest_pass);
+    tcase_add_test(tcase, exclusive_partitions_give_whole_nodes);
     tcase_add_test(tcase, components_of_one_class);
     tcase_add_test(tcase, the_border_is_closed_to_users);
     tcase_add_test(tcase, an_operator_makes_a_guest);
