@@ -72,8 +72,27 @@ setup_file() {
 @test "directories that PluginDir may name are on every host" {
     [ -d "$UNPACKED/slurm-hpc-balance-node/usr/lib/hpc-balance/slurm" ]
     [ -d "$UNPACKED/slurm-hpc-balance-node/usr/lib/hpc-balance/slurm-$SLURM" ]
-    [ "$(realpath "$UNPACKED"/slurm-hpc-balance-controller/usr/lib/hpc-balance/slurm/*.so)" = \
+    [ "$(realpath "$UNPACKED"/slurm-hpc-balance-controller/usr/lib/hpc-balance/slurm/job_submit_hpc_balance.so)" = \
         "$UNPACKED/slurm-hpc-balance-controller/usr/lib/hpc-balance/slurm-$SLURM/job_submit_hpc_balance.so" ]
+}
+
+@test "the controller's package holds the select and preempt plugins, or says why not" {
+    dir=$UNPACKED/slurm-hpc-balance-controller/usr/lib/hpc-balance
+    if ! has_slurm_src; then
+        [ "$(ls "$dir/slurm-$SLURM")" = job_submit_hpc_balance.so ]
+        field controller Description | grep -qF "without the source of Slurm"
+        skip "the source of Slurm $SLURM cannot be had"
+    fi
+    for plugin in preempt_hpc_balance.so select_cons_tres.so; do
+        [ "$(realpath "$dir/slurm/$plugin")" = "$dir/slurm-$SLURM/$plugin" ]
+        [ -f "$dir/slurm-$SLURM/$plugin" ]
+    done
+    field controller Description | xargs | grep -qF "the select plugin, which"
+    # What ours does not define is Slurm's own, at the place where Slurm's package has it.
+    stock=$(readelf -d "$dir/slurm-$SLURM/select_cons_tres.so" |
+        sed -n 's|.*(NEEDED).*\[\(/.*/select_cons_tres\.so\)\]|\1|p')
+    echo "stock: $stock"
+    dpkg -S "$stock" | grep -q ^slurm
 }
 
 @test "hpc-balance.conf is a configuration file that holds the defaults only" {

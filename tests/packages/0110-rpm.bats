@@ -17,13 +17,15 @@ setup() { command -v rpmbuild > /dev/null || skip "no rpmbuild"; }
 rpm_of() { ls "$RPMS/slurm-hpc-balance-$1-"[0-9]*.rpm; } # rpm_of PART
 
 @test "the spec file is well-formed, with and without its options" {
-    for options in "" "--with=papi" "--without=mpich" "--without=openmpi --without=mpich"; do
+    for options in "" "--with=papi" "--without=mpich" "--without=openmpi --without=mpich --with=slurm_src"; do
         # shellcheck disable=SC2086 # several words
         rpmspec -P $options "$TOP/packaging/slurm-hpc-balance.spec" > "$BATS_TEST_TMPDIR/spec"
         grep -q "^Release: *1.slurm$SLURM" "$BATS_TEST_TMPDIR/spec"
         ! grep -n '%{' "$BATS_TEST_TMPDIR/spec" | grep -v nil || return 1
     done
     ! grep -q '%files mpi' "$BATS_TEST_TMPDIR/spec" || return 1
+    grep -q '^/.*/slurm/select_cons_tres.so' "$BATS_TEST_TMPDIR/spec"
+    rpmspec -P "$TOP/packaging/slurm-hpc-balance.spec" | grep -q "^It was built without Slurm's source"
     rpmspec -P --define 'suse_version 1500' "$TOP/packaging/slurm-hpc-balance.spec" |
         grep -q 'Requires: *slurm-plugins'
 }
@@ -45,6 +47,12 @@ rpm_of() { ls "$RPMS/slurm-hpc-balance-$1-"[0-9]*.rpm; } # rpm_of PART
     rpm -qp --provides "$(rpm_of controller)" | grep -q "slurm-hpc-balance-controller-$SLURM"
     rpm -qp --requires "$(rpm_of node)" | grep -qx "slurm >= ${SLURM%.*}"
     rpm -qp --requires "$(rpm_of node)" | grep -q "^slurm < ${SLURM%%.*}\."
+}
+
+@test "the controller's RPM asks for no file of Slurm's that no package provides" {
+    ! rpm -qp --requires "$(rpm_of controller)" | grep 'select_cons_tres' || return 1
+    has_slurm_src || skip "the source of Slurm $SLURM cannot be had"
+    rpm -qpl "$(rpm_of controller)" | grep -q "/slurm-$SLURM/select_cons_tres.so"
 }
 
 @test "both kinds of packages hold the same files" {

@@ -93,6 +93,11 @@ lowered() { on n1 $W/lowered "$(cat $W/pid.$1)"; } # lowered NAME
 # Does a new guest run, lowered?
 guest_runs() { [ "$(as_user srun --guest -Q bash -c "$W/lowered \$\$")" = lowered ]; }
 
+# Do the packages hold the select and preempt plugins?
+has_select() { [ -e /usr/lib/hpc-balance/slurm/select_cons_tres.so ]; }
+
+is_up() { on ctl timeout 5 scontrol ping | grep -q 'is UP'; }
+
 primary_runs() { [ "$(as_user srun -p primary -Q echo ran 2> $W/err)" = ran ]; }
 
 installed() { # prints name and version of ours
@@ -132,6 +137,10 @@ all_is_well() { # all_is_well DAEMONS: the same daemons run, the node takes jobs
     start_jobs
     lowered guest
     ! lowered primary || return 1
+    if has_select; then
+        on ctl scontrol show config | grep -q '^PreemptType *= preempt/hpc_balance'
+        grep -q 'select/hpc_balance: before' $C/log/slurmctld.log
+    fi
     run on n1 hpcbctl check
     echo "$output"
     [ "$status" -eq 0 ]
@@ -147,10 +156,11 @@ all_is_well() { # all_is_well DAEMONS: the same daemons run, the node takes jobs
     run on n1 dpkg -i /tmp/later/*.deb
     echo "$output"
     [ "$status" -eq 0 ]
-    [[ $output == *"slurmctld uses the new job_submit plugin after its next restart"* ]]
+    [[ $output == *"slurmctld uses the new plugins after its next restart"* ]]
     all_is_well "$before"
-    # The step has the file that it was started with, which was not written to.
+    # The step has the file that it was started with, which was not written to; slurmctld too.
     on n1 bash -c 'grep -l "hpc_balance.so (deleted)" /proc/[0-9]*/maps'
+    ! has_select || on ctl bash -c 'grep "select_cons_tres.so (deleted)" "/proc/$(cat /run/pids/slurmctld)/maps"'
     lowered guest
     # What the site wrote into the configuration is there still.
     grep -q ^GuestCgroup= $C/etc/hpc-balance.conf
@@ -184,7 +194,7 @@ all_is_well() { # all_is_well DAEMONS: the same daemons run, the node takes jobs
     run on ctl dpkg --force-breaks --force-depends -i /tmp/other/*.deb
     echo "$output"
     [ "$status" -eq 0 ]
-    grep -q "^slurm-hpc-balance: the job_submit plugin is built for Slurm $(other_slurm) and slurmctld is" <<< "$output"
+    grep -q "^slurm-hpc-balance: the plugins are built for Slurm $(other_slurm) and slurmctld is" <<< "$output"
     grep -q "^slurm-hpc-balance: the SPANK plugin is built for Slurm $(other_slurm)" <<< "$output"
     all_is_well "$before"
     lowered guest
@@ -196,17 +206,37 @@ all_is_well() { # all_is_well DAEMONS: the same daemons run, the node takes jobs
     [[ $output == *"it is built for Slurm $(other_slurm), slurmctld is $(slurm_here)"* ]]
 }
 
-@test "slurmctld ends when it is started with the wrong one; jobs live on until it is mended" {
+@test "slurmctld ends when it is started with the wrong one; jobs live on" {
     on ctl /run/hpcb/lib/daemon stop slurmctld
     on ctl /run/hpcb/lib/daemon start slurmctld
     wait_until 20 on ctl bash -c '! /run/hpcb/lib/daemon running slurmctld'
     tail -n 5 $C/log/slurmctld.log
     grep -q "Incompatible Slurm plugin .*job_submit_hpc_balance.so version ($(other_slurm))" $C/log/slurmctld.log
-    grep -q 'fatal: .*job_submit' $C/log/slurmctld.log
+    grep -qE 'fatal: .*(job_submit|preempt)' $C/log/slurmctld.log
     on n1 bash -c "kill -0 \$(cat $W/pid.guest) \$(cat $W/pid.primary)"
+}
+
+@test "without the settings that end slurmctld, Slurm's own select plugin takes the jobs up" {
+    has_select || skip "the packages are without the select plugin"
+    conf=$C/etc/slurm.conf
+    cp $conf $W/slurm.conf
+    sed -i -E '/^(JobSubmitPlugins|PreemptType|PreemptMode)=/d' $conf
+    : > $C/log/slurmctld.log
+    on ctl /run/hpcb/lib/daemon start slurmctld
+    wait_until 20 is_up
+    grep -q "Incompatible Slurm plugin .*select_cons_tres.so version ($(other_slurm))" $C/log/slurmctld.log
+    ! grep 'select/hpc_balance' $C/log/slurmctld.log || return 1
+    wait_until 30 all_is_well "$(daemons)"
+    state_is "$(job primary)" RUNNING
+    state_is "$(job guest)" RUNNING
+    on ctl /run/hpcb/lib/daemon stop slurmctld
+    cp $W/slurm.conf $conf
+}
+
+@test "slurmctld starts again with the right package, and the jobs end well" {
     on ctl dpkg -i /tmp/later/*.deb
     on ctl /run/hpcb/lib/daemon start slurmctld
-    wait_until 20 on ctl bash -c 'timeout 5 scontrol ping | grep -q "is UP"'
+    wait_until 20 is_up
     wait_until 30 all_is_well "$(daemons)"
     jobs_end_well
 }
@@ -218,6 +248,7 @@ all_is_well() { # all_is_well DAEMONS: the same daemons run, the node takes jobs
         echo "$output"
         [ "$status" -ne 0 ]
         [ "$(grep -c '^slurm-hpc-balance: the .* package is not removed while Slurm needs it' <<< "$output")" = 1 ]
+        [ "$host_and_part" != ctl:controller ] || ! has_select || [[ $output == *"PreemptType=preempt/hpc_balance"* ]]
     done
     [[ $output == *"PluginDir="* && $output == *"Prolog="* && $output == *"Epilog="* && $output == *"plugstack.conf: optional"* ]]
     [ "$(installed | wc -l)" = 5 ]
@@ -241,12 +272,12 @@ all_is_well() { # all_is_well DAEMONS: the same daemons run, the node takes jobs
 @test "taken out of Slurm it is removed beside running jobs, and no guest is lifted" {
     start_jobs
     conf=$C/etc/slurm.conf
-    sed -i -E '/^(JobSubmitPlugins|PluginDir|Prolog|Epilog)=/d' "$conf"
+    sed -i -E '/^(JobSubmitPlugins|PreemptType|PreemptMode|PluginDir|Prolog|Epilog)=/d' "$conf"
     : > $C/etc/plugstack.conf
     # Slurm takes another PluginDir at a restart only.
     on ctl /run/hpcb/lib/daemon restart slurmctld
     on n1 /run/hpcb/lib/daemon restart slurmd
-    wait_until 30 on ctl bash -c 'timeout 5 scontrol ping | grep -q "is UP"'
+    wait_until 30 is_up
     before=$(daemons)
     run on n1 dpkg -r slurm-hpc-balance-controller slurm-hpc-balance-node slurm-hpc-balance-mpi
     echo "$output"
@@ -258,7 +289,7 @@ all_is_well() { # all_is_well DAEMONS: the same daemons run, the node takes jobs
     jobs_end_well
     primary_runs
     on ctl /run/hpcb/lib/daemon restart slurmctld
-    wait_until 30 on ctl bash -c 'timeout 5 scontrol ping | grep -q "is UP"'
+    wait_until 30 is_up
     primary_runs
     ! grep . $W/err || return 1
     all_is_well "$(daemons)"

@@ -15,7 +15,7 @@ sed -e "s|^slurm_etc=.*|slurm_etc=$etc|" -e "s|/run/slurm/conf|$dir/run|" \
     "${HPCB_BUILDDIR:-.}/packaging/package-guard" > "$dir/guard"
 unset SLURM_CONF HPC_BALANCE_REMOVE
 PATH=$dir/bin:$PATH
-echo 1..42
+echo 1..47
 
 verdict() { # verdict DESCRIPTION FLAW
     number=$((number + 1))
@@ -66,6 +66,11 @@ JobSubmitPlugins=lua # not hpc_balance'
 free controller "a comment"
 configure 'JobSubmitPlugins=hpc_balance2,my_hpc_balance'
 free controller "other plugins"
+configure 'PreemptType=preempt/hpc_balance'
+needed controller "$conf: PreemptType=preempt/hpc_balance" "PreemptType"
+free node "PreemptType is the controller's"
+configure 'PreemptType=preempt/partition_prio'
+free controller "another PreemptType"
 configure 'Include more.conf'
 echo 'JobSubmitPlugins=hpc_balance' > "$etc/more.conf"
 needed controller "$etc/more.conf: JobSubmitPlugins=hpc_balance" "an included file"
@@ -117,6 +122,9 @@ Prolog[0]               = /opt/scripts/prolog
 Epilog                  = (null)'
 needed controller "slurmctld: JobSubmitPlugins=hpc_balance" "what slurmctld runs with"
 needed node "slurmctld: Prolog=/opt/scripts/prolog" "what slurmctld runs with, as a list"
+play scontrol 'PreemptMode             = REQUEUE
+PreemptType             = preempt/hpc_balance'
+needed controller "slurmctld: PreemptType=preempt/hpc_balance" "the preempt plugin that slurmctld runs with"
 play scontrol 'slurm_load_ctl_conf error: Unable to contact slurm controller'
 
 remove() { # remove CODE WORDS DESCRIPTION PART [ASSIGNMENT]
@@ -188,5 +196,7 @@ fits() { # fits CODE PART VERSION
 fits 0 controller 22.05.8
 fits 1 controller 22.05.9
 fits 1 controller 24.11.5
+grep -q 'PreemptType=preempt/hpc_balance, and would not take the select plugin' "$dir/out"
+verdict "it says what each of the controller's plugins would do" "$([ $? = 0 ] || cat "$dir/out")"
 fits 0 node 22.05.11
 fits 1 node 24.11.5

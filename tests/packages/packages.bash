@@ -11,6 +11,9 @@ deb() { ls "$HPCB_PACKAGES/slurm-hpc-balance-$1"_*.deb; } # deb PART
 
 field() { dpkg-deb -f "$(deb "$1")" "$2"; } # field PART NAME
 
+# Are Slurm's internal headers to be had, so that the packages hold the plugins for them?
+has_slurm_src() { [ "${HPCB_SLURM_SRC:-}" != none ] && "$TOP/scripts/slurm-headers" > /dev/null 2>&1; }
+
 slurm_here() { slurmctld -V | awk '{ print $2 }'; }
 
 # Another release than the one that runs here.
