@@ -58,6 +58,10 @@ HPCB_RULE(directories);
 HPCB_RULE(munge);
 HPCB_RULE(ssh_sessions);
 
+/* rules_profile.c: what decides where guests go */
+HPCB_RULE(profile_store);
+HPCB_RULE(node_capacities);
+
 /* The value of key in slurm.conf as slurmctld has it, "" for none. */
 const char *hpcb_setting(const hpcb_facts_t *facts, const char *key);
 

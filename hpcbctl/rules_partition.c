@@ -241,6 +241,13 @@ static bool check_sharing(const hpcb_facts_t *facts, hpcb_report_t *report,
     hpcb_found(report, HPCB_VERDICT_FAIL, slurm_conf(facts),
                "PartitionName=%s OverSubscribe=%s", name_of(partition), value);
     mend_partition(report, partition, "OverSubscribe", "FORCE:1");
+    if (strcasecmp(value, "EXCLUSIVE") == 0 &&
+        !hpcb_conf_is_exclusive(&facts->conf, name_of(partition))) {
+        hpcb_found(report, HPCB_VERDICT_FAIL, facts->conf_path,
+                   "partition %s gives whole nodes, which FORCE:1 does not",
+                   name_of(partition));
+        hpcb_mend(report, "ExclusivePartitions=%s", name_of(partition));
+    }
     return false;
 }
 

@@ -134,6 +134,12 @@ static void use_node(const char *snapshot)
                   "%s", facts->node_error.text);
 }
 
+static void store_at(const char *name)
+{
+    snprintf(cluster.facts.conf.profile_store, sizeof(cluster.facts.conf.profile_store),
+             "%s/%s", cluster.dir, name);
+}
+
 static void set_up(void)
 {
     hpcb_facts_t *facts = &cluster.facts;
@@ -152,6 +158,8 @@ static void set_up(void)
     facts->qos_threshold = UINT64_MAX;
     facts->answered = facts->on_node = facts->conf_read = true;
     hpcb_conf_defaults(&facts->conf);
+    ck_assert_int_eq(chmod(cluster.dir, 0755), 0);
+    store_at("profiles.json");
     snprintf(facts->host, sizeof(facts->host), "n1");
     snprintf(facts->etc, sizeof(facts->etc), "%s", cluster.dir);
     snprintf(facts->conf_path, sizeof(facts->conf_path), "%s/hpc-balance.conf",
@@ -161,8 +169,8 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-    static const char *const names[] = {"prolog", "epilog", "plugstack.conf",
-                                        "hpc-balance.conf", "quiet"};
+    static const char *const names[] = {"prolog",           "epilog", "plugstack.conf",
+                                        "hpc-balance.conf", "quiet",  "profiles.json"};
     char path[PATH_MAX];
 
     hpcb_facts_free(&cluster.facts);
@@ -274,6 +282,7 @@ static const char *const texts_decide[] = {
     "plugstack",         "memory-limit",
     "core-limit",        "process-tracking",
     "accounting",        "sched-ext",
+    "profile-store",     "node-capacities",
 };
 
 START_TEST(test_good_cluster)
@@ -682,6 +691,100 @@ START_TEST(test_no_node)
 }
 END_TEST
 
+/* -- where guests go -- */
+
+#define STORE "{\"version\":1,\"profiles\":[\n]}\n"
+
+static const struct {
+    mode_t dir, file;
+    const char *text, *mend; /* text NULL: no file; mend NULL: all is well */
+} stores[] = {
+    {0755, 0, NULL, NULL},
+    {0755, 0644, STORE, NULL},
+    {0777, 0644, STORE, "chmod 755"},
+    {0700, 0644, STORE, "chmod 755"},
+    {0755, 0600, STORE, "chmod 644"},
+    {0755, 0666, STORE, "chmod 644"},
+    {0755, 0644, "{", ".damaged"},
+    {0755, 0644, "", ".damaged"},
+};
+
+START_TEST(test_store)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    if (stores[_i].text)
+        write_file("profiles.json", stores[_i].file, stores[_i].text);
+    ck_assert_int_eq(chmod(cluster.dir, stores[_i].dir), 0);
+    expect_only(before, "profile-store", stores[_i].mend ? FAIL : OK, stores[_i].mend);
+}
+END_TEST
+
+START_TEST(test_store_for_slurm_as_root)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    write_file("profiles.json", 0600, STORE);
+    set_config("SlurmUser", "root(0)");
+    expect_only(before, "none", OK, NULL);
+}
+END_TEST
+
+START_TEST(test_store_in_no_directory)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    store_at("not/yet/profiles.json");
+    expect_only(before, "none", OK, NULL);
+    ck_assert_int_eq(chmod(cluster.dir, 0777), 0);
+    expect_only(before, "profile-store", FAIL, "chown root");
+    ck_assert_int_eq(chmod(cluster.dir, 0755), 0);
+    store_at("prolog/profiles.json");
+    expect_only(before, "profile-store", FAIL, "ProfileStore=/");
+}
+END_TEST
+
+static const struct {
+    const char *line, *mend; /* NULL: all is well */
+} capacities[] = {
+    {"", NULL},
+    {"NodeName=ALL MemBandwidth=1G", NULL},
+    {"NodeName=n[1-2] MemBandwidth=1G\nNodeName=n2 NetBandwidth=1G", NULL},
+    {"NodeName=n[1-3] MemBandwidth=1G", "n3"},
+    {"NodeName=ALL MemBandwidth=1G\nNodeName=N1 NetBandwidth=1G", "N1"},
+    {"NodeName=n[1-99999999] MemBandwidth=1G", "ALL"},
+};
+
+START_TEST(test_capacities)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    write_file("hpc-balance.conf", 0644, capacities[_i].line);
+    expect_only(before, "node-capacities", capacities[_i].mend ? WARN : OK,
+                capacities[_i].mend);
+}
+END_TEST
+
+/* What the partition's jobs had must not be lost with EXCLUSIVE. */
+START_TEST(test_partition_of_whole_nodes)
+{
+    hpcb_report_t report;
+    bool said = false;
+
+    replace("primary", "FORCE:1", "EXCLUSIVE");
+    run_rules(&report);
+    for (size_t i = 0; i < report.count; i++)
+        said |= report.findings[i].mend &&
+                strcmp(report.findings[i].mend, "ExclusivePartitions=primary") == 0;
+    ck_assert(said);
+    hpcb_report_free(&report);
+}
+END_TEST
+
 /* -- every rule with nothing or junk -- */
 
 static const char *const junk[] = {
@@ -734,9 +837,14 @@ static void add_tests(TCase *tcase)
     tcase_add_loop_test(tcase, test_plugstack, 0, ROWS(plugstacks));
     tcase_add_test(tcase, test_snapshots);
     tcase_add_test(tcase, test_no_node);
+    tcase_add_loop_test(tcase, test_capacities, 0, ROWS(capacities));
+    tcase_add_test(tcase, test_partition_of_whole_nodes);
     tcase_add_loop_test(tcase, test_junk, 0, ROWS(junk) * ROWS(junk_partitions));
     /* Only root can own what Slurm is to trust. */
     if (geteuid() == 0) {
+        tcase_add_loop_test(tcase, test_store, 0, ROWS(stores));
+        tcase_add_test(tcase, test_store_for_slurm_as_root);
+        tcase_add_test(tcase, test_store_in_no_directory);
         tcase_add_loop_test(tcase, test_prolog_script, 0, ROWS(prologs));
         tcase_add_test(tcase, test_lists_of_scripts);
     }
