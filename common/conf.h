@@ -39,11 +39,11 @@ typedef enum {
 } hpcb_window_mechanism_t;
 
 typedef struct {
-    char path[PATH_MAX];                  /* the file that was read, "" for defaults */
-    char guest_partition[HPCB_NAME_MAX];  /* GuestPartition=guest */
-    char guest_qos[HPCB_NAME_MAX];        /* GuestQOS= (none) */
-    uint32_t guest_priority;              /* GuestPriority=100 */
-    bool guest_gres;                      /* GuestGres=no */
+    char path[PATH_MAX];                 /* the file that was read, "" for defaults */
+    char guest_partition[HPCB_NAME_MAX]; /* GuestPartition=guest */
+    char guest_qos[HPCB_NAME_MAX];       /* GuestQOS= (none) */
+    uint32_t guest_priority;             /* GuestPriority=100 */
+    bool guest_gres;                     /* GuestGres=no */
     /* ExclusivePartitions=none | all | partition,... */
     char exclusive_partitions[HPCB_LIST_MAX];
     bool guest_pin_to_primaries;          /* GuestPinToPrimaries=no */

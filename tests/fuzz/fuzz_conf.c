@@ -66,12 +66,12 @@ static void check_round_trip(const hpcb_conf_t *conf)
         "WindowPeers=%s\nWindowPort=%u\nMaxClockOffset=%u\n",
         conf->guest_partition, conf->guest_qos, conf->guest_priority,
         conf->guest_gres ? "yes" : "no", conf->exclusive_partitions,
-        conf->guest_pin_to_primaries ? "yes" : "no", conf->guest_cgroup, conf->guest_oom_score_adj,
-        conf->guest_memory_high, conf->state_dir, conf->spool_dir, conf->profile_store,
-        conf->yield_waits, conf->yield_spin_us, conf->yield_nap_max_us,
-        conf->mpi_library, conf->collector_hosts, conf->collector_port,
-        conf->collector_dir, conf->collector_wait, conf->admin_comment_rate,
-        conf->windows, conf->window_max_duty,
+        conf->guest_pin_to_primaries ? "yes" : "no", conf->guest_cgroup,
+        conf->guest_oom_score_adj, conf->guest_memory_high, conf->state_dir,
+        conf->spool_dir, conf->profile_store, conf->yield_waits, conf->yield_spin_us,
+        conf->yield_nap_max_us, conf->mpi_library, conf->collector_hosts,
+        conf->collector_port, conf->collector_dir, conf->collector_wait,
+        conf->admin_comment_rate, conf->windows, conf->window_max_duty,
         conf->window_mechanism == HPCB_WINDOW_FIFO     ? "fifo"
         : conf->window_mechanism == HPCB_WINDOW_WEIGHT ? "weight"
                                                        : "auto",
