@@ -2,139 +2,99 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/*
- * Records and tags as JSON.  Times are seconds with six decimals, made and read from
- * microseconds, so that what was rendered is parsed to the same figures.
- */
+/* Records of nodes, and tags, as JSON. */
 #include "config.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <json-c/json.h>
-
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/record.h"
+#include "common/record_parts.h"
 #include "common/text.h"
 
 #define TAG_VERSION 1
 #define MILLION     1000000u
-#define DEPTH_MAX   16 /* deeper JSON is none of ours */
-
-/* Up to here (285 years) a double tells microseconds apart. */
-#define TIME_MAX_US ((double)(UINT64_C(1) << 53))
-
-typedef struct json_object json_t;
-
-static void put_json(json_t **object)
-{
-    json_object_put(*object);
-}
-
-#define autojson __attribute__((cleanup(put_json)))
-
-/* Takes value over, also on failure.  value NULL: out of memory. */
-static int add(json_t *object, const char *key, json_t *value)
-{
-    if (value && json_object_object_add(object, key, value) == 0)
-        return 0;
-    json_object_put(value);
-    return -1;
-}
-
-static int add_null(json_t *object, const char *key)
-{
-    return json_object_object_add(object, key, NULL);
-}
-
-static int add_u64(json_t *object, const char *key, uint64_t value)
-{
-    return add(object, key, json_object_new_uint64(value));
-}
-
-static int add_text(json_t *object, const char *key, const char *value)
-{
-    return add(object, key, json_object_new_string(value));
-}
-
-/* A number with six decimals, in any locale. */
-static int add_millionths(json_t *object, const char *key, uint64_t millionths)
-{
-    char text[32];
-
-    snprintf(text, sizeof(text), "%" PRIu64 ".%06" PRIu64, millionths / MILLION,
-             millionths % MILLION);
-    return add(object, key,
-               json_object_new_double_s((double)millionths / MILLION, text));
-}
-
-/* numerator / denominator, null where that is unknown. */
-static int add_ratio(json_t *object, const char *key, uint64_t numerator,
-                     double denominator)
-{
-    double ratio = denominator > 0 ? (double)numerator / denominator : -1;
-
-    if (ratio < 0 || ratio > (double)UINT32_MAX)
-        return add_null(object, key);
-    return add_millionths(object, key, (uint64_t)(ratio * MILLION + 0.5));
-}
-
-static char *print(json_t *object, const char *end, hpcb_error_t *err)
-{
-    const char *text = json_object_to_json_string_ext(
-        object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-    char *line = NULL;
-
-    if (!text || asprintf(&line, "%s%s", text, end) < 0) {
-        hpcb_error(err, "out of memory");
-        return NULL;
-    }
-    return line;
-}
-
-static int add_job(json_t *object, const hpcb_record_t *record)
+static int add_job(hpcb_rjson_t *object, const hpcb_record_t *record)
 {
     const hpcb_job_state_t *job = &record->job;
 
-    return add_u64(object, "version", HPCB_RECORD_VERSION) ||
-           add_u64(object, "job_id", job->job_id) ||
-           add_text(object, "node", record->node) ||
-           add_text(object, "cluster", record->cluster) ||
-           add_text(object, "class", hpcb_class_name(job->klass)) ||
-           add_text(object, "policy", hpcb_policy_name(job->policy)) ||
-           add_u64(object, "user_id", job->uid) ||
-           add_text(object, "partition", job->partition);
+    return hpcb_rjson_add_u64(object, "version", HPCB_RECORD_VERSION) ||
+           hpcb_rjson_add_u64(object, "job_id", job->job_id) ||
+           hpcb_rjson_add_text(object, "node", record->node) ||
+           hpcb_rjson_add_text(object, "cluster", record->cluster) ||
+           hpcb_rjson_add_text(object, "class", hpcb_class_name(job->klass)) ||
+           hpcb_rjson_add_text(object, "policy", hpcb_policy_name(job->policy)) ||
+           hpcb_rjson_add_u64(object, "user_id", job->uid) ||
+           hpcb_rjson_add_text(object, "partition", job->partition);
 }
 
-static int add_figures(json_t *object, const hpcb_record_t *record)
+static int add_known(hpcb_rjson_t *object, const char *key, bool known, uint64_t value)
+{
+    return known ? hpcb_rjson_add_u64(object, key, value)
+                 : hpcb_rjson_add_null(object, key);
+}
+
+int hpcb_record_add_about(hpcb_rjson_t *object, const hpcb_about_t *about)
+{
+    return hpcb_rjson_add_u64(object, "restart", about->restart) ||
+           add_known(object, "array_job_id", about->array_job, about->array_job) ||
+           add_known(object, "array_task_id", about->array_job, about->array_task) ||
+           add_known(object, "het_job_id", about->het_job, about->het_job) ||
+           hpcb_rjson_add_text_or_null(object, "user", about->user) ||
+           hpcb_rjson_add_text_or_null(object, "job_name", about->name) ||
+           hpcb_rjson_add_text_or_null(object, "executable", about->executable) ||
+           add_known(object, "submit", about->submit, about->submit);
+}
+
+static int add_task(hpcb_rjson_t *array, const hpcb_task_t *task)
+{
+    hpcb_rjson_t *object = json_object_new_object();
+
+    if (!object || json_object_array_add(array, object)) {
+        json_object_put(object);
+        return -1;
+    }
+    return hpcb_rjson_add_text(object, "step", task->step) ||
+           hpcb_rjson_add_u64(object, "task", task->task) ||
+           hpcb_rjson_add_millionths(object, "cpu_seconds", task->cpu_us) ||
+           hpcb_rjson_add_millionths(object, "run_delay_seconds", task->run_delay_us);
+}
+
+int hpcb_record_add_tasks(hpcb_rjson_t *object, const hpcb_task_t *tasks, size_t count)
+{
+    hpcb_rjson_t *array = json_object_new_array();
+
+    if (hpcb_rjson_add(object, "tasks", array))
+        return -1;
+    for (size_t i = 0; i < count && i < HPCB_RECORD_TASKS_MAX; i++)
+        if (add_task(array, &tasks[i]))
+            return -1;
+    return 0;
+}
+
+static int add_figures(hpcb_rjson_t *object, const hpcb_record_t *record)
 {
     const hpcb_usage_t *usage = &record->usage;
     uint64_t begin = record->job.begin_us;
     uint64_t wall = record->end_us > begin ? record->end_us - begin : 0;
 
-    return add_millionths(object, "begin", begin) ||
-           add_millionths(object, "end", record->end_us) ||
-           add_millionths(object, "wall_seconds", wall) ||
-           add_u64(object, "cpus", record->cpus) ||
-           add_millionths(object, "cpu_seconds", usage->cpu_us) ||
-           add_millionths(object, "run_delay_seconds", usage->run_delay_us) ||
-           add_u64(object, "memory_peak_bytes", usage->memory_peak) ||
-           add_ratio(object, "efficiency", usage->cpu_us,
-                     (double)wall * record->cpus) ||
-           add_ratio(object, "stolen_fraction", usage->run_delay_us, (double)wall);
-}
-
-static bool is_ascii_or_empty(const char *text)
-{
-    for (; *text; text++)
-        if (*text < ' ' || *text > '~')
-            return false;
-    return true;
+    return hpcb_rjson_add_millionths(object, "begin", begin) ||
+           hpcb_rjson_add_millionths(object, "end", record->end_us) ||
+           hpcb_rjson_add_millionths(object, "wall_seconds", wall) ||
+           hpcb_rjson_add_u64(object, "cpus", record->cpus) ||
+           hpcb_rjson_add_millionths(object, "cpu_seconds", usage->cpu_us) ||
+           hpcb_rjson_add_millionths(object, "run_delay_seconds",
+                                     usage->run_delay_us) ||
+           hpcb_rjson_add_u64(object, "memory_peak_bytes", usage->memory_peak) ||
+           hpcb_rjson_add_ratio(object, "efficiency", usage->cpu_us,
+                                (double)wall * record->cpus) ||
+           hpcb_rjson_add_ratio(object, "stolen_fraction", usage->run_delay_us,
+                                (double)wall);
 }
 
 static int check_names(const hpcb_record_t *record, hpcb_error_t *err)
@@ -143,9 +103,9 @@ static int check_names(const hpcb_record_t *record, hpcb_error_t *err)
 
     if (!hpcb_text_is_name(record->node, HPCB_NAME_MAX))
         what = "node";
-    else if (!is_ascii_or_empty(record->cluster))
+    else if (!hpcb_rjson_is_ascii(record->cluster))
         what = "cluster";
-    else if (!is_ascii_or_empty(record->job.partition))
+    else if (!hpcb_rjson_is_ascii(record->job.partition))
         what = "partition";
     if (!what)
         return 0;
@@ -155,127 +115,56 @@ static int check_names(const hpcb_record_t *record, hpcb_error_t *err)
 
 char *hpcb_record_render(const hpcb_record_t *record, hpcb_error_t *err)
 {
-    autojson json_t *object = NULL;
+    hpcb_rjson_auto hpcb_rjson_t *object = NULL;
 
     if (check_names(record, err))
         return NULL;
     object = json_object_new_object();
-    if (!object || add_job(object, record) || add_figures(object, record)) {
+    if (!object || add_job(object, record) || add_figures(object, record) ||
+        add_known(object, "nodes", record->about.nodes, record->about.nodes) ||
+        hpcb_record_add_about(object, &record->about) ||
+        hpcb_record_add_tasks(object, record->tasks, record->n_tasks)) {
         hpcb_error(err, "out of memory");
         return NULL;
     }
-    return print(object, "\n", err);
+    return hpcb_rjson_print(object, "\n", err);
 }
 
-/* One JSON object and nothing after it but blanks (JSON_TOKENER_STRICT), or NULL. */
-static json_t *parse_object(const char *text)
+static int get_class(hpcb_rjson_t *object, hpcb_class_t *klass)
 {
-    struct json_tokener *tokener = json_tokener_new_ex(DEPTH_MAX);
-    json_t *object;
-
-    if (!tokener)
-        return NULL;
-    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-    object = json_tokener_parse_ex(tokener, text, -1);
-    json_tokener_free(tokener);
-    if (json_object_is_type(object, json_type_object))
-        return object;
-    json_object_put(object);
-    return NULL;
-}
-
-static int get_u64(json_t *object, const char *key, uint64_t max, uint64_t *value)
-{
-    json_t *member;
-
-    if (!json_object_object_get_ex(object, key, &member) ||
-        !json_object_is_type(member, json_type_int) ||
-        json_object_get_int64(member) < 0 || json_object_get_uint64(member) > max)
-        return -1;
-    *value = json_object_get_uint64(member);
-    return 0;
-}
-
-/* Our own form is read to the microsecond; what other writers made of it ("1.5e9")
- * goes through a double. */
-static int get_seconds(json_t *object, const char *key, uint64_t *us)
-{
-    hpcb_decimal_t decimal;
-    const char *rest;
-    json_t *member;
-    double micro;
-
-    if (!json_object_object_get_ex(object, key, &member) ||
-        (!json_object_is_type(member, json_type_double) &&
-         !json_object_is_type(member, json_type_int)))
-        return -1;
-    rest = hpcb_text_decimal(json_object_get_string(member), &decimal);
-    if (rest && *rest == '\0')
-        return hpcb_decimal_scale(&decimal, MILLION, UINT64_MAX, us);
-    micro = json_object_get_double(member) * MILLION;
-    if (!(micro >= 0 && micro <= TIME_MAX_US))
-        return -1;
-    *us = (uint64_t)(micro + 0.5);
-    return 0;
-}
-
-/* The member's text, where it holds no NUL; else NULL. */
-static const char *get_text(json_t *object, const char *key)
-{
-    json_t *member;
-    const char *text;
-
-    if (!json_object_object_get_ex(object, key, &member) ||
-        !json_object_is_type(member, json_type_string))
-        return NULL;
-    text = json_object_get_string(member);
-    return strlen(text) == (size_t)json_object_get_string_len(member) ? text : NULL;
-}
-
-static int get_word(json_t *object, const char *key, char *word)
-{
-    const char *text = get_text(object, key);
-
-    if (!text || !is_ascii_or_empty(text))
-        return -1;
-    return hpcb_text_copy(word, HPCB_NAME_MAX, text);
-}
-
-static int get_class(json_t *object, hpcb_class_t *klass)
-{
-    const char *text = get_text(object, "class");
+    const char *text = hpcb_rjson_get_text(object, "class");
 
     return text ? hpcb_class_from_name(text, klass) : -1;
 }
 
-static int get_policy(json_t *object, hpcb_policy_t *policy)
+static int get_policy(hpcb_rjson_t *object, hpcb_policy_t *policy)
 {
-    const char *text = get_text(object, "policy");
+    const char *text = hpcb_rjson_get_text(object, "policy");
 
     return text ? hpcb_policy_from_name(text, policy) : -1;
 }
 
 /* Returns the key that is missing or cannot be, or NULL. */
-static const char *get_job(json_t *object, hpcb_record_t *record)
+static const char *get_job(hpcb_rjson_t *object, hpcb_record_t *record)
 {
     uint64_t job_id, uid, cpus;
 
-    if (get_u64(object, "job_id", UINT32_MAX, &job_id))
+    if (hpcb_rjson_get_u64(object, "job_id", UINT32_MAX, &job_id))
         return "job_id";
-    if (get_word(object, "node", record->node) ||
+    if (hpcb_rjson_get_word(object, "node", record->node, HPCB_NAME_MAX) ||
         !hpcb_text_is_name(record->node, HPCB_NAME_MAX))
         return "node";
-    if (get_word(object, "cluster", record->cluster))
+    if (hpcb_rjson_get_word(object, "cluster", record->cluster, HPCB_NAME_MAX))
         return "cluster";
     if (get_class(object, &record->job.klass))
         return "class";
     if (get_policy(object, &record->job.policy))
         return "policy";
-    if (get_u64(object, "user_id", UINT32_MAX, &uid))
+    if (hpcb_rjson_get_u64(object, "user_id", UINT32_MAX, &uid))
         return "user_id";
-    if (get_word(object, "partition", record->job.partition))
+    if (hpcb_rjson_get_word(object, "partition", record->job.partition, HPCB_NAME_MAX))
         return "partition";
-    if (get_u64(object, "cpus", UINT32_MAX, &cpus))
+    if (hpcb_rjson_get_u64(object, "cpus", UINT32_MAX, &cpus))
         return "cpus";
     record->job.job_id = (uint32_t)job_id;
     record->job.uid = (uid_t)uid;
@@ -283,30 +172,128 @@ static const char *get_job(json_t *object, hpcb_record_t *record)
     return NULL;
 }
 
-static const char *get_figures(json_t *object, hpcb_record_t *record)
+static const char *get_figures(hpcb_rjson_t *object, hpcb_record_t *record)
 {
-    if (get_seconds(object, "begin", &record->job.begin_us))
+    if (hpcb_rjson_get_seconds(object, "begin", &record->job.begin_us))
         return "begin";
-    if (get_seconds(object, "end", &record->end_us))
+    if (hpcb_rjson_get_seconds(object, "end", &record->end_us))
         return "end";
-    if (get_seconds(object, "cpu_seconds", &record->usage.cpu_us))
+    if (hpcb_rjson_get_seconds(object, "cpu_seconds", &record->usage.cpu_us))
         return "cpu_seconds";
-    if (get_seconds(object, "run_delay_seconds", &record->usage.run_delay_us))
+    if (hpcb_rjson_get_seconds(object, "run_delay_seconds",
+                               &record->usage.run_delay_us))
         return "run_delay_seconds";
-    if (get_u64(object, "memory_peak_bytes", UINT64_MAX, &record->usage.memory_peak))
+    if (hpcb_rjson_get_u64(object, "memory_peak_bytes", UINT64_MAX,
+                           &record->usage.memory_peak))
         return "memory_peak_bytes";
     return NULL;
 }
 
-static int parse(const char *text, hpcb_record_t *record, hpcb_error_t *err)
+static bool is_missing(hpcb_rjson_t *object, const char *key)
 {
-    autojson json_t *object = parse_object(text);
+    hpcb_rjson_t *member;
+
+    return !json_object_object_get_ex(object, key, &member) || !member;
+}
+
+/* A member that may be missing or null, and is then 0 or "". */
+static int get_optional_u32(hpcb_rjson_t *object, const char *key, uint32_t *value)
+{
+    uint64_t wide = 0;
+
+    if (!is_missing(object, key) &&
+        hpcb_rjson_get_u64(object, key, UINT32_MAX - 1, &wide))
+        return -1;
+    *value = (uint32_t)wide;
+    return 0;
+}
+
+static int get_optional_word(hpcb_rjson_t *object, const char *key, char *word,
+                             size_t size)
+{
+    word[0] = '\0';
+    return is_missing(object, key) ? 0 : hpcb_rjson_get_word(object, key, word, size);
+}
+
+const char *hpcb_record_get_about(hpcb_rjson_t *object, hpcb_about_t *about)
+{
+    const struct {
+        const char *key;
+        uint32_t *value;
+    } numbers[] = {
+        {"restart", &about->restart},          {"nodes", &about->nodes},
+        {"array_job_id", &about->array_job},   {"het_job_id", &about->het_job},
+        {"array_task_id", &about->array_task},
+    };
+    const struct {
+        const char *key;
+        char *word;
+        size_t size;
+    } words[] = {
+        {"user", about->user, sizeof(about->user)},
+        {"job_name", about->name, sizeof(about->name)},
+        {"executable", about->executable, sizeof(about->executable)},
+    };
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (get_optional_u32(object, numbers[i].key, numbers[i].value))
+            return numbers[i].key;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (get_optional_word(object, words[i].key, words[i].word, words[i].size))
+            return words[i].key;
+    about->submit = 0;
+    if (!is_missing(object, "submit") &&
+        hpcb_rjson_get_u64(object, "submit", INT64_MAX, &about->submit))
+        return "submit";
+    return NULL;
+}
+
+static int get_task(hpcb_rjson_t *object, hpcb_task_t *task)
+{
+    uint64_t number;
+
+    if (!json_object_is_type(object, json_type_object) ||
+        hpcb_rjson_get_word(object, "step", task->step, sizeof(task->step)) ||
+        hpcb_rjson_get_u64(object, "task", UINT32_MAX, &number) ||
+        hpcb_rjson_get_seconds(object, "cpu_seconds", &task->cpu_us) ||
+        hpcb_rjson_get_seconds(object, "run_delay_seconds", &task->run_delay_us))
+        return -1;
+    task->task = (uint32_t)number;
+    return 0;
+}
+
+long hpcb_record_get_tasks(hpcb_rjson_t *object, hpcb_task_t **tasks)
+{
+    hpcb_autofree hpcb_task_t *read = NULL;
+    hpcb_rjson_t *array;
+    size_t count;
+
+    if (!json_object_object_get_ex(object, "tasks", &array) || !array)
+        return 0;
+    if (!json_object_is_type(array, json_type_array))
+        return -1;
+    count = json_object_array_length(array);
+    if (count == 0)
+        return 0;
+    read = count <= HPCB_RECORD_TASKS_MAX ? calloc(count, sizeof(*read)) : NULL;
+    for (size_t i = 0; read && i < count; i++)
+        if (get_task(json_object_array_get_idx(array, i), &read[i]))
+            return -1;
+    if (!read)
+        return -1;
+    *tasks = read;
+    read = NULL;
+    return (long)count;
+}
+
+static int parse(hpcb_rjson_t *object, hpcb_record_t *record, hpcb_error_t *err)
+{
     const char *bad;
     uint64_t version;
 
     if (!object)
         return hpcb_error(err, "not a record: not one JSON object");
-    if (get_u64(object, "version", UINT64_MAX, &version))
+    if (hpcb_rjson_get_u64(object, "version", UINT64_MAX, &version))
         return hpcb_error(err, "not a record: no version");
     if (version != HPCB_RECORD_VERSION)
         return hpcb_error(err, "a record of version %" PRIu64 "; this release reads %d",
@@ -314,16 +301,19 @@ static int parse(const char *text, hpcb_record_t *record, hpcb_error_t *err)
     bad = get_job(object, record);
     if (!bad)
         bad = get_figures(object, record);
+    if (!bad)
+        bad = hpcb_record_get_about(object, &record->about);
     if (bad)
         return hpcb_error(err, "a record's %s is missing or cannot be", bad);
     return 0;
 }
 
-int hpcb_record_parse(const char *text, hpcb_record_t *record, hpcb_error_t *err)
+int hpcb_record_from_json(hpcb_rjson_t *object, hpcb_record_t *record,
+                          hpcb_error_t *err)
 {
     hpcb_record_t read = {0};
 
-    if (parse(text, &read, err)) {
+    if (parse(object, &read, err)) {
         errno = EINVAL; /* json-c 0.19 sets it to 0 when it reads a number */
         return -1;
     }
@@ -331,85 +321,103 @@ int hpcb_record_parse(const char *text, hpcb_record_t *record, hpcb_error_t *err
     return 0;
 }
 
-int hpcb_record_write(const char *spool_dir, const hpcb_record_t *record,
-                      hpcb_error_t *err)
+int hpcb_record_parse(const char *text, hpcb_record_t *record, hpcb_error_t *err)
+{
+    hpcb_rjson_auto hpcb_rjson_t *object = hpcb_rjson_parse(text);
+
+    return hpcb_record_from_json(object, record, err);
+}
+
+int hpcb_record_path(const char *dir, const char *place, const hpcb_record_t *record,
+                     char path[static PATH_MAX], hpcb_error_t *err)
+{
+    char restart[16] = "";
+
+    if (record->about.restart)
+        snprintf(restart, sizeof(restart), "+%" PRIu32, record->about.restart);
+    if (snprintf(path, PATH_MAX, "%s/%s/%" PRIu32 "%s.%s.json", dir, place,
+                 record->job.job_id, restart, record->node) < PATH_MAX)
+        return 0;
+    errno = ENAMETOOLONG;
+    return hpcb_error(err, "the spool directory's name is too long");
+}
+
+int hpcb_record_write(const char *dir, const hpcb_record_t *record, hpcb_error_t *err)
 {
     hpcb_autofree char *line = hpcb_record_render(record, err);
-    char dir[PATH_MAX], path[PATH_MAX];
+    char path[PATH_MAX], place[PATH_MAX];
 
-    if (!line)
+    if (!line || hpcb_record_path(dir, HPCB_SPOOL_RECORDS, record, path, err))
         return -1;
-    if (snprintf(dir, sizeof(dir), "%s/records", spool_dir) >= (int)sizeof(dir) ||
-        snprintf(path, sizeof(path), "%s/%" PRIu32 ".%s.json", dir, record->job.job_id,
-                 record->node) >= (int)sizeof(path)) {
-        errno = ENAMETOOLONG;
-        return hpcb_error(err, "the spool directory's name is too long");
-    }
-    if (hpcb_file_mkdirs(dir, 0755, err))
+    snprintf(place, sizeof(place), "%.*s", (int)(strrchr(path, '/') - path), path);
+    if (hpcb_file_mkdirs(place, 0755, err))
         return -1;
     return hpcb_file_replace(path, line, strlen(line), 0644, err);
 }
 
-static int add_bandwidth(json_t *object, const hpcb_tag_t *tag)
+static int add_bandwidth(hpcb_rjson_t *object, const hpcb_tag_t *tag)
 {
     const hpcb_options_t *options = tag->options;
-    json_t *bw;
+    hpcb_rjson_t *bw;
 
     if (options->bw_mem == 0 && options->bw_net == 0 && !(options->bw_cpu > 0))
         return 0;
     bw = json_object_new_object();
-    if (add(object, "bw", bw))
+    if (hpcb_rjson_add(object, "bw", bw))
         return -1;
-    if ((options->bw_mem && add_u64(bw, "mem", options->bw_mem)) ||
-        (options->bw_net && add_u64(bw, "net", options->bw_net)))
+    if ((options->bw_mem && hpcb_rjson_add_u64(bw, "mem", options->bw_mem)) ||
+        (options->bw_net && hpcb_rjson_add_u64(bw, "net", options->bw_net)))
         return -1;
     if (options->bw_cpu > 0 &&
-        add_millionths(bw, "cpu", (uint64_t)(options->bw_cpu * MILLION + 0.5)))
+        hpcb_rjson_add_millionths(bw, "cpu",
+                                  (uint64_t)(options->bw_cpu * MILLION + 0.5)))
         return -1;
-    return add_text(bw, "source", tag->learned ? "learned" : "given");
+    return hpcb_rjson_add_text(bw, "source", tag->learned ? "learned" : "given");
 }
 
 /* A quotation mark or a backslash takes two bytes. */
-static int add_program(json_t *object, const char *program)
+static int add_program(hpcb_rjson_t *object, const char *program)
 {
-    if (!program || !*program || !is_ascii_or_empty(program) ||
+    if (!program || !*program || !hpcb_rjson_is_ascii(program) ||
         strlen(program) >= HPCB_TAG_PROGRAM_MAX)
         return 0;
-    return add_text(object, "program", program);
+    return hpcb_rjson_add_text(object, "program", program);
 }
 
-static int add_tag(json_t *outer, const hpcb_tag_t *tag)
+static int add_tag(hpcb_rjson_t *outer, const hpcb_tag_t *tag)
 {
     hpcb_policy_t policy = tag->options->policy;
-    json_t *object = json_object_new_object();
+    hpcb_rjson_t *object = json_object_new_object();
 
-    if (add(outer, "hpcb", object) || add_u64(object, "v", TAG_VERSION))
+    if (hpcb_rjson_add(outer, "hpcb", object) ||
+        hpcb_rjson_add_u64(object, "v", TAG_VERSION))
         return -1;
     if (tag->klass != HPCB_CLASS_UNKNOWN &&
-        add_text(object, "class", hpcb_class_name(tag->klass)))
+        hpcb_rjson_add_text(object, "class", hpcb_class_name(tag->klass)))
         return -1;
     if (policy != HPCB_POLICY_NONE &&
-        add_text(object, "policy", hpcb_policy_name(policy)))
+        hpcb_rjson_add_text(object, "policy", hpcb_policy_name(policy)))
         return -1;
     return add_bandwidth(object, tag) || add_program(object, tag->program);
 }
 
 char *hpcb_record_tag(const hpcb_tag_t *tag, hpcb_error_t *err)
 {
-    autojson json_t *outer = json_object_new_object();
+    hpcb_rjson_auto hpcb_rjson_t *outer = json_object_new_object();
 
     if (!outer || add_tag(outer, tag)) {
         hpcb_error(err, "out of memory");
         return NULL;
     }
-    return print(outer, "", err);
+    return hpcb_rjson_print(outer, "", err);
 }
 
 hpcb_class_t hpcb_record_tag_class(const char *admin_comment)
 {
-    autojson json_t *outer = admin_comment ? parse_object(admin_comment) : NULL;
+    hpcb_rjson_auto hpcb_rjson_t *outer =
+        admin_comment ? hpcb_rjson_parse(admin_comment) : NULL;
     hpcb_class_t klass = HPCB_CLASS_UNKNOWN;
-    json_t *tag;
+    hpcb_rjson_t *tag;
 
     if (outer && json_object_object_get_ex(outer, "hpcb", &tag) &&
         json_object_is_type(tag, json_type_object))

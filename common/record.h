@@ -9,9 +9,23 @@
 #ifndef HPCB_COMMON_RECORD_H
 #define HPCB_COMMON_RECORD_H
 
+#include "common/about.h"
 #include "common/state.h"
 
 #define HPCB_RECORD_VERSION 1
+
+/* The tasks of a job on a node that a record tells apart; the first ones to end. */
+#define HPCB_RECORD_TASKS_MAX 256
+
+/* The longest record, with its newline. */
+#define HPCB_RECORD_BYTES 65536
+
+/* One task of a step, where SPANK has metered it. */
+typedef struct {
+    char step[16]; /* "0", "batch", "interactive" */
+    uint32_t task; /* its rank in the step */
+    uint64_t cpu_us, run_delay_us;
+} hpcb_task_t;
 
 typedef struct {
     hpcb_job_state_t job;
@@ -20,6 +34,9 @@ typedef struct {
     uint64_t end_us; /* CLOCK_REALTIME */
     unsigned cpus;   /* CPUs of the job on this node, 0 = unknown */
     hpcb_usage_t usage;
+    hpcb_about_t about;
+    const hpcb_task_t *tasks; /* the caller's */
+    size_t n_tasks;
 } hpcb_record_t;
 
 /* Render as one line of JSON (newline at the end); the caller frees it.  NULL with err
@@ -28,12 +45,21 @@ typedef struct {
 char *hpcb_record_render(const hpcb_record_t *record, hpcb_error_t *err);
 
 /* Parse one record; record is untouched on failure.  job.yield_waits is not part of a
- * record and comes out false. */
+ * record and comes out false; tasks are left out (common/record_parts.h). */
 int hpcb_record_parse(const char *text, hpcb_record_t *record, hpcb_error_t *err);
 
-/* Write SPOOL/records/<jobid>.<node>.json durably (replace). */
-int hpcb_record_write(const char *spool_dir, const hpcb_record_t *record,
-                      hpcb_error_t *err);
+/* Below SpoolDir: what is to be sent, and the last that was. */
+#define HPCB_SPOOL_RECORDS "records"
+#define HPCB_SPOOL_SENT    "sent"
+
+/* DIR/PLACE/<jobid>.<node>.json, of a job that has been requeued
+ * <jobid>+<restart>.<node>.json.  0, or -1 with err where that is too long. */
+int hpcb_record_path(const char *dir, const char *place, const hpcb_record_t *record,
+                     char path[static PATH_MAX], hpcb_error_t *err);
+
+/* Write DIR/records/… durably (replace); dir is SpoolDir, or StateDir where that is
+ * full. */
+int hpcb_record_write(const char *dir, const hpcb_record_t *record, hpcb_error_t *err);
 
 /* What AdminComment says of a job. */
 typedef struct {

@@ -39,8 +39,6 @@
 /* Stands beside the job's record (common/state.h) and goes with it. */
 #define CPUS_SUFFIX ".cpus"
 
-#define RECORD_BYTES 4096
-
 static void log_line(hpcb_log_level_t level, const char *line)
 {
     if (level == HPCB_LOG_DEBUG)
@@ -126,6 +124,16 @@ static unsigned cpus_in_env(void)
     if (index < 0 && strchr(counts, ','))
         return 0;
     return hpcb_count_of_node(counts, index < 0 ? 0 : (unsigned)index);
+}
+
+static void save_about(const hpcb_conf_t *conf, uint32_t job_id)
+{
+    hpcb_about_t about;
+    hpcb_error_t err;
+
+    hpcb_about_from_env(&about);
+    if (hpcb_about_save(conf->state_dir, job_id, &about, &err))
+        hpcb_log(HPCB_LOG_ERROR, "job %" PRIu32 ": %s", job_id, err.text);
 }
 
 /* For an epilog without credential (an aborted job), whose environment has no counts.
@@ -220,9 +228,23 @@ int hpcb_job_begin(const hpcb_ctl_t *ctl)
                  job.job_id);
     else if (hpcb_state_save(conf.state_dir, &job, &err))
         hpcb_log(HPCB_LOG_ERROR, "job %" PRIu32 ": %s", job.job_id, err.text);
-    else
+    else {
         save_cpus(&conf, job.job_id);
+        save_about(&conf, job.job_id);
+    }
     return 0;
+}
+
+/* What the prolog was told counts; an epilog may have no credential. */
+static void describe_job(const hpcb_conf_t *conf, uint32_t job_id, hpcb_about_t *about)
+{
+    hpcb_about_t now;
+    hpcb_error_t err;
+
+    if (hpcb_about_load(conf->state_dir, job_id, about, &err))
+        hpcb_log(HPCB_LOG_ERROR, "job %" PRIu32 ": %s", job_id, err.text);
+    hpcb_about_from_env(&now);
+    hpcb_about_fill(about, &now);
 }
 
 /* Returns whether the prolog has recorded the job; what it has not is known to have
@@ -241,6 +263,7 @@ static bool describe_end(const hpcb_conf_t *conf, bool conf_read,
         record->job.begin_us = record->end_us;
         classify(conf, conf_read, &record->job);
     }
+    describe_job(conf, asked->job_id, &record->about);
     hpcb_node_name(record->node, sizeof(record->node));
     if (hpcb_text_copy(record->cluster, sizeof(record->cluster),
                        env_text("SLURM_CLUSTER_NAME")))
@@ -251,18 +274,37 @@ static bool describe_end(const hpcb_conf_t *conf, bool conf_read,
     return recorded;
 }
 
-/* An epilog that has done its work leaves a record and no state.  When it is run again
- * it knows less than the first time. */
+/* An epilog that has done its work leaves a record, which may have been sent, and no
+ * state.  When it is run again it knows less than the first time. */
 static bool is_written(const hpcb_conf_t *conf, const hpcb_record_t *record)
 {
-    char path[PATH_MAX], text[RECORD_BYTES];
+    static const char *const places[] = {HPCB_SPOOL_RECORDS, HPCB_SPOOL_SENT};
+    static char text[HPCB_RECORD_BYTES];
+    char path[PATH_MAX];
     hpcb_record_t old;
 
-    return snprintf(path, sizeof(path), "%s/records/%" PRIu32 ".%s.json",
-                    conf->spool_dir, record->job.job_id,
-                    record->node) < (int)sizeof(path) &&
-           hpcb_file_read_trusted(path, text, sizeof(text), NULL) > 0 &&
-           hpcb_record_parse(text, &old, NULL) == 0 && old.job.uid == record->job.uid;
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+        if (hpcb_record_path(conf->spool_dir, places[i], record, path, NULL) == 0 &&
+            hpcb_file_read_trusted(path, text, sizeof(text), NULL) > 0 &&
+            hpcb_record_parse(text, &old, NULL) == 0 && old.job.uid == record->job.uid)
+            return true;
+    return false;
+}
+
+/* Where the spool takes no more, the record waits in memory (StateDir is a tmpfs), from
+ * where hpcbd sends it as well. */
+static void write_record(const hpcb_conf_t *conf, const hpcb_record_t *record)
+{
+    hpcb_error_t err, second;
+
+    if (hpcb_record_write(conf->spool_dir, record, &err) == 0)
+        return;
+    if (hpcb_record_write(conf->state_dir, record, &second))
+        hpcb_log(HPCB_LOG_ERROR, "job %" PRIu32 ": its record is lost: %.200s; %.200s",
+                 record->job.job_id, err.text, second.text);
+    else
+        hpcb_log(HPCB_LOG_ERROR, "job %" PRIu32 ": its record is in %.100s: %s",
+                 record->job.job_id, conf->state_dir, err.text);
 }
 
 static void add_usage(hpcb_usage_t *sum, const hpcb_usage_t *more)
@@ -315,7 +357,7 @@ int hpcb_job_end(const hpcb_ctl_t *ctl)
     complain(hpcb_node_open("/", &node, &err), &err);
     collect_usage(&conf, node, asked.job_id, &record.usage);
     if (recorded || !is_written(&conf, &record))
-        complain(hpcb_record_write(conf.spool_dir, &record, &err), &err);
+        write_record(&conf, &record);
     if (node)
         complain(hpcb_isolate_cleanup(node, conf.guest_cgroup, asked.job_id, &err),
                  &err);

@@ -18,6 +18,9 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+static const hpcb_task_t sample_tasks[] = {
+    {.step = "0", .task = 3, .cpu_us = 1500000, .run_delay_us = 1}};
+
 static const hpcb_record_t sample = {
     .job = {.job_id = 77,
             .uid = 1000,
@@ -30,6 +33,15 @@ static const hpcb_record_t sample = {
     .end_us = UINT64_C(1700000010123456),
     .cpus = 2,
     .usage = {15000000, 20000, 4096},
+    .about = {.restart = 1,
+              .nodes = 2,
+              .array_job = 70,
+              .user = "ada",
+              .name = "CG",
+              .executable = "cg.B",
+              .submit = 1699999990},
+    .tasks = sample_tasks,
+    .n_tasks = 1,
 };
 
 static const char sample_json[] =
@@ -38,7 +50,10 @@ static const char sample_json[] =
     "\"begin\":1700000000.123456,\"end\":1700000010.123456,\"wall_seconds\":10.000000,"
     "\"cpus\":2,\"cpu_seconds\":15.000000,\"run_delay_seconds\":0.020000,"
     "\"memory_peak_bytes\":4096,\"efficiency\":0.750000,"
-    "\"stolen_fraction\":0.002000}\n";
+    "\"stolen_fraction\":0.002000,\"nodes\":2,\"restart\":1,\"array_job_id\":70,"
+    "\"array_task_id\":0,\"het_job_id\":null,\"user\":\"ada\",\"job_name\":\"CG\","
+    "\"executable\":\"cg.B\",\"submit\":1699999990,\"tasks\":[{\"step\":\"0\","
+    "\"task\":3,\"cpu_seconds\":1.500000,\"run_delay_seconds\":0.000001}]}\n";
 
 static void expect_equal(const hpcb_record_t *a, const hpcb_record_t *b)
 {
@@ -55,6 +70,7 @@ static void expect_equal(const hpcb_record_t *a, const hpcb_record_t *b)
     ck_assert(a->usage.cpu_us == b->usage.cpu_us);
     ck_assert(a->usage.run_delay_us == b->usage.run_delay_us);
     ck_assert(a->usage.memory_peak == b->usage.memory_peak);
+    ck_assert_mem_eq(&a->about, &b->about, sizeof(a->about));
 }
 
 /* In a locale whose decimal point is a comma where the machine has one. */
@@ -240,7 +256,7 @@ START_TEST(records_are_written_where_they_belong)
     hpcb_error_t err;
 
     ck_assert_int_eq(hpcb_record_write(scratch("spool"), &sample, NULL), 0);
-    ck_assert_str_eq(get_file(scratch("spool/records/77.node-1.json")), sample_json);
+    ck_assert_str_eq(get_file(scratch("spool/records/77+1.node-1.json")), sample_json);
     ck_assert_int_eq(hpcb_record_write(scratch("spool"), &sample, NULL), 0);
     ck_assert_int_eq(count_entries(scratch("spool/records")), 1);
     memset(long_dir, 'x', sizeof(long_dir) - 1);
