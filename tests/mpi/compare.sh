@@ -38,7 +38,9 @@ launch() {
     shift
     case $mpi in
     openmpi)
-        OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+        # By default it does not use the loopback interface, and on a machine with no other
+        # Open MPI 5 waits for ever for the programs that it spawned.
+        OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_tcp_if_include=lo \
             timeout -k 5 $limit "$launcher" -n "$ranks" --oversubscribe --bind-to none "$@"
         ;;
     mpich)
