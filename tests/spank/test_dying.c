@@ -122,8 +122,7 @@ static void end_children(void)
     zombie = 0;
 }
 
-/* Slurm unloads the plugin after exit: a thread left behind would run into nothing. */
-static int threads(void)
+static int threads_now(void)
 {
     DIR *dir = opendir("/proc/self/task");
     int count = 0;
@@ -132,6 +131,17 @@ static int threads(void)
         count += entry->d_name[0] != '.';
     closedir(dir);
     return count;
+}
+
+/*
+ * Slurm unloads the plugin after exit: a thread left behind would run into nothing. One
+ * that was joined stays in /proc until the kernel has taken it apart.
+ */
+static int threads(void)
+{
+    for (int i = 0; i < 200 && threads_now() > 1; i++)
+        usleep(10000);
+    return threads_now();
 }
 
 static void check(const char *klass, void (*program)(void), void (*ended)(void),
