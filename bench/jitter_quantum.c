@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <time.h>
 #include "bench/args.h"
-#include "bench/histogram.h"
+#include "common/histogram.h"
 #include "bench/usage.h"
 #include "bench/work.h"
 
@@ -73,7 +73,7 @@ static config_t read_options(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    static bench_histogram_t histogram;
+    static hpcb_histogram_t histogram;
     config_t config = read_options(argc, argv);
     volatile uint64_t sink = 1;
     uint64_t start, end, units;
@@ -91,13 +91,13 @@ int main(int argc, char **argv)
 
         sink = bench_work(sink, units);
         done = now_ns();
-        bench_histogram_add(&histogram, done - start);
+        hpcb_histogram_add(&histogram, done - start);
         start = done;
     }
     mean = (double)histogram.sum_ns / (double)histogram.count;
     printf("{\"quantum_us\":%" PRIu64 ",\"noise\":%.6f,\"durations\":",
            config.quantum_us, 1 - (double)histogram.min_ns / mean);
-    bench_histogram_print(&histogram);
+    hpcb_histogram_print(&histogram);
     puts("}");
     return EXIT_SUCCESS;
 }

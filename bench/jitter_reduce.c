@@ -27,7 +27,7 @@
 #include <string.h>
 #include <time.h>
 #include "bench/args.h"
-#include "bench/histogram.h"
+#include "common/histogram.h"
 #include "bench/usage.h"
 #include "common/window.h"
 #include "policy/window.h"
@@ -62,8 +62,8 @@ typedef struct {
 
 typedef struct {
     double wall;
-    bench_histogram_t all;
-    bench_histogram_t part[PARTS];
+    hpcb_histogram_t all;
+    hpcb_histogram_t part[PARTS];
 } result_t;
 
 static void read_window(config_t *config, const char *text)
@@ -153,10 +153,10 @@ static void timed(const config_t *config, MPI_Comm comm, double values[WORDS], i
     end = now_ns();
     if (end < start)
         end = start; /* the clock was set */
-    bench_histogram_add(&result->all, (uint64_t)(end - start));
+    hpcb_histogram_add(&result->all, (uint64_t)(end - start));
     if (config->windowed)
-        bench_histogram_add(&result->part[part_of(&config->window, start, end)],
-                            (uint64_t)(end - start));
+        hpcb_histogram_add(&result->part[part_of(&config->window, start, end)],
+                           (uint64_t)(end - start));
 }
 
 /* All ranks of comm agree on when to end, as rank 0's clock says. */
@@ -193,7 +193,7 @@ static void print_parts(const result_t *result)
 {
     for (int i = 0; i < PARTS; i++) {
         printf(",\"%s\":", part_names[i]);
-        bench_histogram_print(&result->part[i]);
+        hpcb_histogram_print(&result->part[i]);
     }
 }
 
@@ -201,7 +201,7 @@ static void print_result(const config_t *config, int ranks, const result_t *resu
 {
     printf("{\"ranks\":%d,\"wall\":%.6f,\"sum\":%.6f,\"operation\":", ranks,
            result->wall, (double)result->all.sum_ns / 1e9);
-    bench_histogram_print(&result->all);
+    hpcb_histogram_print(&result->all);
     if (config->windowed)
         print_parts(result);
     printf("}");

@@ -354,6 +354,36 @@ static DIR *open_jobs(const char *state_dir, hpcb_error_t *err)
     return dir;
 }
 
+int hpcb_state_save_place(const char *state_dir, uint32_t job_id, const char *dir,
+                          hpcb_error_t *err)
+{
+    char path[PATH_MAX];
+
+    if (check_dirs(state_dir, err) || job_path(path, state_dir, job_id, ".place", err))
+        return -1;
+    if (hpcb_file_create(path, dir, strlen(dir), FILE_MODE, err) == 0)
+        return 0;
+    return errno == EEXIST ? 0 : -1;
+}
+
+int hpcb_state_load_place(const char *state_dir, uint32_t job_id, char *dir,
+                          size_t size, hpcb_error_t *err)
+{
+    char path[PATH_MAX], text[PATH_MAX];
+    ssize_t length;
+
+    if (check_dirs(state_dir, err) || job_path(path, state_dir, job_id, ".place", err))
+        return -1;
+    length = hpcb_file_read_trusted(path, text, sizeof(text), err);
+    if (length < 0)
+        return -1;
+    if (text[0] == '/' && (size_t)length == strlen(text) &&
+        hpcb_text_copy(dir, size, text) == 0)
+        return 0;
+    errno = EINVAL;
+    return hpcb_error(err, "%.300s: not the place of a job", path);
+}
+
 int hpcb_state_remove(const char *state_dir, uint32_t job_id, hpcb_error_t *err)
 {
     hpcb_autoclosedir DIR *dir = open_jobs(state_dir, err);

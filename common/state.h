@@ -65,6 +65,14 @@ int hpcb_state_load(const char *state_dir, uint32_t job_id, hpcb_job_state_t *st
 int hpcb_state_parse(const char *text, size_t length, hpcb_job_state_t *state,
                      hpcb_error_t *err);
 
+/* Slurm's cgroup directory of the job on this node (cgroup/steps.h), for who cannot ask
+ * a task: JOBS/<id>.place.  Saving it again changes nothing.  0, or -1 with errno and
+ * err; load checks ownership and gives an absolute path. */
+int hpcb_state_save_place(const char *state_dir, uint32_t job_id, const char *dir,
+                          hpcb_error_t *err);
+int hpcb_state_load_place(const char *state_dir, uint32_t job_id, char *dir,
+                          size_t size, hpcb_error_t *err);
+
 /* Remove every file of the job under state_dir (<id>, <id>.usage, <id>.undo and any
  * other <id>.*); missing ones are no error. */
 int hpcb_state_remove(const char *state_dir, uint32_t job_id, hpcb_error_t *err);

@@ -6,12 +6,12 @@
  * Durations from 1 ns to 2^40 ns (18 min), counted in buckets that are at most 1/16
  * wide: constant memory and no allocation while it is measured.
  */
-#ifndef HPCB_BENCH_HISTOGRAM_H
-#define HPCB_BENCH_HISTOGRAM_H
+#ifndef HPCB_COMMON_HISTOGRAM_H
+#define HPCB_COMMON_HISTOGRAM_H
 
 #include <stdint.h>
 
-#define BENCH_HISTOGRAM_BUCKETS 592
+#define HPCB_HISTOGRAM_BUCKETS 592
 
 /* All zero is empty. */
 typedef struct {
@@ -19,17 +19,17 @@ typedef struct {
     uint64_t sum_ns;
     uint64_t min_ns;
     uint64_t max_ns;
-    uint64_t buckets[BENCH_HISTOGRAM_BUCKETS];
-} bench_histogram_t;
+    uint64_t buckets[HPCB_HISTOGRAM_BUCKETS];
+} hpcb_histogram_t;
 
-void bench_histogram_add(bench_histogram_t *histogram, uint64_t ns);
+void hpcb_histogram_add(hpcb_histogram_t *histogram, uint64_t ns);
 
 /* The upper end of the bucket that holds this fraction (0..1) of all, at most the
  * maximum; 0 where there are none. */
-uint64_t bench_histogram_quantile(const bench_histogram_t *histogram, double fraction);
+uint64_t hpcb_histogram_quantile(const hpcb_histogram_t *histogram, double fraction);
 
 /* Print as one JSON object: count, mean, min, p50, p90, p99, p999, max (us) and buckets
  * as [[upper end in us, count], ...] without empty ones. */
-void bench_histogram_print(const bench_histogram_t *histogram);
+void hpcb_histogram_print(const hpcb_histogram_t *histogram);
 
 #endif
