@@ -135,6 +135,24 @@ int hpcb_steps_busy(const hpcb_node_t *node, const char *dir,
     return rc || walk.count ? rc : steps(node, dir, SHELLS, &walk);
 }
 
+int hpcb_steps_daemons(const hpcb_node_t *node, const char *dir,
+                       hpcb_process_visit_t visit, void *arg)
+{
+    walk_t walk = {visit, arg, 0};
+    hpcb_autoclosedir DIR *handle = NULL;
+    char step[PATH_MAX], slurm[PATH_MAX];
+    int rc = 0;
+
+    if (hpcb_node_version(node, HPCB_CTL_FREEZER) != 2)
+        return group(dir, &walk);
+    handle = opendir(dir);
+    while (rc == 0 && next_dir(handle, dir, "step_", step, sizeof(step))) {
+        if (hpcb_knob_path(step, "slurm", slurm, sizeof(slurm), NULL) == 0)
+            rc = group(slurm, &walk);
+    }
+    return rc;
+}
+
 static int jobs_in(const char *dir, int (*visit)(const char *job, void *arg), void *arg)
 {
     hpcb_autoclosedir DIR *handle = opendir(dir);

@@ -39,6 +39,12 @@ int hpcb_steps_each(const hpcb_node_t *node, const char *dir,
 int hpcb_steps_busy(const hpcb_node_t *node, const char *dir,
                     hpcb_process_visit_t visit, void *arg);
 
+/* The slurmstepds of the job in dir: on v1 they are in the job's own directory of the
+ * freezer, on v2 in step_<S>/slurm.  What they have forked and not yet started may be
+ * there too. */
+int hpcb_steps_daemons(const hpcb_node_t *node, const char *dir,
+                       hpcb_process_visit_t visit, void *arg);
+
 /* Call visit for the directory of every job of Slurm's on this node, whose own is dir
  * (hpcb_steps_job). */
 int hpcb_steps_jobs(const hpcb_node_t *node, const char *dir,

@@ -1,0 +1,189 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Threads as SCHED_FIFO.  Only threads of the normal policy are touched, so that normal
+ * is what they go back to; their nice values stay with the kernel.
+ *
+ * Where groups have real-time budgets of their own (CONFIG_RT_GROUP_SCHED, v1), a group
+ * whose budget is smaller than the favoured part would be stopped for the rest of it:
+ * worse than not being favoured.
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cgroup/favour_rows.h"
+#include "cgroup/knob.h"
+#include "cgroup/task.h"
+#include "common/cleanup.h"
+#include "common/text.h"
+
+#ifndef SCHED_RESET_ON_FORK
+#define SCHED_RESET_ON_FORK 0x40000000
+#endif
+
+#define FAVOURED (SCHED_FIFO | SCHED_RESET_ON_FORK)
+
+/* Of the kernel as a whole: /proc/sys/kernel, -1: no limit. */
+static int check_kernel(const hpcb_favour_t *favour, hpcb_error_t *err)
+{
+    char runtime[32], period[32];
+    uint64_t runtime_us, period_us;
+
+    if (hpcb_node_read(favour->job.node, "proc/sys/kernel/sched_rt_runtime_us", runtime,
+                       sizeof(runtime), NULL) < 0 ||
+        hpcb_node_read(favour->job.node, "proc/sys/kernel/sched_rt_period_us", period,
+                       sizeof(period), NULL) < 0 ||
+        strcmp(runtime, "-1") == 0 || hpcb_text_u64(runtime, UINT32_MAX, &runtime_us) ||
+        hpcb_text_u64(period, UINT32_MAX, &period_us) ||
+        runtime_us * 1000 >= period_us * favour->job.permille)
+        return 0;
+    return hpcb_error(err, "sched_rt_runtime_us is %s, less than the favoured part",
+                      runtime);
+}
+
+static int check_group(const hpcb_favour_t *favour, pid_t pid, hpcb_error_t *err)
+{
+    uint64_t runtime, period;
+    char dir[PATH_MAX];
+
+    if (hpcb_node_task_dir(favour->job.node, pid, HPCB_CTL_CPU, dir, sizeof(dir),
+                           NULL) < 0 ||
+        hpcb_knob_number(dir, "cpu.rt_period_us", &period, NULL) < 0 ||
+        hpcb_knob_number(dir, "cpu.rt_runtime_us", &runtime, NULL) < 0 ||
+        runtime * 1000 >= period * favour->job.permille)
+        return 0;
+    return hpcb_error(err, "%s/cpu.rt_runtime_us is %llu, less than the favoured part",
+                      dir, (unsigned long long)runtime);
+}
+
+static int probe(hpcb_favour_t *favour, pid_t pid, hpcb_error_t *err)
+{
+    if (favour->overflow)
+        return hpcb_error(err, "the job has more than %d threads here",
+                          HPCB_FAVOUR_THREADS_MAX);
+    return check_kernel(favour, err) < 0 || check_group(favour, pid, err) < 0 ? -1 : 0;
+}
+
+/* Drop those that are not ours to change. */
+static int look(hpcb_favour_t *favour, hpcb_error_t *err)
+{
+    size_t kept = 0;
+
+    if (favour->overflow)
+        return probe(favour, 0, err);
+    for (size_t i = 0; i < favour->n_threads; i++) {
+        int policy = sched_getscheduler(favour->threads[i].tid);
+
+        if (policy == SCHED_OTHER || policy == FAVOURED)
+            favour->threads[kept++] = favour->threads[i];
+    }
+    favour->n_threads = kept;
+    return 0;
+}
+
+static int set(hpcb_favour_t *favour, int policy, hpcb_error_t *err)
+{
+    int rc = 0;
+
+    for (size_t i = favour->n_threads; i-- > 0;) {
+        hpcb_favour_thread_t *thread = &favour->threads[i];
+        struct sched_param param = {.sched_priority =
+                                        policy == SCHED_OTHER ? 0 : thread->priority};
+
+        if (sched_setscheduler(thread->tid, policy, &param) == 0)
+            continue;
+        if (errno == ESRCH)
+            *thread = favour->threads[--favour->n_threads];
+        else
+            rc = hpcb_error(err, "thread %d: %s", (int)thread->tid, strerror(errno));
+    }
+    return rc;
+}
+
+static int begin(hpcb_favour_t *favour, hpcb_error_t *err)
+{
+    return set(favour, FAVOURED, err);
+}
+
+static int end(hpcb_favour_t *favour, hpcb_error_t *err)
+{
+    return set(favour, SCHED_OTHER, err);
+}
+
+void hpcb_favour_let_down(pid_t tid)
+{
+    const struct sched_param normal = {0};
+
+    if (sched_getscheduler(tid) == FAVOURED)
+        sched_setscheduler(tid, SCHED_OTHER, &normal);
+}
+
+static void nothing(hpcb_favour_t *favour)
+{
+    (void)favour;
+}
+
+const hpcb_favour_row_t hpcb_favour_fifo = {"fifo", probe, look, begin, end, nothing};
+
+/* A real-time thread of somebody else's may look the same; it is in no job. */
+static bool is_ours(const hpcb_node_t *node, pid_t tid)
+{
+    struct sched_param param;
+    char dir[PATH_MAX];
+
+    return sched_getscheduler(tid) == FAVOURED && sched_getparam(tid, &param) == 0 &&
+           (param.sched_priority == HPCB_FAVOUR_PRIORITY ||
+            param.sched_priority == HPCB_FAVOUR_PRIORITY_DAEMON) &&
+           hpcb_node_job_dir(node, tid, HPCB_CTL_FREEZER, dir, sizeof(dir), NULL) == 0;
+}
+
+static int release_process(const hpcb_node_t *node, pid_t pid, bool *failed,
+                           hpcb_error_t *err)
+{
+    const struct sched_param normal = {0};
+    hpcb_autofree pid_t *tids = NULL;
+    size_t count = 0;
+    int undone = 0;
+
+    if (hpcb_task_threads(pid, &tids, &count, NULL) < 0)
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_ours(node, tids[i]))
+            continue;
+        if (sched_setscheduler(tids[i], SCHED_OTHER, &normal) == 0)
+            undone++;
+        else if (errno != ESRCH) {
+            hpcb_error(err, "thread %d stays real-time: %s", (int)tids[i],
+                       strerror(errno));
+            *failed = true;
+        }
+    }
+    return undone;
+}
+
+int hpcb_favour_fifo_release(const hpcb_node_t *node, hpcb_error_t *err)
+{
+    hpcb_autoclosedir DIR *handle = NULL;
+    struct dirent *entry;
+    bool failed = false;
+    int undone = 0;
+
+    if (!hpcb_node_live(node))
+        return 0;
+    handle = opendir("/proc");
+    if (!handle)
+        return hpcb_error(err, "/proc: %s", strerror(errno));
+    while ((entry = readdir(handle))) {
+        uint64_t pid;
+
+        if (hpcb_text_u64(entry->d_name, INT32_MAX, &pid) == 0)
+            undone += release_process(node, (pid_t)pid, &failed, failed ? NULL : err);
+    }
+    return failed ? -1 : undone;
+}
