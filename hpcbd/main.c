@@ -22,6 +22,8 @@
 #include "common/log.h"
 #include "hpcbd/hpcbd.h"
 #include "hpcbd/log.h"
+#include "hpcbd/node.h"
+#include "hpcbd/window.h"
 
 #define EXIT_USAGE 2
 
@@ -41,6 +43,8 @@ static const char help[] =
     "SIGHUP reads the configuration again; SIGTERM and SIGINT end it.\n";
 
 static const hpcbd_part_t *const node_parts[] = {
+    &hpcbd_window,
+    &hpcbd_node,
     /* End of node_parts */
     NULL,
 };

@@ -1,0 +1,31 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * What else is quiet on a node while a job of it is favoured: guests are frozen
+ * (WindowGuests=freeze), groups of the system are idle (WindowIdleGroups).  A list of
+ * files with two texts each, one write an edge and file.
+ */
+#ifndef HPCB_HPCBD_CALM_H
+#define HPCB_HPCBD_CALM_H
+
+#include "cgroup/node.h"
+#include "common/conf.h"
+#include "hpcbd/registry.h"
+
+typedef struct hpcbd_calm hpcbd_calm_t;
+
+/* state_dir: of the undo log.  NULL when memory runs out. */
+hpcbd_calm_t *hpcbd_calm_new(const hpcb_node_t *node, const char *state_dir);
+/* Ends it first. */
+void hpcbd_calm_free(hpcbd_calm_t *calm);
+
+/* Which guests and groups there are now. */
+void hpcbd_calm_look(hpcbd_calm_t *calm, const hpcb_conf_t *conf,
+                     const hpcbd_registry_t *registry);
+
+void hpcbd_calm_begin(hpcbd_calm_t *calm);
+void hpcbd_calm_end(hpcbd_calm_t *calm);
+
+#endif

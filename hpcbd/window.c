@@ -1,0 +1,387 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Three things make the engine move:
+ *   the edge timer    on the wall clock, at the next edge of any job; it also comes
+ * when the clock is set, and then every job's phase is worked out anew the look timer
+ * once a second: has a job got threads that are not known?  A few jobs in turn, so that
+ * its cost does not grow with their number the refresh timer every 10 s: all of
+ * StateDir, for what nobody has told and messages (hpcbd/node.c), which bring a job's
+ * look forward.
+ *
+ * What survives a crash: undo logs below StateDir/window (written before what they
+ * undo), threads that can be told by their priority, and the watchdog, which undoes
+ * both.  A daemon that starts does the same before it does anything else.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/file.h"
+#include "common/log.h"
+#include "hpcbd/calm.h"
+#include "hpcbd/watchdog.h"
+#include "hpcbd/window.h"
+
+#define MILLISECOND     UINT64_C(1000000)
+#define LOOK_NS         (1000 * MILLISECOND)
+#define SOON_NS         (20 * MILLISECOND)
+#define REFRESH_NS      (10000 * MILLISECOND)
+#define LOOKS_AT_A_TIME 4
+
+static struct {
+    hpcbd_t *daemon;
+    hpcb_node_t *node;
+    hpcbd_calm_t *calm;
+    hpcbd_registry_t registry;
+    hpcbd_watchdog_t watchdog;
+    hpcbd_window_stats_t stats;
+    char state_dir[PATH_MAX]; /* StateDir/window: undo logs */
+    hpcb_source_t *edge, *look, *refresh;
+    size_t turn;    /* whose look is next */
+    bool soon;      /* the look timer has been brought forward */
+    int64_t due_ns; /* what the edge timer is set to; 0: off */
+} engine;
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+const hpcbd_registry_t *hpcbd_window_registry(void)
+{
+    return &engine.registry;
+}
+
+const hpcbd_window_stats_t *hpcbd_window_stats(void)
+{
+    return &engine.stats;
+}
+
+static bool has_windows(const hpcbd_job_t *job)
+{
+    return job->favour && hpcb_window_good(&job->window);
+}
+
+static void complain(const hpcbd_job_t *job, int rc, const hpcb_error_t *err)
+{
+    if (rc < 0)
+        hpcb_log(HPCB_LOG_ERROR, "job %u: %s", job->state.job_id, err->text);
+}
+
+static void switch_job(hpcbd_job_t *job, bool favoured)
+{
+    hpcb_error_t err;
+
+    if (job->favoured == favoured)
+        return;
+    job->favoured = favoured;
+    if (favoured)
+        complain(job, hpcb_favour_begin(job->favour, &err), &err);
+    else
+        complain(job, hpcb_favour_end(job->favour, &err), &err);
+}
+
+/* At most a part of a period after the edge: an edge that was slept over for longer is
+ * missed, not late. */
+static void account(hpcbd_job_t *job, int64_t now_ns)
+{
+    uint64_t passed = hpcb_window_edges(&job->window, job->edge_ns - 1, now_ns);
+    int64_t late = clock_ns(CLOCK_REALTIME) - job->edge_ns;
+
+    engine.stats.edges++;
+    if (passed > 1) {
+        job->missed += passed - 1;
+        engine.stats.missed += passed - 1;
+    }
+    hpcb_histogram_add(&engine.stats.late, late > 0 ? (uint64_t)late : 0);
+}
+
+static void act_on(hpcbd_job_t *job, int64_t now_ns, bool anew)
+{
+    bool due = job->edge_ns != 0 && now_ns >= job->edge_ns;
+    hpcb_window_phase_t phase;
+
+    if (!has_windows(job) || !(due || anew || job->edge_ns == 0))
+        return;
+    phase = hpcb_window_phase(&job->window, now_ns);
+    switch_job(job, phase.favoured && !engine.stats.suspended);
+    if (due && !anew)
+        account(job, now_ns);
+    job->edge_ns = phase.edge_ns;
+}
+
+static void restart_watchdog(void);
+
+/* Until when somebody is favoured, on the clock that nobody sets. */
+static void tell_watchdog(int64_t now_ns)
+{
+    int64_t end_ns = 0;
+
+    for (size_t i = 0; i < engine.registry.count; i++) {
+        const hpcbd_job_t *job = engine.registry.jobs[i];
+
+        if (job->favoured && job->edge_ns > end_ns)
+            end_ns = job->edge_ns;
+    }
+    if (end_ns)
+        end_ns += clock_ns(CLOCK_MONOTONIC) - now_ns;
+    if (hpcbd_watchdog_arm(&engine.watchdog, end_ns) < 0 && errno == EPIPE)
+        restart_watchdog();
+}
+
+static void set_edge_timer(void)
+{
+    int64_t next_ns = INT64_MAX;
+
+    for (size_t i = 0; i < engine.registry.count; i++) {
+        const hpcbd_job_t *job = engine.registry.jobs[i];
+
+        if (has_windows(job) && job->edge_ns < next_ns)
+            next_ns = job->edge_ns;
+    }
+    engine.due_ns = next_ns == INT64_MAX ? 0 : next_ns;
+    if (engine.due_ns)
+        hpcb_timer_at(engine.edge, (uint64_t)next_ns, 0);
+    else
+        hpcb_timer_in(engine.edge, 0, 0);
+}
+
+/* anew: whatever was known of edges is void. */
+static void act(bool anew)
+{
+    int64_t now_ns = clock_ns(CLOCK_REALTIME);
+    bool favoured = false;
+
+    for (size_t i = 0; i < engine.registry.count; i++) {
+        act_on(engine.registry.jobs[i], now_ns, anew);
+        favoured |= engine.registry.jobs[i]->favoured;
+    }
+    if (favoured)
+        hpcbd_calm_begin(engine.calm);
+    else
+        hpcbd_calm_end(engine.calm);
+    tell_watchdog(now_ns);
+    set_edge_timer();
+}
+
+static void on_edge(void *arg, uint64_t what)
+{
+    (void)arg;
+    if (what == 0) {
+        engine.stats.clock_sets++;
+        hpcb_log(HPCB_LOG_INFO, "the clock was set: phases are worked out anew");
+    }
+    act(what == 0);
+}
+
+static void job_gone(hpcbd_job_t *job)
+{
+    hpcb_favour_close(job->favour);
+    job->favour = NULL;
+    job->favoured = false;
+}
+
+static void open_favour(hpcbd_job_t *job)
+{
+    const hpcb_favour_job_t what = {
+        .node = engine.node,
+        .job_id = job->state.job_id,
+        .dir = job->dir,
+        .state_dir = engine.state_dir,
+        .cgroup = engine.daemon->conf.window_cgroup,
+        .permille = (unsigned)(job->window.favoured_ns * 1000 / job->window.period_ns),
+        .wanted = engine.daemon->conf.window_mechanism,
+    };
+    hpcb_error_t err;
+
+    if (hpcb_favour_open(&what, &job->favour, &err) < 0)
+        complain(job, -1, &err);
+}
+
+static void look_at(hpcbd_job_t *job)
+{
+    hpcb_error_t err;
+
+    job->dirty = false;
+    if (!job->dir[0] || job->state.klass != HPCB_CLASS_PRIMARY ||
+        !hpcb_window_good(&job->window))
+        return;
+    if (!job->favour)
+        open_favour(job);
+    if (!job->favour || hpcb_favour_look(job->favour, &err) == 0)
+        return;
+    if (errno != ENOENT)
+        complain(job, -1, &err);
+    /* The job's directory has gone; its next step makes a new one. */
+    job_gone(job);
+    job->edge_ns = 0;
+}
+
+static void on_look(void *arg, uint64_t what)
+{
+    size_t count = engine.registry.count;
+    size_t looks = count < LOOKS_AT_A_TIME ? count : LOOKS_AT_A_TIME;
+
+    (void)arg;
+    (void)what;
+    engine.soon = false;
+    for (size_t i = 0; i < count; i++)
+        if (engine.registry.jobs[i]->dirty)
+            look_at(engine.registry.jobs[i]);
+    for (size_t i = 0; i < looks; i++)
+        look_at(engine.registry.jobs[engine.turn++ % count]);
+    hpcbd_calm_look(engine.calm, &engine.daemon->conf, &engine.registry);
+    act(false);
+}
+
+static void look_soon(void)
+{
+    if (!engine.soon)
+        hpcb_timer_in(engine.look, SOON_NS, LOOK_NS);
+    engine.soon = true;
+}
+
+static void on_refresh(void *arg, uint64_t what)
+{
+    (void)arg;
+    (void)what;
+    hpcbd_registry_refresh(&engine.registry, engine.daemon->conf.state_dir);
+    look_soon();
+}
+
+void hpcbd_window_job(uint32_t job_id)
+{
+    hpcbd_job_t *job =
+        hpcbd_registry_load(&engine.registry, engine.daemon->conf.state_dir, job_id);
+
+    if (job)
+        job->dirty = true;
+    look_soon();
+}
+
+void hpcbd_window_job_end(uint32_t job_id)
+{
+    hpcbd_registry_remove(&engine.registry, job_id);
+    act(false);
+}
+
+void hpcbd_window_suspend(const char *why)
+{
+    bool was = engine.stats.suspended != NULL;
+
+    engine.stats.suspended = why;
+    if (was == (why != NULL))
+        return;
+    hpcb_log(why ? HPCB_LOG_ERROR : HPCB_LOG_INFO, "windows %s%s%s",
+             why ? "are suspended" : "go on", why ? ": " : "", why ? why : "");
+    act(true);
+}
+
+/* In the watchdog's process, and when the daemon starts. */
+static void release(void *arg)
+{
+    hpcb_error_t err;
+
+    (void)arg;
+    if (hpcb_favour_release(engine.node, engine.state_dir,
+                            engine.daemon->conf.window_cgroup, &err) < 0)
+        hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
+}
+
+static void restart_watchdog(void)
+{
+    hpcb_error_t err;
+
+    hpcb_log(HPCB_LOG_ERROR, "the watchdog has gone; starting another");
+    hpcbd_watchdog_stop(&engine.watchdog);
+    if (hpcbd_watchdog_start(&engine.watchdog, release, NULL, &err) < 0) {
+        hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
+        hpcbd_window_suspend("there is no watchdog");
+    }
+}
+
+/* Not to be late, and not to be swapped out while a job spins. */
+static void become_realtime(void)
+{
+    const struct sched_param param = {.sched_priority = HPCBD_PRIORITY};
+
+    if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) < 0)
+        hpcb_log(HPCB_LOG_INFO, "memory cannot be locked: %s", strerror(errno));
+    if (sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0)
+        engine.stats.realtime = true;
+    else
+        hpcb_log(HPCB_LOG_INFO, "no real-time priority (%s): edges may be late",
+                 strerror(errno));
+}
+
+static int make_state_dir(hpcb_error_t *err)
+{
+    char jobs[PATH_MAX];
+    const char *state_dir = engine.daemon->conf.state_dir;
+
+    if (snprintf(engine.state_dir, sizeof(engine.state_dir), "%s/window", state_dir) >=
+            (int)sizeof(engine.state_dir) ||
+        snprintf(jobs, sizeof(jobs), "%s/jobs", engine.state_dir) >= (int)sizeof(jobs))
+        return hpcb_error(err, "%.200s is too long", state_dir);
+    return hpcb_file_mkdirs(jobs, 0755, err);
+}
+
+static int add_timers(hpcb_loop_t *loop, hpcb_error_t *err)
+{
+    engine.edge = hpcb_loop_timer(loop, CLOCK_REALTIME, on_edge, NULL, err);
+    engine.look =
+        engine.edge ? hpcb_loop_timer(loop, CLOCK_MONOTONIC, on_look, NULL, err) : NULL;
+    engine.refresh = engine.look
+                         ? hpcb_loop_timer(loop, CLOCK_MONOTONIC, on_refresh, NULL, err)
+                         : NULL;
+    if (!engine.refresh)
+        return -1;
+    hpcb_timer_in(engine.look, SOON_NS, LOOK_NS);
+    hpcb_timer_in(engine.refresh, REFRESH_NS, REFRESH_NS);
+    return 0;
+}
+
+static int start(hpcbd_t *daemon, hpcb_error_t *err)
+{
+    engine.daemon = daemon;
+    engine.registry.gone = job_gone;
+    if (make_state_dir(err) || hpcb_node_open("/", &engine.node, err) < 0)
+        return -1;
+    /* A daemon before this one may have been killed. */
+    release(NULL);
+    engine.calm = hpcbd_calm_new(engine.node, engine.state_dir);
+    if (!engine.calm)
+        return hpcb_error(err, "out of memory");
+    if (hpcbd_watchdog_start(&engine.watchdog, release, NULL, err) < 0)
+        return -1;
+    become_realtime();
+    if (add_timers(daemon->loop, err))
+        return -1;
+    hpcbd_registry_refresh(&engine.registry, daemon->conf.state_dir);
+    return 0;
+}
+
+static void stop(hpcbd_t *daemon)
+{
+    (void)daemon;
+    hpcbd_registry_clear(&engine.registry);
+    hpcbd_calm_free(engine.calm);
+    engine.calm = NULL;
+    hpcbd_watchdog_stop(&engine.watchdog);
+    hpcb_node_close(engine.node);
+    engine.node = NULL;
+}
+
+const hpcbd_part_t hpcbd_window = {.name = "window", .start = start, .stop = stop};
