@@ -38,8 +38,7 @@ static const struct engine {
     {"dlrb", HPCB_POLICY_DLRB, false},       {"deadline", HPCB_POLICY_DEADLINE, false},
 };
 
-#define N_ENGINES    (sizeof(engines) / sizeof(engines[0]))
-#define WINDOW_BUILT false
+#define N_ENGINES (sizeof(engines) / sizeof(engines[0]))
 
 static const struct engine *find_engine(hpcb_policy_t policy)
 {
@@ -169,7 +168,8 @@ static const hpcb_option_spec_t specs[] = {
     {"hpc-balance", "POLICY", true,
      "balance this job's ranks; POLICY is auto (the default): long MPI waits sleep"},
     {"hpc-window", "PERIOD:DUTY", false,
-     "coordinated windows, e.g. 1s:90% (not in this release)"},
+     "run ahead of everything for DUTY of each PERIOD, on all nodes at once, e.g. "
+     "1s:90%"},
     {"bw-profile", "mem=SIZE,net=SIZE[,cpu=N%]", false,
      "bandwidth that the job needs, bytes/s per node, e.g. mem=12G,net=1G"},
 };
@@ -253,9 +253,6 @@ int hpcb_option_scan(const char *name, const char *value, hpcb_options_t *option
 static int check_built(const char *name, const char *value,
                        const hpcb_options_t *options, hpcb_error_t *err)
 {
-    if (strcmp(name, "hpc-window") == 0 && !WINDOW_BUILT)
-        return refuse(err, name, value,
-                      "not built in this release; allowed: no --hpc-window");
     if (strcmp(name, "hpc-balance") == 0 && !find_engine(options->policy)->built)
         return refuse_policy(err, value, "not built in this release; ");
     return 0;

@@ -31,6 +31,7 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "common/record.h"
+#include "common/tell.h"
 #include "common/text.h"
 #include "hpcbctl/hostlist.h"
 #include "hpcbctl/verbs.h"
@@ -365,6 +366,7 @@ int hpcb_job_end(const hpcb_ctl_t *ctl)
      * goes unplayed: what is in it ended with the job, and a process that survived its
      * job must not be lifted. */
     complain(hpcb_state_remove(conf.state_dir, asked.job_id, &err), &err);
+    hpcb_tell(conf.state_dir, "end", asked.job_id, NULL);
     hpcb_node_close(node);
     return 0;
 }

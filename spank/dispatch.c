@@ -64,6 +64,7 @@
 #include "spank/stepd.h"
 #include "spank/usage.h"
 #include "spank/useropts.h"
+#include "spank/window.h"
 #include "spank/yield.h"
 
 /* The build hides every symbol that is not marked. */
@@ -119,6 +120,7 @@ static void task_post_fork(spank_t sp, const hpcb_step_t *step)
     hpcb_spank_siblings_task(step, pid);
     hpcb_spank_stepd_settle(step, pid);
     hpcb_spank_dying_watch(step, pid);
+    hpcb_spank_window_task(step, pid);
 }
 
 static void in_step(hook_t hook, spank_t sp, const hpcb_step_t *step)
@@ -130,6 +132,7 @@ static void in_step(hook_t hook, spank_t sp, const hpcb_step_t *step)
         break;
     case HOOK_USER_INIT:
         hpcb_spank_yield_env(sp, step);
+        hpcb_spank_window_user(step);
         break;
     case HOOK_TASK_INIT_PRIVILEGED:
         hpcb_spank_isolate_privileged(step);

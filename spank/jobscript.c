@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "sensor/meter.h"
 #include "common/class.h"
+#include "common/tell.h"
 #include "spank/jobscript.h"
 #include "spank/setup.h"
 #include "spank/useropts.h"
@@ -106,4 +107,5 @@ void hpcb_spank_job_epilog(spank_t sp, const hpcb_spank_args_t *args)
     log_failure(hpcb_undo_replay(conf.state_dir, job.job_id, &err), &err);
     remove_groups(args->root, &conf, job.job_id);
     log_failure(hpcb_state_remove(conf.state_dir, job.job_id, &err), &err);
+    hpcb_tell(conf.state_dir, "end", job.job_id, NULL);
 }

@@ -78,7 +78,7 @@ static const host_option_t malformed[] = {
     {"hpc-window", "1e9s:90%"},
     {"hpc-window", "99999999999999999999999s:90%"},
     {"hpc-window", "1s:nan"},
-    {"hpc-window", "1s:90%"},
+    {"hpc-window", "1s:1s"},
     {"bw-profile", NULL},
     {"bw-profile", ""},
     {"bw-profile", "mem"},

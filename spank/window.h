@@ -1,0 +1,21 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Coordinated windows are hpcbd's work; a step only leaves word where its job is, for
+ * primaries with windows and for guests, which may have to be quiet for them.
+ */
+#ifndef HPCB_SPANK_WINDOW_H
+#define HPCB_SPANK_WINDOW_H
+
+#include "spank/setup.h"
+
+/* slurm_spank_user_init: a line for the user whose wish nobody fulfils here. */
+void hpcb_spank_window_user(const hpcb_step_t *step);
+
+/* slurm_spank_task_post_fork; pid is the waiting task.  Never waits; without hpcbd
+ * nothing happens. */
+void hpcb_spank_window_task(const hpcb_step_t *step, pid_t pid);
+
+#endif
