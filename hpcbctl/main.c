@@ -24,6 +24,7 @@ static const char general_help[] =
     "              depends on; name the file, the value and the line that mends it\n"
     "  status      mechanisms of this node, jobs and their classes here\n"
     "  release     undo everything that was done to jobs on this node\n"
+    "  top         windows of the jobs on this node, as hpcbd says\n"
     "  snapshot    write what discovery reads of this node, to be sent in with a "
     "report\n"
     "  calibrate   measure what this node can move; print its line of "
@@ -74,6 +75,16 @@ static const verb_t verbs[] = {
      "groups, knobs get back what they held before, our groups are removed.  Records "
      "of\n"
      "running jobs stay, so that later steps of guests are guests.  Needs root.\n"},
+    {"release", "windows", hpcb_release_windows,
+     "Usage: hpcbctl [--config FILE] release windows\n"
+     "\n"
+     "Makes favoured jobs normal again and thaws guests, after hpcbd was killed; guests\n"
+     "stay guests.  Needs root.\n"},
+    {"top", NULL, hpcb_top,
+     "Usage: hpcbctl [--config FILE] top [--json]\n"
+     "\n"
+     "Shows what hpcbd says of the windows of jobs on this node, every second on a\n"
+     "terminal, else once.  Users see their own jobs.\n"},
     {"snapshot", NULL, hpcb_snapshot,
      "Usage: hpcbctl [--config FILE] snapshot [--output DIR|FILE.tar.gz] "
      "[--keep-names]\n"
@@ -194,6 +205,8 @@ static const char *rest_of(const char *name)
 {
     if (strcmp(name, "job") == 0)
         return "give begin or end";
+    if (strcmp(name, "release") == 0)
+        return "give nothing or windows";
     return strcmp(name, "profile") == 0 ? "give show, set, forget or learn"
                                         : "takes no argument";
 }

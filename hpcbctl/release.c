@@ -28,6 +28,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "cgroup/favour.h"
 #include "cgroup/groups.h"
 #include "cgroup/knob.h"
 #include "cgroup/mechanism.h"
@@ -396,6 +397,20 @@ static int print(json_object *report, bool json)
     return fflush(stdout);
 }
 
+/* What hpcbd, if one was killed, has left favoured or frozen. */
+static void release_windows(const hpcb_conf_t *conf, const hpcb_node_t *node,
+                            unsigned *problems)
+{
+    char dir[PATH_MAX];
+    hpcb_error_t err;
+
+    if (snprintf(dir, sizeof(dir), "%s/window", conf->state_dir) < (int)sizeof(dir) &&
+        hpcb_favour_release(node, dir, conf->window_cgroup, &err) >= 0)
+        return;
+    hpcb_log(HPCB_LOG_ERROR, "windows: %s", err.text);
+    ++*problems;
+}
+
 int hpcb_release(const hpcb_ctl_t *ctl)
 {
     hpcb_autojson json_object *report = NULL;
@@ -415,6 +430,7 @@ int hpcb_release(const hpcb_ctl_t *ctl)
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
         return 1;
     }
+    release_windows(&conf, node, &problems);
     report = hpcb_release_all(&conf, node, boot_time(), &problems);
     hpcb_node_close(node);
     if (!report || print(report, ctl->json) < 0) {

@@ -23,6 +23,7 @@
 #include "hpcbctl/tasks.h"
 #include "hpcbctl/topology.h"
 #include "hpcbctl/verbs.h"
+#include "hpcbctl/windows.h"
 #include "sensor/meter.h"
 
 typedef struct {
@@ -417,6 +418,7 @@ void hpcb_status_text(json_object *status, FILE *out)
     text_topology(status, out);
     text_mechanisms(json_object_object_get(status, "mechanisms"), out);
     text_jobs(json_object_object_get(status, "jobs"), out);
+    hpcb_windows_text(json_object_object_get(status, "hpcbd"), out);
 }
 
 static int print(json_object *status, bool json)
@@ -444,6 +446,9 @@ int hpcb_status(const hpcb_ctl_t *ctl)
     }
     status = hpcb_status_collect(&conf, node, NULL, &problems);
     hpcb_node_close(node);
+    if (status)
+        json_object_object_add(status, "hpcbd",
+                               hpcb_windows_ask(conf.state_dir, &err));
     if (!status || print(status, ctl->json) < 0) {
         hpcb_log(HPCB_LOG_ERROR, "status: %s",
                  status ? "cannot write to stdout" : "out of memory");

@@ -32,6 +32,12 @@ int hpcb_status(const hpcb_ctl_t *ctl);
 /* 0 when everything was undone; 1 with a line for what was not. */
 int hpcb_release(const hpcb_ctl_t *ctl);
 
+/* The same for what hpcbd has done to favoured jobs, and nothing else. */
+int hpcb_release_windows(const hpcb_ctl_t *ctl);
+
+/* 0; 1 with a line where no hpcbd answers. */
+int hpcb_top(const hpcb_ctl_t *ctl);
+
 /* 0 when the snapshot is written; 1 with a line for what went wrong. */
 int hpcb_snapshot(const hpcb_ctl_t *ctl);
 
