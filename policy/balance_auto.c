@@ -1,0 +1,175 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "policy/balance_parts.h"
+
+/*
+ * auto: begins with DLRB, with priorities worked out where shares are linear.
+ *  - A program whose phases are short leaves no time for DLRB's measuring, and its
+ *    ranks would be moved to and fro: adaptive instead.
+ *  - Where adaptive changes priorities nearly all the time it runs after noise:
+ *    uniform, which is slow.
+ *  - Once nothing has changed for long: DLRB again.
+ *  - Where iterations have become longer for what was done, or are longer in the long
+ *    run than those without priorities, undo it and rest, each time for twice as long:
+ *    so it costs a job that cannot be balanced less and less.
+ */
+
+#define RECENT        16U /* steps */
+#define MANY_PHASES   3
+#define MANY_CHANGES  12
+#define CALM_FOR_LONG 32
+#define JUDGED_AFTER  4 /* steps without a change */
+#define LONGER        1.01
+#define LONG_RUN      16 /* steps, and the weight of the past in the mean */
+#define FIRST_REST    16
+#define LONGEST_REST  4096
+
+static double iteration(const hpcb_balance_t *balance)
+{
+    double longest = 0;
+
+    for (unsigned i = 0; i < balance->n; i++)
+        if (balance->rank[i].known && balance->rank[i].elapsed > longest)
+            longest = balance->rank[i].elapsed;
+    return longest;
+}
+
+static unsigned recent(uint32_t bits)
+{
+    return (unsigned)__builtin_popcount(bits & ((1U << RECENT) - 1));
+}
+
+static void note(hpcb_balance_auto_t *a, bool phase, bool changed)
+{
+    a->phases = a->phases << 1 | phase;
+    a->changes = a->changes << 1 | changed;
+}
+
+static void change_to(hpcb_balance_kind_t kind, hpcb_balance_t *balance)
+{
+    balance->automatic.kind = kind;
+    balance->automatic.phases = 0;
+    balance->automatic.changes = 0;
+    balance->automatic.calm = 0;
+    if (kind == HPCB_BALANCE_DLRB)
+        balance->dlrb.stage = HPCB_BALANCE_BLIND;
+}
+
+static void choose(hpcb_balance_t *balance)
+{
+    const hpcb_balance_auto_t *a = &balance->automatic;
+
+    if (a->kind == HPCB_BALANCE_DLRB) {
+        if (recent(a->phases) >= MANY_PHASES)
+            change_to(HPCB_BALANCE_ADAPTIVE, balance);
+    } else if (a->calm >= CALM_FOR_LONG) {
+        change_to(HPCB_BALANCE_DLRB, balance);
+    } else if (a->kind == HPCB_BALANCE_ADAPTIVE && recent(a->changes) >= MANY_CHANGES) {
+        change_to(HPCB_BALANCE_UNIFORM, balance);
+    }
+}
+
+/* The job runs without priorities; whatever is tried next begins with that. */
+static unsigned give_up(const hpcb_balance_conf_t *conf, hpcb_balance_t *balance)
+{
+    hpcb_balance_auto_t *a = &balance->automatic;
+
+    a->rest = a->rest == 0 ? FIRST_REST : a->rest * 2;
+    if (a->rest > LONGEST_REST)
+        a->rest = LONGEST_REST;
+    a->resting = a->rest;
+    a->before = a->mean = 0;
+    a->run = 0;
+    change_to(HPCB_BALANCE_DLRB, balance);
+    return hpcb_balance_neutral(conf, balance) ? HPCB_BALANCE_REPRIORITIZED : 0;
+}
+
+/* Whether what was changed last has made iterations longer; asked once, as later on the
+ * program may have changed too. */
+static bool change_has_lost(hpcb_balance_auto_t *a)
+{
+    double before = a->before;
+
+    if (before <= 0 || a->calm < JUDGED_AFTER)
+        return false;
+    a->before = 0;
+    return a->since > LONGER * before * a->calm;
+}
+
+/* Whether all that is done, with what it takes to find out, has. */
+static bool loses_in_the_long_run(const hpcb_balance_auto_t *a)
+{
+    return a->run >= LONG_RUN && a->neutral > 0 && a->mean > LONGER * a->neutral;
+}
+
+static bool is_neutral(const hpcb_balance_conf_t *conf, const hpcb_balance_t *balance)
+{
+    for (unsigned i = 0; i < balance->n; i++)
+        if (balance->rank[i].priority != conf->priority_min)
+            return false;
+    return balance->automatic.resting > 0 ||
+           balance->dlrb.stage == HPCB_BALANCE_NEUTRAL;
+}
+
+static double mix(double mean, double value, unsigned weight)
+{
+    return mean > 0 ? mean + (value - mean) / weight : value;
+}
+
+/* An iteration took time with the priorities that are in force. */
+static void clock_in(const hpcb_balance_conf_t *conf, double time,
+                     hpcb_balance_t *balance)
+{
+    hpcb_balance_auto_t *a = &balance->automatic;
+
+    if (is_neutral(conf, balance))
+        a->neutral = mix(a->neutral, time, JUDGED_AFTER);
+    if (a->resting > 0)
+        return;
+    a->calm++;
+    a->run++;
+    a->since += time;
+    a->mean = mix(a->mean, time, LONG_RUN);
+    /* Things have gone well for so long that the last rest is forgotten. */
+    if (a->run > LONG_RUN * a->rest)
+        a->rest = 0;
+}
+
+static unsigned act(const hpcb_balance_conf_t *conf,
+                    const hpcb_balance_places_t *places, hpcb_balance_t *balance)
+{
+    unsigned phases = balance->dlrb.phases, done;
+
+    if (balance->automatic.kind == HPCB_BALANCE_DLRB)
+        done = hpcb_balance_dlrb(conf, places, conf->linear, balance);
+    else
+        done = hpcb_balance_heuristic(conf, balance->automatic.kind, balance);
+    note(&balance->automatic, balance->dlrb.phases != phases, done != 0);
+    return done;
+}
+
+unsigned hpcb_balance_auto(const hpcb_balance_conf_t *conf,
+                           const hpcb_balance_places_t *places, hpcb_balance_t *balance)
+{
+    hpcb_balance_auto_t *a = &balance->automatic;
+    double time = iteration(balance);
+    unsigned done;
+
+    clock_in(conf, time, balance);
+    if (a->resting > 0) {
+        a->resting--;
+        return 0;
+    }
+    if (change_has_lost(a) || loses_in_the_long_run(a))
+        return give_up(conf, balance);
+    done = act(conf, places, balance);
+    if (done) {
+        a->before = time;
+        a->since = 0;
+        a->calm = 0;
+    }
+    choose(balance);
+    return done;
+}

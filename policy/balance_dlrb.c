@@ -1,0 +1,107 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include <string.h>
+
+#include "policy/balance_parts.h"
+
+/*
+ * DLRB (section 5.2): the first iteration runs with ranks distributed by their number;
+ * then they are moved by load, and run one iteration without priorities; from then on
+ * priorities follow, step by step.  Which ranks are busy almost all of the time is
+ * noted as a bitmap; when it changes the program has entered another phase, and it
+ * begins anew with the loads that were seen.
+ *
+ * What the thesis leaves open, as it is here:
+ *  - a bit that is set is not cleared before the rank is clearly less busy, or a rank
+ *    at the limit would be a change of phase in every other iteration;
+ *  - bits that are only added are no change of phase: balance is better than it was;
+ *  - bits that change right after priorities have changed are our own doing.
+ *
+ * With predict, priorities are worked out from what was seen whatever priorities it was
+ * seen with, all at once: no iteration without them is needed then.
+ */
+
+#define HYSTERESIS 10 /* percent */
+
+/* The new bitmap; whether bits were lost. */
+static bool note_busy(const hpcb_balance_conf_t *conf, hpcb_balance_t *balance)
+{
+    bool lost = false;
+
+    for (unsigned i = 0; i < balance->n; i++) {
+        hpcb_balance_rank_t *rank = &balance->rank[i];
+        double percent = 100 * rank->util;
+        bool busy = percent > conf->busy ||
+                    (rank->busy && percent > (double)conf->busy - HYSTERESIS);
+
+        if (!rank->known)
+            continue;
+        lost = lost || (rank->busy && !busy);
+        rank->busy = busy;
+    }
+    return lost;
+}
+
+static bool all_best(const hpcb_balance_conf_t *conf,
+                     const hpcb_balance_places_t *places, hpcb_balance_t *balance)
+{
+    hpcb_balance_group_t group;
+    bool changed = false;
+
+    for (unsigned place = 0; place < places->n;) {
+        place = hpcb_balance_group(places, balance, place, &group);
+        hpcb_balance_best(conf, &group);
+        changed = hpcb_balance_assign(&group, balance) || changed;
+    }
+    return changed;
+}
+
+static unsigned prioritize(const hpcb_balance_conf_t *conf,
+                           const hpcb_balance_places_t *places, bool predict,
+                           hpcb_balance_t *balance)
+{
+    bool changed = predict ? all_best(conf, places, balance)
+                           : hpcb_balance_resource(conf, places, balance);
+
+    balance->dlrb.stage = HPCB_BALANCE_STEADY;
+    balance->dlrb.changed = changed;
+    return changed ? HPCB_BALANCE_REPRIORITIZED : 0;
+}
+
+/* A phase begins: move, and then measure without priorities if need be. */
+static unsigned begin_phase(const hpcb_balance_conf_t *conf,
+                            const hpcb_balance_places_t *places, bool predict,
+                            hpcb_balance_t *balance)
+{
+    unsigned done = 0;
+
+    memset(balance->dlrb.tried, 0, sizeof(balance->dlrb.tried));
+    if (hpcb_balance_load(conf, places, balance))
+        done |= HPCB_BALANCE_MOVED;
+    if (!done && predict)
+        return prioritize(conf, places, predict, balance);
+    if (hpcb_balance_neutral(conf, balance))
+        done |= HPCB_BALANCE_REPRIORITIZED;
+    if (!done)
+        return prioritize(conf, places, predict, balance);
+    balance->dlrb.stage = HPCB_BALANCE_NEUTRAL;
+    balance->dlrb.changed = true;
+    return done;
+}
+
+unsigned hpcb_balance_dlrb(const hpcb_balance_conf_t *conf,
+                           const hpcb_balance_places_t *places, bool predict,
+                           hpcb_balance_t *balance)
+{
+    bool lost = note_busy(conf, balance);
+
+    if (balance->dlrb.stage == HPCB_BALANCE_BLIND)
+        return begin_phase(conf, places, predict, balance);
+    if (balance->dlrb.stage == HPCB_BALANCE_STEADY && lost && !balance->dlrb.changed) {
+        balance->dlrb.phases++;
+        return begin_phase(conf, places, predict, balance);
+    }
+    return prioritize(conf, places, predict, balance);
+}
