@@ -211,7 +211,8 @@ all_is_well() { # all_is_well DAEMONS: the same daemons run, the node takes jobs
     on ctl /run/hpcb/lib/daemon start slurmctld
     wait_until 20 on ctl bash -c '! /run/hpcb/lib/daemon running slurmctld'
     tail -n 5 $C/log/slurmctld.log
-    grep -q "Incompatible Slurm plugin .*job_submit_hpc_balance.so version ($(other_slurm))" $C/log/slurmctld.log
+    # The first of those that have no fall-through.
+    grep -qE "Incompatible Slurm plugin .*(preempt|job_submit)_hpc_balance.so version \($(other_slurm)\)" $C/log/slurmctld.log
     grep -qE 'fatal: .*(job_submit|preempt)' $C/log/slurmctld.log
     on n1 bash -c "kill -0 \$(cat $W/pid.guest) \$(cat $W/pid.primary)"
 }
