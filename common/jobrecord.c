@@ -46,6 +46,53 @@ void hpcb_run_key_of(const hpcb_record_t *record, hpcb_run_key_t *key)
     memcpy(key->cluster, record->cluster, sizeof(key->cluster));
 }
 
+/* Takes text off the front of what is between *line and end. */
+static int skip(const char **line, const char *end, const char *text)
+{
+    size_t length = strlen(text);
+
+    if ((size_t)(end - *line) < length || memcmp(*line, text, length) != 0)
+        return -1;
+    *line += length;
+    return 0;
+}
+
+static int take_u32(const char **line, const char *end, uint32_t *value)
+{
+    uint64_t number = 0;
+    const char *start = *line;
+
+    for (; *line < end && **line >= '0' && **line <= '9'; (*line)++) {
+        number = number * 10 + (uint64_t)(**line - '0');
+        if (number > UINT32_MAX)
+            return -1;
+    }
+    *value = (uint32_t)number;
+    return *line > start ? 0 : -1;
+}
+
+/* A cluster's name has neither quotation marks nor backslashes. */
+int hpcb_run_key_of_line(const char *line, size_t length, hpcb_run_key_t *key)
+{
+    const char *end = line + length, *quote;
+    hpcb_run_key_t read = {.job_id = 0};
+
+    if (skip(&line, end, "{\"version\":1,\"kind\":\"job\",\"cluster\":\""))
+        return -1;
+    quote = memchr(line, '"', (size_t)(end - line));
+    if (!quote || (size_t)(quote - line) >= sizeof(read.cluster) ||
+        memchr(line, '\\', (size_t)(quote - line)))
+        return -1;
+    memcpy(read.cluster, line, (size_t)(quote - line));
+    line = quote;
+    if (skip(&line, end, "\",\"job_id\":") || take_u32(&line, end, &read.job_id) ||
+        skip(&line, end, ",\"restart\":") || take_u32(&line, end, &read.restart) ||
+        skip(&line, end, ","))
+        return -1;
+    *key = read;
+    return 0;
+}
+
 hpcb_run_t *hpcb_run_new(const hpcb_run_key_t *key)
 {
     hpcb_run_t *run = calloc(1, sizeof(*run));

@@ -22,6 +22,10 @@ typedef struct hpcb_run hpcb_run_t;
 /* The run that the record of a node belongs to. */
 void hpcb_run_key_of(const hpcb_record_t *record, hpcb_run_key_t *key);
 
+/* The same of a line that hpcb_run_render has made (length bytes, without looking at
+ * the rest of it).  0, or -1 where it is none. */
+int hpcb_run_key_of_line(const char *line, size_t length, hpcb_run_key_t *key);
+
 /* A run without nodes, or NULL when memory runs out. */
 hpcb_run_t *hpcb_run_new(const hpcb_run_key_t *key);
 void hpcb_run_free(hpcb_run_t *run);

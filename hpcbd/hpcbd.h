@@ -40,4 +40,7 @@ extern const hpcbd_part_t hpcbd_ship;
 /* hpcbd/collector.c: merges them. */
 extern const hpcbd_part_t hpcbd_collector;
 
+/* hpcbd/writer.c: gives jobs their figures in AdminComment. */
+extern const hpcbd_part_t hpcbd_writer;
+
 #endif

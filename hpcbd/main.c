@@ -45,11 +45,14 @@ static const char help[] =
 static const hpcbd_part_t *const node_parts[] = {
     &hpcbd_window,
     &hpcbd_node,
+    &hpcbd_ship,
     /* End of node_parts */
     NULL,
 };
 
 static const hpcbd_part_t *const collector_parts[] = {
+    &hpcbd_collector,
+    &hpcbd_writer,
     /* End of collector_parts */
     NULL,
 };

@@ -150,6 +150,26 @@ START_TEST(what_is_rendered_is_read_back)
 }
 END_TEST
 
+START_TEST(the_key_is_read_from_the_front_of_a_line)
+{
+    hpcb_record_t a = node_record("a", 1);
+    hpcb_run_key_t key = {.job_id = 1};
+    hpcb_run_t *run;
+    char *line;
+
+    a.about.restart = 4;
+    run = new_run(&a);
+    ck_assert_int_eq(add(run, &a), 1);
+    line = hpcb_run_render(run, NULL);
+    for (size_t i = 0; i < 60; i++)
+        ck_assert_int_eq(hpcb_run_key_of_line(line, i, &key), -1);
+    ck_assert_int_eq(hpcb_run_key_of_line(line, strlen(line), &key), 0);
+    ck_assert_mem_eq(&key, hpcb_run_key(run), sizeof(key));
+    free(line);
+    hpcb_run_free(run);
+}
+END_TEST
+
 static const char *const no_runs[] = {
     "",
     "{}",
@@ -255,6 +275,7 @@ int main(void)
     tcase_add_test(test, nodes_are_added_up);
     tcase_add_test(test, a_node_counts_once_and_what_knows_more_wins);
     tcase_add_loop_test(test, what_is_rendered_is_read_back, 0, 2);
+    tcase_add_test(test, the_key_is_read_from_the_front_of_a_line);
     tcase_add_loop_test(test, what_is_no_run_is_refused, 0,
                         sizeof(no_runs) / sizeof(no_runs[0]));
     tcase_add_test(test, what_is_no_record_leaves_the_run);

@@ -1,0 +1,140 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/compat.h"
+#include <slurm/slurmdb.h>
+
+#include "hpcbd/writer_slurm.h"
+
+extern __attribute__((visibility("default"))) const hpcbd_slurm_t hpcbd_slurm;
+
+static void *connection;
+
+static int has_dbd(void)
+{
+    slurm_conf_t *conf = NULL;
+    int found;
+
+    if (slurm_load_ctl_conf(0, &conf))
+        return -1;
+    found = conf->accounting_storage_type &&
+            strcmp(conf->accounting_storage_type, "accounting_storage/slurmdbd") == 0;
+    slurm_free_ctl_conf(conf);
+    return found;
+}
+
+static hpcbd_outcome_t open_connection(void)
+{
+    uint16_t flags = 0;
+    int found;
+
+    if (connection)
+        return HPCBD_DONE;
+    found = has_dbd();
+    if (found <= 0)
+        return found ? HPCBD_FAILED : HPCBD_NO_DBD;
+    connection = slurmdb_connection_get(&flags);
+    return connection ? HPCBD_DONE : HPCBD_FAILED;
+}
+
+static hpcbd_outcome_t lose_connection(void)
+{
+    if (connection)
+        slurmdb_connection_close(&connection);
+    connection = NULL;
+    return HPCBD_FAILED;
+}
+
+/* The lists have no destructor: what is in them is the caller's. */
+typedef struct {
+    slurmdb_job_cond_t cond;
+    slurm_selected_step_t step;
+} question_t;
+
+static void ask_for(question_t *question, const char *cluster, uint32_t job_id)
+{
+    memset(question, 0, sizeof(*question));
+    question->cond.db_flags = SLURMDB_JOB_FLAG_NOTSET;
+    question->cond.flags = JOBCOND_FLAG_NO_STEP | JOBCOND_FLAG_NO_DEFAULT_USAGE;
+    question->step.array_task_id = NO_VAL;
+    question->step.het_job_offset = NO_VAL;
+    question->step.step_id.job_id = job_id;
+    question->step.step_id.step_id = NO_VAL;
+    question->step.step_id.step_het_comp = NO_VAL;
+    question->cond.step_list = slurm_list_create(NULL);
+    question->cond.cluster_list = slurm_list_create(NULL);
+    slurm_list_append(question->cond.step_list, &question->step);
+    slurm_list_append(question->cond.cluster_list, (void *)(uintptr_t)cluster);
+}
+
+static void forget(question_t *question)
+{
+    slurm_list_destroy(question->cond.step_list);
+    slurm_list_destroy(question->cond.cluster_list);
+}
+
+/* An element of an array has two ids; slurmdbd may answer with all of its array. */
+static hpcbd_outcome_t read_comment(List jobs, uint32_t job_id, char **comment)
+{
+    ListIterator each = slurm_list_iterator_create(jobs);
+    hpcbd_outcome_t outcome = HPCBD_NOT_ENDED;
+    const slurmdb_job_rec_t *job;
+
+    while ((job = slurm_list_next(each))) {
+        if (job->jobid != job_id || job->end == 0)
+            continue;
+        free(*comment);
+        *comment = strdup(job->admin_comment ? job->admin_comment : "");
+        outcome = *comment ? HPCBD_DONE : HPCBD_FAILED;
+    }
+    slurm_list_iterator_destroy(each);
+    return outcome;
+}
+
+static hpcbd_outcome_t get(const char *cluster, uint32_t job_id, char **comment)
+{
+    hpcbd_outcome_t outcome = open_connection();
+    question_t question;
+    List jobs;
+
+    if (outcome != HPCBD_DONE)
+        return outcome;
+    ask_for(&question, cluster, job_id);
+    jobs = slurmdb_jobs_get(connection, &question.cond);
+    forget(&question);
+    if (!jobs)
+        return lose_connection();
+    *comment = NULL;
+    outcome = read_comment(jobs, job_id, comment);
+    slurm_list_destroy(jobs);
+    return outcome;
+}
+
+static hpcbd_outcome_t set(const char *cluster, uint32_t job_id, const char *comment)
+{
+    hpcbd_outcome_t outcome = open_connection();
+    slurmdb_job_rec_t job;
+    question_t question;
+    List changed;
+
+    if (outcome != HPCBD_DONE)
+        return outcome;
+    memset(&job, 0, sizeof(job));
+    job.derived_ec = NO_VAL;
+    job.admin_comment = (char *)(uintptr_t)comment;
+    ask_for(&question, cluster, job_id);
+    changed = slurmdb_job_modify(connection, &question.cond, &job);
+    forget(&question);
+    if (!changed)
+        return lose_connection();
+    slurm_list_destroy(changed);
+    return slurmdb_connection_commit(connection, true) ? lose_connection() : HPCBD_DONE;
+}
+
+const hpcbd_slurm_t hpcbd_slurm = {.get = get, .set = set};
