@@ -30,6 +30,7 @@ static const char general_help[] =
     "  calibrate   measure what this node can move; print its line of "
     "hpc-balance.conf\n"
     "  profile     show, set, forget or learn what bandwidth users' jobs need\n"
+    "  metrics     print figures of this node for Prometheus\n"
     "  job begin   record the class of a job (called by the prolog)\n"
     "  job end     write the record of a job, remove its traces (called by the "
     "epilog)\n"
@@ -37,7 +38,8 @@ static const char general_help[] =
     "  -c, --config FILE   hpc-balance.conf to use instead of the one beside "
     "slurm.conf\n"
     "  -j, --json          print one JSON object\n"
-    "  -o, --output PATH   snapshot: the directory or .tar.gz to make\n"
+    "  -o, --output PATH   snapshot: the directory or .tar.gz to make; metrics: the "
+    "file\n"
     "      --keep-names    snapshot: leave names and ids as they are\n"
     "      --cpus LIST     calibrate: the CPUs to use\n"
     "      --seconds N     calibrate: how long\n"
@@ -135,6 +137,16 @@ static const verb_t verbs[] = {
      "Folds records of jobs into the profiles: each record once.  --name and "
      "--executable\n"
      "say what the records do not; --user passes over those of other users.\n"},
+    {"metrics", NULL, hpcb_metrics,
+     "Usage: hpcbctl [--config FILE] metrics [--output FILE]\n"
+     "\n"
+     "Prints figures of this node in Prometheus' text format: jobs, CPU time and "
+     "stolen\n"
+     "time by class, evictions, the mechanisms in force.  With --output FILE (named "
+     "*.prom,\n"
+     "in the directory of node_exporter's textfile collector) the file is replaced as "
+     "a\n"
+     "whole.\n"},
     {"job", "begin", hpcb_job_begin,
      "Usage: hpcbctl [--config FILE] job begin\n"
      "\n"
@@ -214,8 +226,12 @@ static const char *rest_of(const char *name)
 /* The options of one verb only that were given to another. */
 static const char *misplaced(const hpcb_ctl_t *ctl, const verb_t *verb)
 {
-    if ((ctl->output || ctl->keep_names) && verb->run != hpcb_snapshot)
-        return "--output and --keep-names are for snapshot";
+    if (ctl->output && verb->run != hpcb_snapshot && verb->run != hpcb_metrics)
+        return "--output is for snapshot and metrics";
+    if (ctl->keep_names && verb->run != hpcb_snapshot)
+        return "--keep-names is for snapshot";
+    if (ctl->json && verb->run == hpcb_metrics)
+        return "--json is not for metrics (see status)";
     if ((ctl->cpus || ctl->seconds || ctl->net || ctl->force) &&
         verb->run != hpcb_calibrate)
         return "--cpus, --seconds, --net and --force are for calibrate";

@@ -11,7 +11,7 @@
 typedef struct {
     const char *conf_path; /* --config, or NULL */
     bool json;
-    const char *output;               /* snapshot: --output, or NULL */
+    const char *output;               /* snapshot, metrics: --output, or NULL */
     bool keep_names;                  /* snapshot */
     const char *cpus, *seconds, *net; /* calibrate: as given, or NULL */
     bool force;                       /* calibrate */
@@ -40,6 +40,9 @@ int hpcb_top(const hpcb_ctl_t *ctl);
 
 /* 0 when the snapshot is written; 1 with a line for what went wrong. */
 int hpcb_snapshot(const hpcb_ctl_t *ctl);
+
+/* 0 when the figures are printed or written; 1 with a line for what went wrong. */
+int hpcb_metrics(const hpcb_ctl_t *ctl);
 
 /* 0 when the node was measured; 1 with a line for why it was not. */
 int hpcb_calibrate(const hpcb_ctl_t *ctl);
