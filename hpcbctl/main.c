@@ -80,7 +80,8 @@ static const verb_t verbs[] = {
     {"release", "windows", hpcb_release_windows,
      "Usage: hpcbctl [--config FILE] release windows\n"
      "\n"
-     "Makes favoured jobs normal again and thaws guests, after hpcbd was killed; guests\n"
+     "Makes favoured jobs normal again and thaws guests, after hpcbd was killed; "
+     "guests\n"
      "stay guests.  Needs root.\n"},
     {"top", NULL, hpcb_top,
      "Usage: hpcbctl [--config FILE] top [--json]\n"

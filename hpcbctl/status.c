@@ -447,8 +447,7 @@ int hpcb_status(const hpcb_ctl_t *ctl)
     status = hpcb_status_collect(&conf, node, NULL, &problems);
     hpcb_node_close(node);
     if (status)
-        json_object_object_add(status, "hpcbd",
-                               hpcb_windows_ask(conf.state_dir, &err));
+        json_object_object_add(status, "hpcbd", hpcb_windows_ask(conf.state_dir, &err));
     if (!status || print(status, ctl->json) < 0) {
         hpcb_log(HPCB_LOG_ERROR, "status: %s",
                  status ? "cannot write to stdout" : "out of memory");
