@@ -34,6 +34,7 @@
 #include "common/tell.h"
 #include "common/text.h"
 #include "hpcbctl/hostlist.h"
+#include "hpcbctl/totals.h"
 #include "hpcbctl/verbs.h"
 #include "sensor/meter.h"
 
@@ -342,6 +343,23 @@ static void collect_usage(const hpcb_conf_t *conf, hpcb_node_t *node, uint32_t j
         add_usage(usage, &rest);
 }
 
+/* For hpcbctl metrics, which a count less harms less than one too many. */
+static void add_to_totals(const hpcb_conf_t *conf, const hpcb_record_t *record)
+{
+    const uint64_t begin = record->job.begin_us, end = record->end_us;
+    const bool guest = record->job.klass == HPCB_CLASS_GUEST;
+    const hpcb_totals_t figures = {
+        .jobs = 1,
+        .cpu_us = record->usage.cpu_us,
+        .wall_us = end > begin ? end - begin : 0,
+        .run_delay_us = record->usage.run_delay_us,
+        .evictions = guest && record->about.restart > 0,
+    };
+    hpcb_error_t err;
+
+    complain(hpcb_totals_add(conf->spool_dir, record->job.klass, &figures, &err), &err);
+}
+
 int hpcb_job_end(const hpcb_ctl_t *ctl)
 {
     hpcb_job_state_t asked = {0};
@@ -349,7 +367,7 @@ int hpcb_job_end(const hpcb_ctl_t *ctl)
     hpcb_node_t *node = NULL;
     hpcb_conf_t conf;
     hpcb_error_t err;
-    bool recorded;
+    bool recorded, counts;
 
     hpcb_log_set_sink(log_line);
     if (which_job("end", &asked))
@@ -357,7 +375,8 @@ int hpcb_job_end(const hpcb_ctl_t *ctl)
     recorded = describe_end(&conf, load_conf(ctl, &conf), &asked, &record);
     complain(hpcb_node_open("/", &node, &err), &err);
     collect_usage(&conf, node, asked.job_id, &record.usage);
-    if (recorded || !is_written(&conf, &record))
+    counts = recorded || !is_written(&conf, &record);
+    if (counts)
         write_record(&conf, &record);
     if (node)
         complain(hpcb_isolate_cleanup(node, conf.guest_cgroup, asked.job_id, &err),
@@ -367,6 +386,8 @@ int hpcb_job_end(const hpcb_ctl_t *ctl)
      * job must not be lifted. */
     complain(hpcb_state_remove(conf.state_dir, asked.job_id, &err), &err);
     hpcb_tell(conf.state_dir, "end", asked.job_id, NULL);
+    if (counts)
+        add_to_totals(&conf, &record);
     hpcb_node_close(node);
     return 0;
 }

@@ -197,6 +197,8 @@ START_TEST(a_second_epilog_does_not_make_the_record_worse)
     hpcb_job_end(&ctl);
     ck_assert_str_eq(get_file(record_path()), first);
     ck_assert_int_eq(count_entries(scratch("state/jobs")), 0);
+    ck_assert_int_eq(
+        strncmp(strstr(get_file(scratch("spool/totals")), "guest "), "guest 1 ", 8), 0);
 }
 END_TEST
 
