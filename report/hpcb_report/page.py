@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The slurm-hpc-balance developers
+"""The HTML file: one page that needs nothing else, no script and no network."""
+
+import os
+import tempfile
+
+from . import charts, layout, timeline
+from .slowdown import NodeLists
+from .svg import escape
+from .text import ReportError
+from .times import iso
+
+_STYLE = """
+:root { --ink: #1c2430; --soft: #5b6675; --line: #dfe4ea; --paper: #fff;
+  --card: #f6f8fa;
+  --primary: #0072b2; --guest: #e69f00; --primary-ink: #fff; --guest-ink: #2b1d00; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6eaf0; --soft: #9aa6b5;
+  --line: #333c48; --paper: #14181e; --card: #1c222b; --primary: #4aa3df;
+  --guest: #e0a52e; --primary-ink: #06131d; --guest-ink: #221700; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 24px 20px 48px; max-width: 1120px; color: var(--ink);
+  background: var(--paper); font: 15px/1.45 system-ui, "DejaVu Sans", sans-serif; }
+h1 { font-size: 22px; margin: 0 0 2px; } h2 { font-size: 17px; margin: 34px 0 2px; }
+p { margin: 2px 0 10px; color: var(--soft); }
+@media (max-width: 560px) { .tiles { grid-template-columns: 1fr 1fr !important; } }
+.tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(230px, 1fr));
+  gap: 10px; margin-top: 16px; }
+.tile { background: var(--card); border: 1px solid var(--line); border-radius: 8px;
+  padding: 9px 12px; }
+.tile b { display: block; font-size: 21px; font-weight: 600; }
+.tile span, .tile i { color: var(--soft); font-size: 12.5px; font-style: normal;
+  display: block; }
+.pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(440px, 1fr));
+  gap: 18px; }
+figure { margin: 0; } figcaption { font-weight: 600; font-size: 14px; }
+figcaption small { font-weight: 400; color: var(--soft); font-size: 12.5px; }
+svg { width: 100%; height: auto; display: block; }
+svg text { font: 11px system-ui, "DejaVu Sans", sans-serif; fill: var(--soft); }
+svg text.small { font-size: 10px; } svg text.inside { font-size: 9.5px; }
+svg text.primary-text { fill: var(--primary-ink); }
+svg text.guest-text { fill: var(--guest-ink); }
+.grid { stroke: var(--line); stroke-width: 1; } .axis { stroke: var(--soft); }
+.primary { fill: var(--primary); } .guest { fill: var(--guest); }
+.scroll { overflow-x: auto; } .scroll figure { min-width: 720px; }
+table { border-collapse: collapse; font-size: 13.5px; white-space: nowrap; }
+th, td { text-align: right; padding: 4px 10px; border-bottom: 1px solid var(--line); }
+th { color: var(--soft); font-weight: 600; } td.left, th.left { text-align: left; }
+@media (max-width: 520px) { .pictures { grid-template-columns: 1fr; } }
+"""
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+def write(path, report, sources):
+    """To path, whole or not at all; - is standard output.  ReportError where it cannot
+    be written."""
+    text = make(report, sources)
+    if path == "-":
+        print(text, end="")
+        return
+    folder = os.path.dirname(os.path.abspath(path))
+    try:
+        if os.path.exists(path) and not os.path.isfile(path):
+            # A device or a pipe.
+            with open(path, "w", encoding="utf-8") as stream:
+                stream.write(text)
+            return
+        handle, temporary = tempfile.mkstemp(prefix=".hpcb-report.", dir=folder)
+        try:
+            with open(handle, "w", encoding="utf-8") as stream:
+                stream.write(text)
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise ReportError(f"--html={path}: {error.strerror}") from None
+
+
+def _umask():
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def make(report, sources):
+    body = [f"<h1>{escape(_title(report))}</h1>", f"<p>{escape(_source(sources))}</p>",
+            _tiles(report)]
+    if report.all.runs:
+        body += [_timeline(report), _pictures(report)]
+    body.append(_tables(report))
+    return ("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+            f"<meta http-equiv=\"Content-Security-Policy\" content=\"{_POLICY}\">"
+            "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
+            "<link rel=\"icon\" href=\"data:,\">"
+            f"<title>hpcb-report</title><style>{_STYLE}</style></head>\n<body>\n" +
+            "\n".join(body) + "\n</body></html>\n")
+
+
+def _title(report):
+    said = report.totals
+    if not report.all.runs:
+        return "No job ended in this period"
+    begin = report.since if report.since is not None else said["first_submit"]
+    finish = report.until if report.until is not None else said["last_end"]
+    return f"Jobs that ended {iso(begin)} – {iso(finish)}".replace("T", " ")
+
+
+def _source(sources):
+    read = [f"{name}: {path}" for name, path in sources.items() if path]
+    return "hpcb-report, from " + "; ".join(read)
+
+
+def _tiles(report):
+    said, primary = report.totals, report.by_class["primary"]
+    show = layout.cell
+    gain = charts.gains(([said["throughput_primaries_per_hour"]],
+                         [said["throughput_jobs_per_hour"]]))[0]
+    slow = primary["slowdown_median"]
+    tiles = [
+        ("Jobs", str(said["jobs"]), f"{primary['jobs']} primaries, "
+         f"{report.by_class['guest']['jobs']} guests"),
+        ("Throughput", show(said["throughput_jobs_per_hour"], "real") + " /h",
+         "guests add " + ("-" if gain is None else f"{gain:.1f}%")),
+        ("Efficiency", show(said["efficiency"], "percent"),
+         "without guests " + show(said["efficiency_without_guests"], "percent")),
+        ("Turnaround, mean", show(said["turnaround_mean_seconds"], "time"),
+         "95%: " + show(said["turnaround_p95_seconds"], "time")),
+        ("CPU hours to guests", show(said["guest_cpu_seconds"], "hours"),
+         show(said["guest_cpu_fraction"], "percent") + " of all"),
+        ("Primaries beside guests",
+         "-" if slow is None else f"{100 * (slow - 1):+.1f}%",
+         "running time, median"),
+        ("Stolen from primaries", show(primary["stolen_fraction"], "percent"),
+         "of their running time"),
+        ("Evictions", str(said["evictions"]), "of guests"),
+    ]
+    return '<div class="tiles">' + "".join(
+        f'<div class="tile"><span>{escape(name)}</span><b>{escape(value)}</b>'
+        f"<i>{escape(more)}</i></div>" for name, value, more in tiles) + "</div>"
+
+
+def _timeline(report):
+    picture, told = timeline.draw(report.found, NodeLists(report.found.runs))
+    drawn = "" if picture is None else (
+        f'<div class="scroll"><figure>{picture.render()}</figure></div>')
+    return f"<h2>Jobs per node</h2><p>{escape(told)}</p>{drawn}"
+
+
+def _figure(caption, small, picture):
+    return (f"<figure><figcaption>{escape(caption)} <small>{escape(small)}</small>"
+            f"</figcaption>{picture.render()}</figure>")
+
+
+def _pictures(report):
+    buckets = charts.Buckets(report.found)
+    labels = buckets.labels()
+    throughput = buckets.throughput()
+    efficiency = buckets.efficiency(report.processors)
+    turnaround = [[None if value is None else value / 60 for value in row]
+                  for row in buckets.mean_turnaround()]
+    pairs = ("primaries alone", "with guests")
+    drawn = [
+        _figure("Throughput", "jobs/h", charts.columns("Throughput", labels, [
+            ("primary", pairs[0], throughput[0]), ("guest", pairs[1], throughput[1])])),
+        _figure("Throughput gained by guests", "percent of primaries alone",
+                charts.columns("Throughput gained by guests", labels, [
+                    ("guest", "gain", charts.gains(throughput))])),
+        _figure("Efficiency", f"percent of {report.processors} CPUs", charts.columns(
+            "Efficiency", labels, [("primary", "without guests", efficiency[0]),
+                                   ("guest", pairs[1], efficiency[1])])),
+        _figure("Turnaround", "mean, minutes", charts.columns("Turnaround", labels, [
+            ("primary", "primaries", turnaround[0]),
+            ("guest", "guests", turnaround[1])])),
+        *_application_pictures(report.slowdown.applications)]
+    return '<h2>Side by side</h2><div class="pictures">' + "".join(drawn) + "</div>"
+
+
+def _application_pictures(applications):
+    shown = applications[:charts.MAX_APPLICATIONS]
+    if not shown:
+        return ["<figure><figcaption>Running time of primaries</figcaption><p>No "
+                "application has run both with guests beside it and without.</p>"
+                "</figure>"]
+    labels = [f"{row['name']} ×{row['cpus']} {row['user']}" for row in shown]
+    unit, by = ("minutes", 60.0) if max(row["alone_median_seconds"]
+                                        for row in shown) >= 600 else ("seconds", 1.0)
+    times = [[row[member] / by for row in shown] for member in
+             ("alone_median_seconds", "with_guests_median_seconds")]
+    change = [100.0 * (row["slowdown"] - 1) for row in shown]
+    return [
+        _figure("Running time of primaries", f"median, {unit}", charts.rows(
+            "Running time of primaries", labels, [("primary", "alone", times[0]),
+                                                  ("guest", "with guests", times[1])],
+            unit)),
+        _figure("Running time with guests", "percent above that alone", charts.rows(
+            "Change of running time", labels, [("guest", "change", change)],
+            "percent"))]
+
+
+def _table(headings, left, rows):
+    def row(tag, cells):
+        return "<tr>" + "".join(
+            f"<{tag}{' class=left' if at < left else ''}>{escape(text)}</{tag}>"
+            for at, text in enumerate(cells)) + "</tr>"
+
+    return ('<div class="scroll"><table>' + row("th", headings) +
+            "".join(row("td", cells) for cells in rows) + "</table></div>")
+
+
+def _tables(report):
+    headings, rows = layout.table_rows(report)
+    keys = report.keys or ("class",)
+    text = f"<h2>By {escape(', '.join(keys))}</h2>" + _table(headings, len(keys), rows)
+    shown = report.slowdown.applications[:layout.MAX_APPLICATIONS]
+    if shown:
+        text += ("<h2>Primaries with guests beside them and without</h2>" +
+                 _table(*layout.application_rows(shown)))
+    return text

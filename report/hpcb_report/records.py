@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The slurm-hpc-balance developers
+"""Fills the table of runs from records (doc/record.md): the collector's JSON Lines, one
+object a run, or what the nodes have written, one object a node."""
+
+import glob
+import gzip
+import json
+import os
+import re
+import time
+
+from .runs import ALONE, ALONE_UNKNOWN, BESIDE, CLASS_CODES, NAN, UNKNOWN
+from .text import ReportError
+
+_DAY = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})\.jsonl(?:\.gz)?\Z")
+
+# Larger than any sum that is meant; NaN and infinity do not pass either.
+_LIMIT = 1e15
+
+
+def files(path):
+    """Files of records in path, or in records/ below it, in the order in which later
+    ones replace earlier ones."""
+    found = []
+    for pattern in ("*.jsonl", "*.jsonl.gz", "*.json"):
+        for place in (path, os.path.join(path, "records")):
+            found += glob.glob(os.path.join(glob.escape(place), pattern))
+    # Merged ones first: what a node says does not change them.
+    return sorted(found, key=lambda name: (name.endswith(".json"),
+                                           os.path.basename(name)))
+
+
+def _days(since, until):
+    """The names of the days that may hold runs that ended in between; a record that
+    was completed late is in a later file."""
+    first = "" if since is None else _day(since - 86400)
+    last = "9" if until is None else _day(until + 86400)
+    return first, last
+
+
+def _day(seconds):
+    return time.strftime("%Y-%m-%d", time.gmtime(max(0, seconds)))
+
+
+class Reader:
+    """bad counts lines that are no records."""
+
+    def __init__(self, runs):
+        self.runs = runs
+        self.bad = 0
+        self.merged = set()
+        self.parts = {}
+
+    def read(self, path, since, until):
+        """Everything below path that may have ended in the period.  ReportError where
+        it cannot be read."""
+        first, last = _days(since, until)
+        for name in files(path):
+            day = _DAY.search(name)
+            if day and not first <= day[1] <= last:
+                continue
+            try:
+                self._read_file(name)
+            except (OSError, EOFError) as error:
+                why = getattr(error, "strerror", None) or error
+                raise ReportError(f"{name}: {why}") from None
+
+    def _read_file(self, name):
+        opener = gzip.open if name.endswith(".gz") else open
+        add = self._add_part if name.endswith(".json") else self._add_run
+        with opener(name, "rt", encoding="utf-8", errors="replace",
+                    newline="\n") as stream:
+            for line in stream:
+                # The last one may still be being written.
+                if not line.endswith("\n"):
+                    continue
+                try:
+                    add(json.loads(line))
+                except (ValueError, TypeError, KeyError, AttributeError,
+                        OverflowError, RecursionError):
+                    self.bad += 1
+
+    def _add_run(self, record):
+        if record["version"] != 1 or record.get("kind", "job") != "job":
+            raise ValueError
+        nodes = record["node_records"]
+        capacity = node_wall = 0.0
+        for node in nodes:
+            capacity += node["cpus"] * node["wall_seconds"]
+            node_wall += node["wall_seconds"]
+        beside = record["guests_beside"]
+        if beside is None:
+            beside = ALONE_UNKNOWN
+        else:
+            beside = BESIDE if beside > 0 else ALONE
+        self._store(record, record["restart"], record["user"] or "",
+                    record["job_name"] or "", record["start"], capacity, node_wall,
+                    ",".join([node["node"] for node in nodes]),
+                    beside, record["evictions"] or 0,
+                    bool(record["complete"]), record["submit"])
+
+    def _add_part(self, record):
+        """One node's record: added to what the job's other nodes have said."""
+        if record["version"] != 1:
+            raise ValueError
+        cpus, wall = record["cpus"], record["wall_seconds"]
+        restart = record.get("restart") or 0
+        key = (record["cluster"], record["job_id"], restart)
+        if self.runs.find_record(self.runs.ident_of(*key[:2]), restart) is not None \
+                and key not in self.parts:
+            return
+        known = self.parts.get(key)
+        if known is None:
+            known = self.parts[key] = {**record, "capacity": 0.0, "node_wall": 0.0,
+                                       "names": []}
+        else:
+            known["begin"] = min(known["begin"], record["begin"])
+            known["end"] = max(known["end"], record["end"])
+            known["wall_seconds"] = max(known["wall_seconds"], wall)
+            for name in ("cpus", "cpu_seconds", "run_delay_seconds"):
+                known[name] += record[name]
+        known["capacity"] += cpus * wall
+        known["node_wall"] += wall
+        known["names"].append(record["node"])
+        self._store(known, restart, record.get("user") or "",
+                    record.get("job_name") or "", known["begin"], known["capacity"],
+                    known["node_wall"], ",".join(known["names"]), ALONE_UNKNOWN,
+                    restart if record["class"] == "guest" else 0, True,
+                    known.get("submit"))
+
+    def _store(self, record, restart, user, name, start, capacity, node_wall, nodes,
+               beside, evictions, complete, submit):
+        runs = self.runs
+        cluster, partition = record["cluster"], record["partition"]
+        if not type(user) is type(name) is type(cluster) is type(partition) is str:
+            raise ValueError
+        end, wall = record["end"], record["wall_seconds"]
+        cpu, delay = record["cpu_seconds"], record["run_delay_seconds"]
+        if not (0 <= start < _LIMIT and 0 <= end < _LIMIT and 0 <= cpu < _LIMIT and
+                0 <= delay < _LIMIT and 0 <= capacity < _LIMIT and
+                0 <= node_wall < _LIMIT and 0 <= wall < _LIMIT and
+                0 <= evictions < 65536 and 0 <= record["job_id"] < 1 << 32 and
+                0 <= restart < 65536 and 0 <= record["cpus"] < 1 << 31):
+            raise ValueError
+        if submit is None:
+            submit = NAN
+        elif not 0 <= submit < _LIMIT:
+            raise ValueError
+        who = (runs.users.id(user or str(record["user_id"])),
+               runs.partitions.id(partition), runs.names.id(name),
+               runs.node_lists.id(nodes), CLASS_CODES.get(record["class"], UNKNOWN))
+        runs.add_record(runs.ident_of(cluster, record["job_id"]), restart, who,
+                        (submit, start, end, wall, cpu, delay, node_wall, capacity,
+                         record["cpus"], beside, evictions, complete))

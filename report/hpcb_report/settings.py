@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The slurm-hpc-balance developers
+"""The few keys of hpc-balance.conf that a reader of records needs.  hpcbctl check
+complains about bad values; here they give the default."""
+
+import os
+import socket
+
+from .text import ReportError
+from .version import CONFDIR
+
+_DEFAULTS = {
+    "guestpartition": "guest",
+    "collectordir": "/var/lib/hpc-balance",
+    "spooldir": "/var/spool/hpc-balance",
+}
+
+
+class Settings:
+    def __init__(self, values):
+        merged = {**_DEFAULTS, **values}
+        node = socket.gethostname().split(".")[0]
+        self.guest_partition = merged["guestpartition"]
+        self.collector_dir = merged["collectordir"].replace("%n", node)
+        self.spool_dir = merged["spooldir"].replace("%n", node)
+
+
+def find(explicit, environ=os.environ):
+    """The file to read, in the order of hpc-balance.conf(5)."""
+    if explicit:
+        return explicit
+    if environ.get("HPC_BALANCE_CONF"):
+        return environ["HPC_BALANCE_CONF"]
+    if environ.get("SLURM_CONF"):
+        return os.path.join(os.path.dirname(environ["SLURM_CONF"]), "hpc-balance.conf")
+    return os.path.join(CONFDIR, "hpc-balance.conf")
+
+
+def load(explicit, environ=os.environ):
+    """Without a file everything has its default, unless --config named it."""
+    path = find(explicit, environ)
+    try:
+        with open(path, encoding="utf-8", errors="replace") as stream:
+            return Settings(_pairs(stream))
+    except OSError as error:
+        if explicit:
+            raise ReportError(f"--config {path}: {error.strerror}") from None
+        return Settings({})
+
+
+def _pairs(stream):
+    values = {}
+    for line in stream:
+        key, equals, value = line.partition("#")[0].partition("=")
+        if equals and key.strip().lower() in _DEFAULTS and value.strip():
+            values[key.strip().lower()] = value.strip()
+    return values
