@@ -12,7 +12,7 @@
 #   on the controller: the select plugin stands before the stock one there and loads it.
 #
 #   Sets SLURM_SRC, SLURM_SRC_CPPFLAGS, SLURM_PLUGIN_DIR, have_slurm_src and the
-#   conditional HAVE_SLURM_SRC.  After X_AC_SLURM.
+#   conditionals HAVE_SLURM_SRC and HAVE_SLURM_LIBRARY.  After X_AC_SLURM.
 
 AC_DEFUN([X_AC_SLURM_SRC], [
   AC_ARG_WITH([slurm-src],
@@ -63,4 +63,7 @@ AC_DEFUN([X_AC_SLURM_SRC], [
   AC_SUBST([SLURM_SRC_CPPFLAGS])
   AC_SUBST([SLURM_PLUGIN_DIR])
   AM_CONDITIONAL([HAVE_SLURM_SRC], [test "x$have_slurm_src" = xyes])
+  # What runs the plugins without slurmctld.
+  AM_CONDITIONAL([HAVE_SLURM_LIBRARY],
+    [test -e "$SLURM_PLUGIN_DIR/libslurmfull.so" && test -e "$SLURM_PLUGIN_DIR/select_cons_tres.so"])
 ])

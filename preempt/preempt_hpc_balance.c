@@ -99,11 +99,14 @@ static uint16_t _mode(const job_record_t *job_ptr)
 }
 
 /*
- * Lowest first: the guest that has run for the shortest time loses least.
- * By the time of its start, because the list is sorted while time passes.
+ * Lowest first: a guest in its grace time goes anyway; else the one that has
+ * run for the shortest time loses least. By the time of its start, because the
+ * list is sorted while time passes.
  */
 static uint32_t _prio(const job_record_t *job_ptr)
 {
+	if (job_ptr->preempt_time)
+		return 0;
 	return UINT32_MAX - (uint32_t) job_ptr->start_time;
 }
 

@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "common/cleanup.h"
+#include "common/log.h"
 #include "select/settings.h"
 
 static hpcb_bw_t *capacities = NULL;
@@ -26,19 +27,27 @@ static void _apply(const hpcb_capacity_t *row, int node_inx)
 		capacities[node_inx].net = row->net;
 }
 
-/* Nodes that there are not are passed over: Slurm logs their names. */
+/* Nodes that there are not are passed over. */
 static void _apply_named(const hpcb_capacity_t *row)
 {
 	__auto_type hosts = hostlist_create(row->nodes);
+	int unknown = 0;
 	char *name;
 
 	while (hosts && (name = hostlist_shift(hosts))) {
-		node_record_t *node_ptr = find_node_record(name);
+		/* The other function logs each name. */
+		node_record_t *node_ptr = find_node_record2(name);
 
-		if (node_ptr && (node_ptr->index < (uint32_t) n_capacities))
+		if (!node_ptr)
+			unknown++;
+		else if (node_ptr->index < (uint32_t) n_capacities)
 			_apply(row, node_ptr->index);
 		free(name);
 	}
+	if (!hosts || unknown)
+		hpcb_log(HPCB_LOG_ERROR,
+			 "NodeName=%s in hpc-balance.conf: %d of these are no nodes",
+			 row->nodes, unknown);
 	if (hosts)
 		hostlist_destroy(hosts);
 }
@@ -60,17 +69,19 @@ extern void hpcb_capacity_read(void)
 	hpcb_autofree hpcb_capacity_t *rows = NULL;
 	size_t i, count = 0;
 
-	xfree(capacities);
-	n_capacities = 0;
 	/* Clients have no nodes. */
 	if (node_record_count <= 0)
 		return;
 	rows = calloc(HPCB_CAPACITIES_MAX, sizeof(*rows));
-	if (!rows || hpcb_select_capacities(rows, &count))
+	/* A bad file leaves what was read, as it does for settings; numbers of
+	 * other nodes would be wrong. */
+	if ((!rows || hpcb_select_capacities(rows, &count)) &&
+	    (n_capacities == node_record_count))
 		return;
+	xfree(capacities);
 	capacities = xcalloc(node_record_count, sizeof(*capacities));
 	n_capacities = node_record_count;
-	for (i = 0; i < count; i++)
+	for (i = 0; rows && (i < count); i++)
 		_read_row(&rows[i]);
 }
 

@@ -8,79 +8,46 @@
  */
 #include "select/shadow.h"
 
-extern node_use_record_t *select_node_usage __attribute__((weak));
+extern part_res_record_t *select_part_record __attribute__((weak));
 
-/* The most memory that the job may want on the node, in MiB. */
-static uint64_t _most_memory(const job_record_t *job_ptr,
-			     const node_record_t *node_ptr)
+/* Stock copies all tables and tests the job again for every guest that it
+ * removes; with more guests than this, nodes are chosen as if there were none. */
+#define GUESTS_MAX 64
+
+static int _is_elsewhere(void *x, void *key)
 {
-	uint64_t memory = job_ptr->details->pn_min_memory;
+	job_record_t *guest = x;
 
-	if (memory & MEM_PER_CPU)
-		return (memory & ~MEM_PER_CPU) * node_ptr->cpus;
-	return memory ? memory : node_ptr->real_memory;
-}
-
-static bool _guests_hold_memory(const job_record_t *job_ptr,
-				const hpcb_usage_t *usage, int node_inx)
-{
-	const node_record_t *node_ptr = node_record_table_ptr[node_inx];
-	uint64_t taken = select_node_usage[node_inx].alloc_memory;
-
-	if (!node_ptr || !hpcb_usage_guest_memory(usage, node_inx))
-		return false;
-	return taken + node_ptr->mem_spec_limit +
-	       _most_memory(job_ptr, node_ptr) > node_ptr->real_memory;
+	return !guest->het_job_list &&
+	       !bit_overlap_any(key, guest->node_bitmap);
 }
 
 /*
- * May guests be in the way at all? Where they have neither memory that the job
- * needs nor could have GRES, a job that does not start waits for primaries.
+ * A start that is paid for by guests: stock chooses nodes with few of them in
+ * the way. With fewer than two there is nothing to ask beforehand; otherwise
+ * not a thousand tests in each cycle for a job that waits for other primaries.
  */
-static bool _guests_matter(const hpcb_test_t *test, const bitstr_t *candidates)
+static int _preempt(const hpcb_test_t *test, struct xlist *guests)
 {
-	const job_record_t *job_ptr = test->job_ptr;
-	const hpcb_usage_t *usage = hpcb_jobs_usage();
-	bitstr_t *nodes = (bitstr_t *) candidates;
-	int i, first, last;
+	hpcb_test_t paid = *test;
+	bitstr_t *nodes;
+	bool first = test->preemptee_list && !*test->preemptee_list;
+	int rc = SLURM_ERROR;
 
-	if (!usage || !&select_node_usage || !select_node_usage ||
-	    job_ptr->gres_list_req || HPCB_IS_EXCLUSIVE(job_ptr->details))
-		return true;
-	first = bit_ffs(nodes);
-	last = (first == -1) ? -2 : bit_fls(nodes);
-	for (i = first; i <= last; i++) {
-		if (bit_test(nodes, i) &&
-		    _guests_hold_memory(job_ptr, usage, i))
-			return true;
+	nodes = bit_copy(test->node_bitmap);
+	paid.preemptees = guests;
+	if ((list_count(guests) < 2) ||
+	    hpcb_fits_without(test, nodes, guests)) {
+		if (list_count(guests) > GUESTS_MAX) {
+			bit_copybits(test->node_bitmap, nodes);
+			list_delete_all(guests, _is_elsewhere, nodes);
+		}
+		rc = hpcb_stock_test(&paid);
 	}
-	return false;
-}
-
-/*
- * Would the job start now if all guests in its way were gone? Stock answers
- * that in one go for a forecast, while for a start it removes them one by one
- * and tests after each: with a thousand guests and a primary that waits for
- * another primary, a thousand tests in each cycle of the scheduler.
- */
-static bool _preemption_helps(const hpcb_test_t *test,
-			      const bitstr_t *candidates)
-{
-	job_record_t *job_ptr = test->job_ptr;
-	hpcb_before_t before = hpcb_before(job_ptr);
-	hpcb_test_t probe = *test;
-	int rc;
-
-	if (list_count(test->preemptees) < 2)
-		return true;
-	probe.mode = SELECT_MODE_WILL_RUN;
-	probe.node_bitmap = bit_copy((bitstr_t *) candidates);
-	probe.preemptee_list = NULL;
-	job_ptr->bit_flags |= TEST_NOW_ONLY;
-	rc = hpcb_stock_test(&probe);
-	FREE_NULL_BITMAP(probe.node_bitmap);
-	hpcb_as_before(job_ptr, &before);
-	return rc == SLURM_SUCCESS;
+	FREE_NULL_BITMAP(nodes);
+	if ((rc == SLURM_SUCCESS) && first && *test->preemptee_list)
+		hpcb_spare(test, *test->preemptee_list);
+	return rc;
 }
 
 static int _run_or_preempt(const hpcb_test_t *test)
@@ -88,6 +55,7 @@ static int _run_or_preempt(const hpcb_test_t *test)
 	bitstr_t *candidates = bit_copy(test->node_bitmap);
 	hpcb_before_t before = hpcb_before(test->job_ptr);
 	hpcb_test_t plain = *test;
+	struct xlist *guests;
 	int rc;
 
 	plain.preemptees = NULL;
@@ -95,25 +63,96 @@ static int _run_or_preempt(const hpcb_test_t *test)
 	rc = hpcb_stock_test(&plain);
 	if (rc != SLURM_SUCCESS) {
 		hpcb_as_before(test->job_ptr, &before);
-		if (_guests_matter(test, candidates) &&
-		    _preemption_helps(test, candidates)) {
+		guests = hpcb_in_the_way(test->job_ptr, candidates,
+					 test->preemptees);
+		if (guests) {
 			bit_copybits(test->node_bitmap, candidates);
-			rc = hpcb_stock_test(test);
+			rc = _preempt(test, guests);
 		}
+		FREE_NULL_LIST(guests);
 	}
 	FREE_NULL_BITMAP(candidates);
 	return rc;
 }
 
+/* When will it start? Guests that have nothing that it wants are no matter. */
+static int _forecast(const hpcb_test_t *test)
+{
+	hpcb_test_t forecast = *test;
+	int rc;
+
+	forecast.preemptees = hpcb_in_the_way(test->job_ptr, test->node_bitmap,
+					      test->preemptees);
+	rc = hpcb_stock_test(&forecast);
+	FREE_NULL_LIST(forecast.preemptees);
+	return rc;
+}
+
+static int _test(const hpcb_test_t *test)
+{
+	int rc;
+
+	if (!test->preemptees || (test->mode == SELECT_MODE_TEST_ONLY))
+		rc = hpcb_stock_test(test);
+	else if (test->mode == SELECT_MODE_RUN_NOW)
+		rc = _run_or_preempt(test);
+	else
+		rc = _forecast(test);
+	return rc;
+}
+
+/* Do jobs of other partitions of primaries run on the partition's nodes? */
+static bool _meets_others(const part_record_t *part_ptr)
+{
+	part_res_record_t *other;
+
+	if (!&select_part_record)
+		return false;
+	for (other = select_part_record; other; other = other->next) {
+		if (other->row && (other->part_ptr != part_ptr) &&
+		    (other->part_ptr->priority_tier ==
+		     part_ptr->priority_tier) &&
+		    bit_overlap_any(other->part_ptr->node_bitmap,
+				    part_ptr->node_bitmap))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * With OverSubscribe=FORCE stock puts a job onto cores that jobs of other
+ * partitions hold, also of the same tier, if its own partition holds none of
+ * them ("step 4"). So that no two primaries share a core, the job is tested as
+ * with OverSubscribe=NO, which is what it would have without guests. Who asks
+ * for the partition meanwhile (scontrol show partition) is told NO, too.
+ */
+static int _test_unshared(const hpcb_test_t *test)
+{
+	job_record_t *job_ptr = test->job_ptr;
+	part_record_t *part_ptr = job_ptr->part_ptr;
+	uint16_t max_share = part_ptr->max_share;
+	int rc;
+
+	part_ptr->max_share = 1;
+	rc = _test(test);
+	part_ptr->max_share = max_share;
+	/* Else guests could not use its nodes. */
+	if (job_ptr->job_resrcs)
+		job_ptr->job_resrcs->node_req = NODE_CR_AVAILABLE;
+	return rc;
+}
+
 extern int hpcb_test_primary(const hpcb_test_t *test)
 {
+	const part_record_t *part_ptr = test->job_ptr->part_ptr;
 	hpcb_hidden_t *hidden = hpcb_hide(true);
 	int rc;
 
-	if ((test->mode == SELECT_MODE_RUN_NOW) && test->preemptees)
-		rc = _run_or_preempt(test);
+	if ((part_ptr->max_share == (SHARED_FORCE | 1)) &&
+	    _meets_others(part_ptr))
+		rc = _test_unshared(test);
 	else
-		rc = hpcb_stock_test(test);
+		rc = _test(test);
 	hpcb_show(hidden);
 	return rc;
 }

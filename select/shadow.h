@@ -54,6 +54,21 @@ extern void hpcb_show(hpcb_hidden_t *hidden);
 extern int hpcb_test_primary(const hpcb_test_t *test);
 extern int hpcb_test_guest(const hpcb_test_t *test);
 
+/* evict.c: the guests that a primary needs gone */
+
+/* Those of preemptees that have memory or GRES on the candidates that the job
+ * may want; NULL for none. The caller destroys the list. */
+extern struct xlist *hpcb_in_the_way(const job_record_t *job_ptr,
+				     const bitstr_t *candidates,
+				     struct xlist *preemptees);
+/* Would the job start now on some of these nodes with these guests gone? nodes
+ * becomes the ones it would have; what test says of them does not count. */
+extern bool hpcb_fits_without(const hpcb_test_t *test, bitstr_t *nodes,
+			      struct xlist *guests);
+/* The job fits on test's nodes when all guests of the list are gone: take those
+ * off that need not go. */
+extern void hpcb_spare(const hpcb_test_t *test, struct xlist *list);
+
 /* jobs.c: the usage of nodes, out of slurmctld's jobs */
 
 /* NULL when memory runs out. Valid until the next call into this file. */

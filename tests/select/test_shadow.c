@@ -1,0 +1,500 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The select plugin itself, with Slurm's own behind it, in a process that has
+ * slurmctld's tables (tests/select/tables.h): a few nodes of eight cores with
+ * 1000 MiB and 20 GB/s, or many.
+ */
+#include "tests/select/tables.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CORES 8
+#define MEMORY 1000
+#define MANY 600
+/* Bytes per second; hardly any network. */
+#define MEM "{\"hpcb\":{\"v\":1,\"bw\":{\"mem\":%lld,\"net\":1}}}"
+#define WANTS_MEM(gigabytes) \
+	"{\"hpcb\":{\"v\":1,\"bw\":{\"mem\":" #gigabytes "000000000,\"net\":1}}}"
+#define UNKNOWN "{\"hpcb\":{\"v\":1}}"
+
+static char dir[] = "/tmp/hpcb-test-shadow.XXXXXX";
+static char conf[128], slurm_conf_file[128];
+static part_record_t *primaries, *guests;
+static void *plugin;
+static tables_test_t test;
+static uint32_t next_id = 1;
+
+static void _write(const char *path, const char *text)
+{
+	FILE *stream = fopen(path, "w");
+
+	if (!stream || (fputs(text, stream) < 0) || fclose(stream))
+		tables_die(path);
+}
+
+static void _make_cluster(int nodes)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "ClusterName=test\nSlurmctldHost=localhost\n"
+		 "SelectType=select/cons_tres\n"
+		 "SelectTypeParameters=CR_Core_Memory\n"
+		 "NodeName=n[0-%d] CPUs=%d Sockets=1 CoresPerSocket=%d ThreadsPerCore=1 RealMemory=%d\n"
+		 "PartitionName=primary Nodes=ALL Default=YES\n",
+		 nodes - 1, CORES, CORES, MEMORY);
+	_write(slurm_conf_file, text);
+	_write(conf, "NodeName=ALL MemBandwidth=20G NetBandwidth=1G\n");
+	tables_make_nodes(nodes, CORES);
+	for (nodes--; nodes >= 0; nodes--)
+		node_record_table_ptr[nodes]->real_memory = MEMORY;
+	primaries = tables_part("primary", 10);
+	guests = tables_part("guest", 20);
+}
+
+static void _load(void)
+{
+	char path[PATH_MAX];
+	const char *build = getenv("HPCB_BUILDDIR");
+
+	snprintf(path, sizeof(path), "%s/select/.libs/shadow.so",
+		 build ? build : ".");
+	plugin = tables_load(path);
+	test = tables_function(plugin, "select_p_job_test");
+}
+
+static void _few(void)
+{
+	_make_cluster(3);
+}
+
+static job_record_t *_running(part_record_t *part, int node, int core,
+			      uint64_t memory, int gigabytes)
+{
+	char comment[128] = UNKNOWN;
+	job_record_t *job;
+
+	if (gigabytes >= 0)
+		snprintf(comment, sizeof(comment), MEM,
+			 gigabytes ? gigabytes * (1LL << 30) : 1LL);
+	job = tables_job(next_id++, part, comment);
+	job->start_time = 1000 + (time_t) job->job_id;
+	tables_run(job, node, core, memory);
+	return job;
+}
+
+static job_record_t *_pending(part_record_t *part, uint32_t cpus,
+			      uint64_t memory, const char *comment)
+{
+	job_record_t *job = tables_job(next_id++, part, comment);
+
+	job->details->min_cpus = job->details->num_tasks = cpus;
+	job->details->pn_min_memory = memory;
+	return job;
+}
+
+/* Where it would run, which the caller frees; NULL: nowhere. */
+static bitstr_t *_ask(job_record_t *job, uint16_t mode,
+		      struct xlist *preemptees, struct xlist **gone)
+{
+	bitstr_t *at = bit_copy(job->part_ptr->node_bitmap);
+
+	if (tables_ask(test, job, at, mode, preemptees, gone) != SLURM_SUCCESS)
+		FREE_NULL_BITMAP(at);
+	/* What else keeps the other queue off the node. */
+	if (at && job->job_resrcs)
+		ck_assert_int_eq(job->job_resrcs->node_req, NODE_CR_AVAILABLE);
+	free_job_resources(&job->job_resrcs);
+	return at;
+}
+
+static bool _starts(job_record_t *job, uint16_t mode, struct xlist *preemptees,
+		    struct xlist **gone)
+{
+	bitstr_t *at = _ask(job, mode, preemptees, gone);
+	bool starts = (at != NULL);
+
+	FREE_NULL_BITMAP(at);
+	return starts;
+}
+
+static int _node_of(job_record_t *job, uint16_t mode)
+{
+	bitstr_t *at = _ask(job, mode, NULL, NULL);
+	int node = -1;
+
+	if (at) {
+		ck_assert_int_eq(bit_set_count(at), 1);
+		node = bit_ffs(at);
+	}
+	FREE_NULL_BITMAP(at);
+	return node;
+}
+
+START_TEST(primaries_see_no_guests)
+{
+	int n, c;
+
+	for (n = 0; n < 3; n++)
+		for (c = 0; c < 2; c++)
+			_running(guests, n, c, 10, 0);
+	_load();
+	/* Idle cores are spread over all nodes. */
+	ck_assert_int_ne(_node_of(_pending(primaries, CORES, 10, UNKNOWN),
+				  SELECT_MODE_RUN_NOW), -1);
+	ck_assert_int_ne(_node_of(_pending(guests, 2, 10, UNKNOWN),
+				  SELECT_MODE_RUN_NOW), -1);
+	ck_assert_int_eq(_node_of(_pending(guests, CORES, 10, UNKNOWN),
+				  SELECT_MODE_TEST_ONLY), 0);
+}
+END_TEST
+
+/* Slurm's FORCE:1 alone lets partitions of one tier share cores. */
+START_TEST(primaries_of_two_partitions_share_no_core)
+{
+	part_record_t *others = tables_part("others", 10);
+	job_record_t *job, *whole, *guest;
+	int n, c;
+
+	for (n = 0; n < 3; n++)
+		for (c = 0; c < CORES; c++)
+			if (n || (c > 1))
+				_running(others, n, c, 10, 0);
+	_load();
+	job = _pending(primaries, 3, 10, UNKNOWN);
+	whole = _pending(primaries, 1, 10, UNKNOWN);
+	whole->details->whole_node = WHOLE_NODE_REQUIRED;
+	ck_assert(!_starts(job, SELECT_MODE_RUN_NOW, NULL, NULL));
+	ck_assert(!_starts(whole, SELECT_MODE_RUN_NOW, NULL, NULL));
+	/* It has a future, when enough of the others have ended. */
+	ck_assert(_starts(job, SELECT_MODE_WILL_RUN, NULL, NULL));
+	ck_assert_int_gt(job->start_time, time(NULL) + 1000);
+	ck_assert_int_eq(_node_of(_pending(primaries, 2, 10, UNKNOWN),
+				  SELECT_MODE_RUN_NOW), 0);
+	guest = _pending(guests, CORES, 10, UNKNOWN);
+	ck_assert(_starts(guest, SELECT_MODE_RUN_NOW, NULL, NULL));
+	ck_assert_uint_eq(primaries->max_share, SHARED_FORCE | 1);
+}
+END_TEST
+
+/* -- preemption -- */
+
+static struct xlist *_list(job_record_t **jobs, const int *order, int count)
+{
+	struct xlist *list = list_create(NULL);
+	int i;
+
+	for (i = 0; i < count; i++)
+		list_append(list, jobs[order ? order[i] : i]);
+	return list;
+}
+
+static int _is(void *x, void *key)
+{
+	return x == key;
+}
+
+/* Exactly these of jobs must go, in whatever order. */
+static void _expect_gone(job_record_t *job, struct xlist *preemptees,
+			 job_record_t **jobs, unsigned which, int count)
+{
+	struct xlist *gone = NULL;
+	bitstr_t *at = _ask(job, SELECT_MODE_RUN_NOW, preemptees, &gone);
+	int i;
+
+	ck_assert_ptr_nonnull(at);
+	ck_assert_ptr_nonnull(gone);
+	for (i = 0; i < count; i++) {
+		bool must = which & (1u << i);
+		bool does = list_find_first(gone, _is, jobs[i]) != NULL;
+
+		ck_assert_msg(does == must, "job %u: %d", jobs[i]->job_id,
+			      does);
+	}
+	FREE_NULL_LIST(gone);
+	FREE_NULL_BITMAP(at);
+}
+
+static bool _next_order(int *order, int count)
+{
+	int i = count - 2, j = count - 1, swap;
+
+	while ((i >= 0) && (order[i] > order[i + 1]))
+		i--;
+	if (i < 0)
+		return false;
+	while (order[j] < order[i])
+		j--;
+	swap = order[i], order[i] = order[j], order[j] = swap;
+	for (i++, j = count - 1; i < j; i++, j--)
+		swap = order[i], order[i] = order[j], order[j] = swap;
+	return true;
+}
+
+/*
+ * So many must go for the memory, in whatever order Slurm lists them. Stock
+ * alone takes others with them from three on.
+ */
+static const struct {
+	uint64_t memory[6];	/* MiB of guests; the last is on another node */
+	uint64_t wants;
+	unsigned go;
+} cases[] = {
+	{ { 300, 10, 300, 10, 10, 50 }, 900, 1 << 0 | 1 << 2 },
+	{ { 200, 10, 200, 10, 200, 50 }, 900, 1 << 0 | 1 << 2 | 1 << 4 },
+	{ { 600, 100, 10, 10, 10, 50 }, 800, 1 << 0 },
+};
+
+START_TEST(only_guests_in_the_way_go)
+{
+	job_record_t *jobs[6], *job;
+	int order[] = { 0, 1, 2, 3, 4, 5 }, i;
+
+	for (i = 0; i < 6; i++)
+		jobs[i] = _running(guests, i == 5, i % CORES,
+				   cases[_i].memory[i], 0);
+	_running(primaries, 1, 0, 900, 0);
+	_running(primaries, 2, 0, 900, 0);
+	_load();
+	job = _pending(primaries, 1, cases[_i].wants, UNKNOWN);
+	do {
+		struct xlist *list = _list(jobs, order, 6);
+
+		_expect_gone(job, list, jobs, cases[_i].go, 6);
+		ck_assert_int_eq(list_count(list), 6);
+		FREE_NULL_LIST(list);
+	} while (_next_order(order, 6));
+}
+END_TEST
+
+/* Where either would do, the one that was told already. */
+START_TEST(the_grace_of_one_is_not_the_end_of_another)
+{
+	job_record_t *jobs[2], *job;
+	int order[] = { 0, 1 }, i;
+
+	for (i = 0; i < 2; i++)
+		jobs[i] = _running(guests, 0, i, 400, 0);
+	_running(primaries, 1, 0, 900, 0);
+	_running(primaries, 2, 0, 900, 0);
+	_load();
+	job = _pending(primaries, 1, 500, UNKNOWN);
+	for (i = 0; i < 4; i++) {
+		struct xlist *list;
+
+		order[0] = i & 1;
+		order[1] = !order[0];
+		jobs[i >> 1]->preempt_time = 7;
+		jobs[!(i >> 1)]->preempt_time = 0;
+		list = _list(jobs, order, 2);
+		/* As our preempt plugin sorts them. */
+		if (jobs[order[1]]->preempt_time) {
+			list_prepend(list, list_remove_first(list, _is,
+							     jobs[order[1]]));
+		}
+		_expect_gone(job, list, jobs, 1u << (i >> 1), 2);
+		FREE_NULL_LIST(list);
+	}
+}
+END_TEST
+
+/* Preempting cannot help: what it lacks is held by primaries, or nobody. */
+START_TEST(guests_stay_where_that_helps_nobody)
+{
+	job_record_t *jobs[3], *job;
+	struct xlist *list, *gone = NULL;
+	int i, c;
+
+	for (i = 0; i < 3; i++) {
+		jobs[i] = _running(guests, i, 0, 300, 0);
+		for (c = 0; c < CORES; c++)
+			_running(primaries, i, c, 10, 0);
+	}
+	_load();
+	list = _list(jobs, NULL, 3);
+	job = _pending(primaries, 1, 900, UNKNOWN);
+	ck_assert(!_starts(job, SELECT_MODE_RUN_NOW, list, &gone));
+	ck_assert_ptr_null(gone);
+	job = _pending(primaries, 1, 10, UNKNOWN);
+	ck_assert(!_starts(job, SELECT_MODE_RUN_NOW, list, &gone));
+	ck_assert_ptr_null(gone);
+	FREE_NULL_LIST(list);
+}
+END_TEST
+
+START_TEST(a_heterogeneous_guest_goes_by_its_leader)
+{
+	job_record_t *jobs[3], *job;
+	struct xlist *list;
+	int i;
+
+	jobs[0] = _running(guests, 1, 0, 10, 0);
+	jobs[1] = _running(guests, 0, 0, 600, 0);
+	jobs[2] = _running(guests, 0, 1, 10, 0);
+	jobs[0]->het_job_list = _list(jobs, NULL, 2);
+	for (i = 0; i < 2; i++)
+		jobs[i]->het_job_id = jobs[0]->job_id;
+	_running(primaries, 1, 0, 900, 0);
+	_running(primaries, 2, 0, 900, 0);
+	_load();
+	list = list_create(NULL);
+	list_append(list, jobs[0]);
+	list_append(list, jobs[2]);
+	job = _pending(primaries, 1, 900, UNKNOWN);
+	_expect_gone(job, list, jobs, 1 << 0, 1);
+	FREE_NULL_LIST(list);
+}
+END_TEST
+
+/* -- ranks -- */
+
+static uint64_t weights[MANY];
+
+static void _note_weights(void)
+{
+	int i;
+
+	for (i = 0; i < node_record_count; i++)
+		weights[i] = node_record_table_ptr[i]->sched_weight;
+}
+
+static void _expect_weights(void)
+{
+	int i;
+
+	for (i = 0; i < node_record_count; i++)
+		ck_assert_uint_eq(weights[i],
+				  node_record_table_ptr[i]->sched_weight);
+}
+
+START_TEST(the_rank_counts_before_the_weight)
+{
+	job_record_t *big, *huge, *same;
+
+	_running(primaries, 0, 0, 10, 16);
+	_running(primaries, 1, 0, 10, 9);
+	_running(primaries, 2, 0, 10, 9);
+	_load();
+	node_record_table_ptr[0]->sched_weight = 1 << 8 | 0xff;
+	node_record_table_ptr[1]->sched_weight = 9 << 8 | 0xff;
+	node_record_table_ptr[2]->sched_weight = 5 << 8 | 0xff;
+	_note_weights();
+	big = _pending(guests, 1, 10, WANTS_MEM(5));
+	ck_assert_int_eq(_node_of(big, SELECT_MODE_RUN_NOW), 2);
+	_expect_weights();
+	/* A node that would have to be rebooted comes last. */
+	node_record_table_ptr[2]->sched_weight |= UINT64_C(0x20000000000);
+	node_record_table_ptr[1]->sched_weight |= UINT64_C(0x10000000000);
+	_note_weights();
+	same = _pending(guests, 1, 10, WANTS_MEM(3));
+	ck_assert_int_eq(_node_of(same, SELECT_MODE_RUN_NOW), 0);
+	ck_assert_int_eq(_node_of(big, SELECT_MODE_RUN_NOW), 1);
+	_expect_weights();
+	/* Nowhere now, but not never. */
+	huge = _pending(guests, 1, 10, WANTS_MEM(14));
+	ck_assert_int_eq(_node_of(huge, SELECT_MODE_RUN_NOW), -1);
+	ck_assert_int_eq(_node_of(huge, SELECT_MODE_WILL_RUN), -1);
+	_expect_weights();
+	ck_assert(_starts(huge, SELECT_MODE_TEST_ONLY, NULL, NULL));
+	_expect_weights();
+}
+END_TEST
+
+/* Ranks in steps: the best node is still the best. */
+START_TEST(among_many_nodes_the_best_one)
+{
+	int i, best;
+	char comment[128];
+
+	_make_cluster(MANY);
+	best = 7 + _i * 83;
+	for (i = 0; i < MANY; i++) {
+		snprintf(comment, sizeof(comment), MEM, (i == best) ?
+			 1000LL : 100000000LL + i * 7919LL % MANY * 10000000);
+		tables_run(tables_job(next_id++, primaries, comment), i, 0, 1);
+	}
+	_load();
+	_note_weights();
+	/* For a core of the four it wants an eighth of an idle node's. */
+	snprintf(comment, sizeof(comment),
+		 "{\"hpcb\":{\"bw\":{\"mem\":%lld,\"net\":%lld}}}",
+		 (20LL << 30) / CORES, (1LL << 30) / CORES);
+	ck_assert_int_eq(_node_of(_pending(guests, 1, 1, comment),
+				  SELECT_MODE_RUN_NOW), best);
+	_expect_weights();
+}
+END_TEST
+
+START_TEST(a_guests_priority_only_falls)
+{
+	job_record_t *job;
+
+	_load();
+	job = _pending(guests, 1, 1, UNKNOWN);
+	job->priority = 50000;
+	_node_of(job, SELECT_MODE_TEST_ONLY);
+	ck_assert_uint_eq(job->priority, 100);
+	job->priority = 0;
+	_node_of(job, SELECT_MODE_RUN_NOW);
+	ck_assert_uint_eq(job->priority, 0);
+	job = _pending(primaries, 1, 1, UNKNOWN);
+	job->priority = 50000;
+	_node_of(job, SELECT_MODE_RUN_NOW);
+	ck_assert_uint_eq(job->priority, 50000);
+}
+END_TEST
+
+static Suite *_suite(void)
+{
+	Suite *suite = suite_create("shadow");
+	TCase *few = tcase_create("few"), *many = tcase_create("many");
+
+	tcase_add_checked_fixture(few, _few, NULL);
+	tcase_add_test(few, primaries_see_no_guests);
+	tcase_add_test(few, primaries_of_two_partitions_share_no_core);
+	tcase_add_loop_test(few, only_guests_in_the_way_go, 0,
+			    sizeof(cases) / sizeof(cases[0]));
+	tcase_add_test(few, the_grace_of_one_is_not_the_end_of_another);
+	tcase_add_test(few, guests_stay_where_that_helps_nobody);
+	tcase_add_test(few, a_heterogeneous_guest_goes_by_its_leader);
+	tcase_add_test(few, the_rank_counts_before_the_weight);
+	tcase_add_test(few, a_guests_priority_only_falls);
+	tcase_add_loop_test(many, among_many_nodes_the_best_one, 0, 6);
+	tcase_set_timeout(few, 60);
+	tcase_set_timeout(many, 60);
+	suite_add_tcase(suite, few);
+	suite_add_tcase(suite, many);
+	return suite;
+}
+
+int main(void)
+{
+	SRunner *runner;
+	int failed;
+
+	if (!mkdtemp(dir))
+		tables_die(dir);
+	snprintf(conf, sizeof(conf), "%s/hpc-balance.conf", dir);
+	snprintf(slurm_conf_file, sizeof(slurm_conf_file), "%s/slurm.conf",
+		 dir);
+	setenv("SLURM_CONF", slurm_conf_file, 1);
+	setenv("HPC_BALANCE_CONF", conf, 1);
+	runner = srunner_create(_suite());
+	/* Slurm's library reads its configuration once. */
+	srunner_set_fork_status(runner, CK_FORK);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	unlink(conf);
+	unlink(slurm_conf_file);
+	rmdir(dir);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
