@@ -36,6 +36,7 @@ HPCB_RULE(guest_job_factor);
 HPCB_RULE(job_submit);
 HPCB_RULE(job_submit_plugin);
 HPCB_RULE(select_plugin);
+HPCB_RULE(primaries_apart);
 HPCB_RULE(preempt_plugin);
 HPCB_RULE(prolog);
 HPCB_RULE(epilog);
@@ -61,6 +62,9 @@ HPCB_RULE(ssh_sessions);
 /* rules_profile.c: what decides where guests go */
 HPCB_RULE(profile_store);
 HPCB_RULE(node_capacities);
+
+/* Do two partitions of primaries of one tier have nodes in common?  Their names. */
+bool hpcb_primaries_meet(const hpcb_facts_t *facts, const char **one, const char **two);
 
 /* The value of key in slurm.conf as slurmctld has it, "" for none. */
 const char *hpcb_setting(const hpcb_facts_t *facts, const char *key);

@@ -81,6 +81,10 @@ static const hpcb_rule_t table[] = {
     {"select-plugin", CONTROLLER,
      "guests go where primaries leave room, and do not spread primaries",
      hpcb_rule_select_plugin},
+    {"primaries-apart", CONTROLLER,
+     "FORCE:1 lets jobs of two partitions share cores, which our select plugin "
+     "prevents",
+     hpcb_rule_primaries_apart},
     {"preempt-plugin", CONTROLLER, "primaries take memory and GRES back from guests",
      hpcb_rule_preempt_plugin},
     {"profile-store", CONTROLLER,

@@ -307,6 +307,25 @@ void hpcb_rule_select_plugin(const hpcb_facts_t *facts, hpcb_report_t *report)
     }
 }
 
+void hpcb_rule_primaries_apart(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    const char *one, *two;
+    char path[PATH_MAX];
+    bool first;
+
+    if (!hpcb_primaries_meet(facts, &one, &two)) {
+        hpcb_found(report, HPCB_VERDICT_OK, slurm_conf(facts),
+                   "each node is in one partition of primaries");
+    } else if (find_select_plugin(facts, path, sizeof(path), &first) == 0 && first) {
+        hpcb_found(report, HPCB_VERDICT_OK, slurm_conf(facts),
+                   "partitions %s and %s share nodes, but no cores", one, two);
+    } else {
+        hpcb_found(report, HPCB_VERDICT_FAIL, slurm_conf(facts),
+                   "partitions %s and %s share nodes, and their jobs cores", one, two);
+        mend_plugin_dir(facts, report);
+    }
+}
+
 /* "hpcbctl job begin" with options or quotes in between, or our own script. */
 static bool calls_us(const char *line, const char *verb)
 {

@@ -190,21 +190,34 @@ void hpcb_rule_guest_tier(const hpcb_facts_t *facts, hpcb_report_t *report)
         mend_partition(report, guest, "PriorityTier", wanted);
 }
 
-/* The first partition of primaries before primary that meets it in another tier; NULL
- * where there is none.  Lists of hosts are compared last: that takes its time. */
+/* The first partition of primaries before primary that meets it in another tier (or in
+ * the same one); NULL where there is none.  Lists of hosts are compared last: that
+ * takes its time. */
 static const hpcb_table_t *find_clash(const hpcb_facts_t *facts,
-                                      const hpcb_table_t *primary)
+                                      const hpcb_table_t *primary, bool same_tier)
 {
     const char *nodes = hpcb_table_text(primary, "Nodes");
     const hpcb_table_t *other = facts->slurm.partitions;
 
     for (; other != primary; other++)
-        if (tier_of(other) != tier_of(primary) &&
+        if ((tier_of(other) == tier_of(primary)) == same_tier &&
             hpcb_hostlist_compare(hpcb_table_text(other, "Nodes"), nodes) !=
                 HPCB_HOSTS_APART &&
             meets_guests(facts, other))
             return other;
     return NULL;
+}
+
+bool hpcb_primaries_meet(const hpcb_facts_t *facts, const char **one, const char **two)
+{
+    const hpcb_table_t *primary, *other = NULL;
+
+    for (size_t at = 0; !other && (primary = next_primary(facts, &at));) {
+        other = find_clash(facts, primary, true);
+        *one = other ? name_of(other) : NULL;
+        *two = name_of(primary);
+    }
+    return other != NULL;
 }
 
 void hpcb_rule_primary_tiers(const hpcb_facts_t *facts, hpcb_report_t *report)
@@ -215,7 +228,7 @@ void hpcb_rule_primary_tiers(const hpcb_facts_t *facts, hpcb_report_t *report)
     if (no_guests(facts, report))
         return;
     for (size_t at = 0; (primary = next_primary(facts, &at));) {
-        other = find_clash(facts, primary);
+        other = find_clash(facts, primary, false);
         if (!other)
             continue;
         hpcb_found(report, HPCB_VERDICT_FAIL, slurm_conf(facts),

@@ -283,6 +283,7 @@ static const char *const texts_decide[] = {
     "core-limit",        "process-tracking",
     "accounting",        "sched-ext",
     "profile-store",     "node-capacities",
+    "primaries-apart",
 };
 
 START_TEST(test_good_cluster)
@@ -427,6 +428,17 @@ START_TEST(test_another_tier)
     record_verdicts(before);
     add_partition("PartitionName=debug PriorityTier=15" MORE);
     expect_only(before, "primary-tiers", FAIL, "PriorityTier=10");
+}
+END_TEST
+
+/* PluginDir of the recorded cluster has no select plugin of ours. */
+START_TEST(test_two_partitions_of_a_tier)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    add_partition("PartitionName=debug PriorityTier=10" MORE);
+    expect_only(before, "primaries-apart", FAIL, "");
 }
 END_TEST
 
@@ -824,6 +836,7 @@ static void add_tests(TCase *tcase)
     tcase_add_loop_test(tcase, test_setting, 0, ROWS(settings));
     tcase_add_loop_test(tcase, test_word, 0, ROWS(words));
     tcase_add_test(tcase, test_another_tier);
+    tcase_add_test(tcase, test_two_partitions_of_a_tier);
     tcase_add_test(tcase, test_tiers_apart_from_the_first);
     tcase_add_test(tcase, test_partition_elsewhere);
     tcase_add_test(tcase, test_no_default_memory_in_one_partition);
