@@ -14,7 +14,7 @@
 extern node_use_record_t *select_node_usage __attribute__((weak));
 
 /* Beyond so many guests for one job none is spared: each costs a test. */
-#define SPARE_MAX 64
+#define SPARE_MAX 32
 
 /* What of guests a primary may want. */
 typedef struct {

@@ -41,9 +41,11 @@
 /* Behind the best one's class: in this many bits less. */
 #define COARSE_BITS 12
 
-/* How often the log says that the same guest waits. */
+/* How often the log says that the same guest waits, and how many lines of that
+ * there are in such a time. */
 #define REASON_SECONDS 60
 #define REASON_SLOTS 1024
+#define REASON_LINES 200
 
 typedef struct {
 	hpcb_fit_guest_t guest;
@@ -160,11 +162,18 @@ static bool _is_said(uint32_t job_id)
 		uint32_t job_id;
 		time_t when;
 	} said[REASON_SLOTS];
+	static time_t since = 0;
+	static int lines = 0;
 	time_t now = time(NULL);
 	uint32_t slot = job_id % REASON_SLOTS;
 
-	if ((said[slot].job_id == job_id) &&
-	    (now - said[slot].when < REASON_SECONDS))
+	if (now - since >= REASON_SECONDS) {
+		since = now;
+		lines = 0;
+	}
+	if (((said[slot].job_id == job_id) &&
+	     (now - said[slot].when < REASON_SECONDS)) ||
+	    (++lines > REASON_LINES))
 		return true;
 	said[slot].job_id = job_id;
 	said[slot].when = now;

@@ -12,7 +12,7 @@ extern part_res_record_t *select_part_record __attribute__((weak));
 
 /* Stock copies all tables and tests the job again for every guest that it
  * removes; with more guests than this, nodes are chosen as if there were none. */
-#define GUESTS_MAX 64
+#define GUESTS_MAX 32
 
 static int _is_elsewhere(void *x, void *key)
 {
@@ -106,10 +106,11 @@ static bool _meets_others(const part_record_t *part_ptr)
 {
 	part_res_record_t *other;
 
-	if (!&select_part_record)
+	if (!&select_part_record || !part_ptr->node_bitmap)
 		return false;
 	for (other = select_part_record; other; other = other->next) {
 		if (other->row && (other->part_ptr != part_ptr) &&
+		    other->part_ptr->node_bitmap &&
 		    (other->part_ptr->priority_tier ==
 		     part_ptr->priority_tier) &&
 		    bit_overlap_any(other->part_ptr->node_bitmap,
