@@ -15,7 +15,7 @@
 #include "common/error.h"
 
 /* How late an edge may be before the watchdog ends the daemon. */
-#define HPCBD_WATCHDOG_GRACE_NS INT64_C(300000000)
+#define HPCBD_WATCHDOG_GRACE_NS INT64_C(500000000)
 
 typedef struct {
     int fd; /* -1: none */

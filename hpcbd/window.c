@@ -37,6 +37,9 @@
 #define REFRESH_NS      (10000 * MILLISECOND)
 #define LOOKS_AT_A_TIME 4
 
+/* A look waits for the end of a favoured part, unless that is further away. */
+#define LOOK_WAIT_NS (5000 * MILLISECOND)
+
 static struct {
     hpcbd_t *daemon;
     hpcb_node_t *node;
@@ -48,6 +51,7 @@ static struct {
     hpcb_source_t *edge, *look, *refresh;
     size_t turn;    /* whose look is next */
     bool soon;      /* the look timer has been brought forward */
+    bool look_due;  /* it came while a job was favoured */
     int64_t due_ns; /* what the edge timer is set to; 0: off */
 } engine;
 
@@ -176,16 +180,6 @@ static void act(bool anew)
     set_edge_timer();
 }
 
-static void on_edge(void *arg, uint64_t what)
-{
-    (void)arg;
-    if (what == 0) {
-        engine.stats.clock_sets++;
-        hpcb_log(HPCB_LOG_INFO, "the clock was set: phases are worked out anew");
-    }
-    act(what == 0);
-}
-
 static void job_gone(hpcbd_job_t *job)
 {
     hpcb_favour_close(job->favour);
@@ -229,14 +223,30 @@ static void look_at(hpcbd_job_t *job)
     job->edge_ns = 0;
 }
 
-static void on_look(void *arg, uint64_t what)
+/*
+ * A look walks through cgroups and /proc and may have to wait for a lock of the
+ * kernel's. While a favoured job spins, whoever holds that lock may not get to run: so
+ * looks are for moments when nobody is favoured.
+ */
+static bool must_wait(void)
+{
+    int64_t limit_ns = clock_ns(CLOCK_REALTIME) + (int64_t)LOOK_WAIT_NS;
+
+    for (size_t i = 0; i < engine.registry.count; i++) {
+        const hpcbd_job_t *job = engine.registry.jobs[i];
+
+        if (job->favoured && job->edge_ns < limit_ns)
+            return true;
+    }
+    return false;
+}
+
+static void look_around(void)
 {
     size_t count = engine.registry.count;
     size_t looks = count < LOOKS_AT_A_TIME ? count : LOOKS_AT_A_TIME;
 
-    (void)arg;
-    (void)what;
-    engine.soon = false;
+    engine.soon = engine.look_due = false;
     for (size_t i = 0; i < count; i++)
         if (engine.registry.jobs[i]->dirty)
             look_at(engine.registry.jobs[i]);
@@ -244,6 +254,27 @@ static void on_look(void *arg, uint64_t what)
         look_at(engine.registry.jobs[engine.turn++ % count]);
     hpcbd_calm_look(engine.calm, &engine.daemon->conf, &engine.registry);
     act(false);
+}
+
+static void on_look(void *arg, uint64_t what)
+{
+    (void)arg;
+    (void)what;
+    engine.look_due = must_wait();
+    if (!engine.look_due)
+        look_around();
+}
+
+static void on_edge(void *arg, uint64_t what)
+{
+    (void)arg;
+    if (what == 0) {
+        engine.stats.clock_sets++;
+        hpcb_log(HPCB_LOG_INFO, "the clock was set: phases are worked out anew");
+    }
+    act(what == 0);
+    if (engine.look_due && !must_wait())
+        look_around();
 }
 
 static void look_soon(void)
