@@ -168,6 +168,8 @@ static void share(const sharing_t *sharing, const ranks_t *ranks, unsigned first
         return;
     }
     n = split(sharing->places, first, end, level, domains);
+    if (n == 0)
+        return;
     for (unsigned i = 0; i < ranks->n; i++) {
         double load = load_of(sharing, ranks->rank[i]);
 
