@@ -88,6 +88,7 @@ static struct {
 #define DECLARE(name) __typeof__(PMPI_##name) *name;
     FUNCTIONS(DECLARE)
 #define CALL(name, nargs)
+#define WATCHED(name, nargs, blocks)
 #define COLLECTIVE(name, nargs, form, params, args)                                    \
     __typeof__(PMPI_##name) *name;                                                     \
     __typeof__(PMPI_##form) *form;
@@ -519,6 +520,7 @@ static int changes_form(MPI_Comm comm, bool *change)
 
 #define UNPACK(...) __VA_ARGS__
 #define CALL(name, nargs)
+#define WATCHED(name, nargs, blocks)
 #define COLLECTIVE(name, nargs, form, params, args)                                    \
     static int do_##name params                                                        \
     {                                                                                  \
@@ -543,6 +545,7 @@ static int changes_form(MPI_Comm comm, bool *change)
 #endif
 
 static const hpcb_fn_t replacement[HPCB_CALLS] = {
+#define WATCHED(name, nargs, blocks)
 #define CALL(name, nargs) [HPCB_CALL_##name] = (hpcb_fn_t)do_##name,
 #include "mpi/calls.def"
 };
@@ -593,6 +596,7 @@ static int find_functions(void)
 {
     FUNCTIONS(FIND)
 #define CALL(name, nargs)
+#define WATCHED(name, nargs, blocks)
 #define COLLECTIVE(name, nargs, form, params, args)                                    \
     FIND(name)                                                                         \
     FIND(form)

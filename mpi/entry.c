@@ -20,6 +20,9 @@
  * MPI_Finalize, and where no back end fits, every call goes straight to the next
  * symbol.
  *
+ * On the way the calls are shown to the observer (observe.h), if the process has one:
+ * what it does with them changes nothing in them.
+ *
  * Nothing of MPI's types is known here: an argument, whatever it is in that MPI's ABI,
  * fills one register or stack slot of the machine word's size (all 64-bit Linux ABIs),
  * and is handed on as it came.
@@ -31,6 +34,7 @@
 #include <unistd.h>
 #include "mpi/backend.h"
 #include "mpi/environ.h"
+#include "mpi/observe.h"
 #include "mpi/wait.h"
 
 #if UINTPTR_MAX < UINT64_MAX
@@ -114,7 +118,8 @@ static const hpcb_backend_t *find_backend(void)
     return NULL;
 }
 
-/* MPI_Init has succeeded.  It may come here twice, through a tool's wrapper. */
+/* Waits are to become sleeps from now on.  It may come here twice, through a tool's
+ * wrapper. */
 static void activate(void)
 {
     const hpcb_backend_t *backend = find_backend();
@@ -146,6 +151,15 @@ static void deactivate(void)
     backend->stop();
 }
 
+/* MPI_Init has succeeded. */
+static void begin(void)
+{
+    if (hpcb_environ_naps_wanted())
+        activate();
+    hpcb_observe_start();
+    hpcb_environ_leave();
+}
+
 #define EXPORTED __attribute__((visibility("default")))
 
 /*
@@ -156,17 +170,27 @@ static void deactivate(void)
     (hpcb_call_site = (uintptr_t)__builtin_return_address(0) ^                         \
                       (uintptr_t)__builtin_frame_address(0) << 24)
 
-#define DEFINE(level, prefix, name, params, args)                                      \
+/* What tells the places apart that call MPI; name is known when this is compiled. */
+#define EVENT(name) (hpcb_call_site + HPCB_CALL_##name * 0x100000001b3U)
+#define FRAME()     ((uintptr_t)__builtin_frame_address(0))
+
+#define DEFINE(level, prefix, name, params, args, blocks)                              \
     EXPORTED int prefix##name params;                                                  \
     EXPORTED int prefix##name params                                                   \
     {                                                                                  \
         hpcb_fn_t fn = atomic_load_explicit(&route[level][HPCB_CALL_##name],           \
                                             memory_order_acquire);                     \
+        hpcb_observer_t *observer = hpcb_observer;                                     \
+        int rc;                                                                        \
                                                                                        \
         NOTE_CALL_SITE();                                                              \
         if (__builtin_expect(!fn, 0))                                                  \
             fn = look_up(level, HPCB_CALL_##name, __builtin_return_address(0));        \
-        return ((int(*) params)fn)args;                                                \
+        if (!observer || !hpcb_observe_enter(observer, EVENT(name), FRAME(), blocks))  \
+            return ((int(*) params)fn)args;                                            \
+        rc = ((int(*) params)fn)args;                                                  \
+        hpcb_observe_leave(observer, blocks);                                          \
+        return rc;                                                                     \
     }
 
 #define PARAMS_1 (slot_t a)
@@ -181,9 +205,15 @@ static void deactivate(void)
 #define PARAMS_9                                                                       \
     (slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f, slot_t g, slot_t h,   \
      slot_t i)
+#define PARAMS_10                                                                      \
+    (slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f, slot_t g, slot_t h,   \
+     slot_t i, slot_t j)
 #define PARAMS_12                                                                      \
     (slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f, slot_t g, slot_t h,   \
      slot_t i, slot_t j, slot_t k, slot_t l)
+#define PARAMS_13                                                                      \
+    (slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f, slot_t g, slot_t h,   \
+     slot_t i, slot_t j, slot_t k, slot_t l, slot_t m)
 #define ARGS_1  (a)
 #define ARGS_2  (a, b)
 #define ARGS_3  (a, b, c)
@@ -193,11 +223,14 @@ static void deactivate(void)
 #define ARGS_7  (a, b, c, d, e, f, g)
 #define ARGS_8  (a, b, c, d, e, f, g, h)
 #define ARGS_9  (a, b, c, d, e, f, g, h, i)
+#define ARGS_10 (a, b, c, d, e, f, g, h, i, j)
 #define ARGS_12 (a, b, c, d, e, f, g, h, i, j, k, l)
+#define ARGS_13 (a, b, c, d, e, f, g, h, i, j, k, l, m)
 
-#define CALL(name, nargs)                                                              \
-    DEFINE(LEVEL_MPI, MPI_, name, PARAMS_##nargs, ARGS_##nargs)                        \
-    DEFINE(LEVEL_PMPI, PMPI_, name, PARAMS_##nargs, ARGS_##nargs)
+#define WATCHED(name, nargs, blocks)                                                   \
+    DEFINE(LEVEL_MPI, MPI_, name, PARAMS_##nargs, ARGS_##nargs, blocks)                \
+    DEFINE(LEVEL_PMPI, PMPI_, name, PARAMS_##nargs, ARGS_##nargs, blocks)
+#define CALL(name, nargs) WATCHED(name, nargs, true)
 #include "mpi/calls.def"
 
 #define DEFINE_INIT(prefix, name, params, args)                                        \
@@ -208,10 +241,8 @@ static void deactivate(void)
             need(#prefix #name, "PMPI_" #name, __builtin_return_address(0));           \
         int rc = ((int(*) params)fn)args;                                              \
                                                                                        \
-        if (rc == 0) {                                                                 \
-            activate();                                                                \
-            hpcb_environ_leave();                                                      \
-        }                                                                              \
+        if (rc == 0)                                                                   \
+            begin();                                                                   \
         return rc;                                                                     \
     }
 
@@ -227,6 +258,7 @@ DEFINE_INIT(PMPI_, Init_thread, PARAMS_4, ARGS_4)
         hpcb_fn_t fn =                                                                 \
             need(#prefix "Finalize", "PMPI_Finalize", __builtin_return_address(0));    \
                                                                                        \
+        hpcb_observe_stop();                                                           \
         deactivate();                                                                  \
         return ((int (*)(void))fn)();                                                  \
     }

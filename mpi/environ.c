@@ -50,6 +50,13 @@ hpcb_nap_conf_t hpcb_environ_naps(void)
     };
 }
 
+bool hpcb_environ_naps_wanted(void)
+{
+    const char *text = getenv("HPCB_YIELD");
+
+    return !text || strcmp(text, "off") != 0;
+}
+
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -6,6 +6,7 @@
 #ifndef HPCB_MPI_ENVIRON_H
 #define HPCB_MPI_ENVIRON_H
 
+#include <stdbool.h>
 #include "policy/nap.h"
 
 /*
@@ -13,6 +14,9 @@
  * unset, malformed or out of the range that hpc-balance.conf has: the built-in default.
  */
 hpcb_nap_conf_t hpcb_environ_naps(void);
+
+/* Whether waits are to become sleeps: unless HPCB_YIELD is "off". */
+bool hpcb_environ_naps_wanted(void);
 
 /*
  * Take this library, and nothing else, out of LD_PRELOAD, so that programs that this

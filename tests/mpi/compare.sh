@@ -207,6 +207,71 @@ stacks() {
         "$tool" "$tool:$library" "$programs/life.$mpi"
 }
 
+# observe OUT RANKS PROGRAM: run, each rank with a page of its own.
+observe() {
+    local out=$1 ranks=$2 page
+    rm -rf "$work/pages"
+    mkdir "$work/pages"
+    for page in $(seq 0 $((ranks - 1))); do
+        truncate -s 256 "$work/pages/page.$page"
+    done
+    # shellcheck disable=SC2016
+    HPCB_TEST_PAGE=$work/pages/page run "$out" "$ranks" "$library" sh -c \
+        'HPCB_PAGE=$HPCB_TEST_PAGE.${OMPI_COMM_WORLD_RANK:-$PMI_RANK} exec "$@"' sh "$3"
+}
+
+# The same as without the library, also while it observes.
+observed() {
+    local program=$programs/$2.$mpi
+    run "$work/without" "$1" '' "$program"
+    observe "$work/with" "$1" "$program"
+    same "$2 observed"
+    HPCB_YIELD=off observe "$work/with" "$1" "$program"
+    same "$2 observed, without sleeps"
+}
+
+expect() { # expect NAME LINE...: in what the last run of each rank wrote
+    local name=$1 line
+    shift
+    for line in "$@"; do
+        if [ "$(grep -cx "$line" "$work/with")" -ne 2 ]; then
+            not_ok "$name"
+            explain "$work/with" "$work/with.log"
+            return
+        fi
+    done
+    ok "$name"
+}
+
+iterations() {
+    local lines=('period 2' 'iterations: 1' 'samples: 1' 'mostly .*: 1' 'in a call: 0'
+        'child: 0' 'at the end: 0')
+    observe "$work/with" 2 "$programs/iterations.$mpi"
+    expect 'iterations' "${lines[@]}"
+    HPCB_YIELD=off observe "$work/with" 2 "$programs/iterations.$mpi"
+    expect 'iterations without sleeps' "${lines[@]}"
+}
+
+observers() {
+    observed 3 collectives
+    observed 2 messages
+    observed 2 errors
+    observed 2 fatal
+    observed 2 threads
+    observed 2 life
+    iterations
+    HPCB_YIELD=off
+    export HPCB_YIELD
+    run "$work/with" 2 "$library" "$programs/naps.$mpi"
+    unset HPCB_YIELD
+    if grep -q spins "$work/with" && ! grep -q 'exit code [^0]' "$work/with"; then
+        ok 'nothing sleeps where that is off'
+    else
+        not_ok 'nothing sleeps where that is off'
+        explain "$work/with"
+    fi
+}
+
 without_mpi() {
     local shell='echo "$HPCB_TEST_WORD"; ls / >/dev/null; cat /proc/self/timerslack_ns'
     local plain preloaded
@@ -235,6 +300,7 @@ all() {
     standard_abi
     naps
     stacks
+    observers
     without_mpi
     echo "1..$count"
 }

@@ -1,0 +1,66 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * What a rank says of its iterations: a small file, written by libhpcb_mpi.so in the
+ * program through a mapping and read by the node daemon through read calls.
+ *
+ * It belongs to the user, who may write anything into it at any time, or make it
+ * shorter.  So the reader never maps it (a mapping of a file that has become shorter is
+ * a SIGBUS), copies before it checks, never waits, and believes a number only as far as
+ * it does no harm: what is read moves shares among the tasks of one job.
+ *
+ * Written by one thread of one program.  Numbers are the machine's own; a reader that
+ * does not know the version leaves the page alone.
+ */
+#ifndef HPCB_MPI_PAGE_H
+#define HPCB_MPI_PAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define HPCB_PAGE_MAGIC 0x6567617062637068U /* "hpcbpage" on a little endian machine   \
+                                             */
+#define HPCB_PAGE_VERSION 1
+#define HPCB_PAGE_SIZE    256
+
+/* No iteration and no interval is longer (11 days). */
+#define HPCB_PAGE_LONGEST_NS 1000000000000000U
+
+/* Times in ns, of CLOCK_MONOTONIC where they are points in time. */
+typedef struct {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t size;
+    uint64_t sequence;   /* odd: what follows, up to waits, is being written */
+    uint64_t period;     /* MPI calls an iteration, 0: no iterations are known */
+    uint64_t iterations; /* that have ended */
+    uint64_t samples;    /* counts up with each sample, the four that follow */
+    uint64_t compute_ns; /* of one iteration, or of an interval where period is 0 */
+    uint64_t wait_ns;    /* inside of blocking MPI calls */
+    uint64_t mean_ns;    /* of all iterations since the last sample */
+    uint64_t ended_ns;   /* when the last of them ended */
+    uint64_t waits;      /* odd: in a blocking call; changes with every one */
+    uint64_t reserved[21];
+} hpcb_page_t;
+
+_Static_assert(sizeof(hpcb_page_t) == HPCB_PAGE_SIZE, "the layout is an interface");
+
+/*
+ * Make an empty page called name, which must not exist, in directory dir: a file of
+ * uid and gid, 0600, with its memory in place.  A descriptor to read from,
+ * close-on-exec and the caller's; or -1 with errno and no file left.  Called by root.
+ */
+int hpcb_page_create(int dir, const char *name, uid_t uid, gid_t gid);
+
+/*
+ * Copy a page and check it.  0; or -1 with page untouched and errno EAGAIN (just being
+ * written, or nothing written yet: come back later), EPROTO (no page, or numbers that
+ * cannot be), or what the read said.  At most a few system calls, whatever the other
+ * side does.
+ */
+int hpcb_page_read(int fd, hpcb_page_t *page);
+
+#endif
