@@ -303,7 +303,7 @@ static double fullest(const hpcb_balance_places_t *places,
 static double gain(const hpcb_balance_places_t *places, const hpcb_balance_t *balance,
                    const uint16_t *to, const double load[])
 {
-    uint16_t at[HPCB_BALANCE_RANKS];
+    uint16_t at[HPCB_BALANCE_RANKS] = {0};
     double closer, emptier;
 
     for (unsigned i = 0; i < balance->n; i++)
