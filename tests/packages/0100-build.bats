@@ -56,7 +56,7 @@ setup_file() {
 }
 
 @test "the library and the tools fit any Slurm" {
-    for part in mpi tools doc; do
+    for part in mpi report tools doc; do
         ! grep -qE '2[0-9]\.[0-9]{2}' <<< "$(field $part Depends) $(field $part Version)" || return 1
     done
 }
@@ -146,7 +146,7 @@ setup_file() {
     # As on a machine where nothing is installed.
     run timeout 100 apt-get -s -q -o Dir::State::status=/dev/null \
         -o APT::Get::AllowUnauthenticated=true --no-install-recommends install \
-        "$(deb node)" "$(deb controller)" "$(deb mpi)" "$(deb tools)" "$(deb doc)"
+        "$(deb node)" "$(deb controller)" "$(deb mpi)" "$(deb report)" "$(deb tools)" "$(deb doc)"
     echo "$output" | tail -n 5
     [ "$status" -eq 0 ]
 }

@@ -56,7 +56,7 @@ rpm_of() { ls "$RPMS/slurm-hpc-balance-$1-"[0-9]*.rpm; } # rpm_of PART
 }
 
 @test "both kinds of packages hold the same files" {
-    for part in node controller mpi tools; do
+    for part in node controller mpi report tools; do
         rpm -qpl "$(rpm_of $part)" | sed 's|^/usr/lib64/|/usr/lib/|' |
             grep -vE '^/usr/share/(doc|licenses)|^/usr/lib/\.build-id' |
             sed 's/\.gz$//' | sort > "$BATS_TEST_TMPDIR/rpm"
