@@ -24,7 +24,8 @@
 #include "hpcbctl/status.h"
 #include "hpcbctl/verbs.h"
 
-#define MILLION 1000000
+#define MILLION   1000000
+#define STATS_MAX 4096
 
 typedef struct {
     const char *name;
@@ -32,6 +33,34 @@ typedef struct {
     bool seconds;
     uint64_t (*figure)(const hpcb_totals_t *totals);
 } counter_t;
+
+/* Members of the collector's stats.json (hpcbd/collector.c).  Counters begin anew with
+ * each start of it, which Prometheus knows how to take. */
+static const struct {
+    const char *member, *name, *type, *help;
+} collected[] = {
+    {"records", "hpcb_collector_records_total", "counter", "Records of nodes taken."},
+    {"duplicates", "hpcb_collector_duplicates_total", "counter",
+     "Records of nodes that were there already."},
+    {"refused_records", "hpcb_collector_refused_records_total", "counter",
+     "Records that are none, or another node's."},
+    {"runs", "hpcb_collector_runs_total", "counter", "Runs of jobs written."},
+    {"incomplete_runs", "hpcb_collector_incomplete_runs_total", "counter",
+     "Runs of jobs written before all of their nodes had reported."},
+    {"pending_runs", "hpcb_collector_pending_runs", "gauge",
+     "Runs of jobs that wait for more of their nodes."},
+    {"write_failures", "hpcb_collector_write_failures_total", "counter",
+     "Times that files could not be written."},
+    {"requests", "hpcb_collector_requests_total", "counter", "Requests of nodes."},
+    {"dropped_connections", "hpcb_collector_dropped_connections_total", "counter",
+     "Connections closed for what came over them."},
+    {"malformed_frames", "hpcb_collector_malformed_frames_total", "counter",
+     "Messages that are none."},
+    {"refused_credentials", "hpcb_collector_refused_credentials_total", "counter",
+     "Messages whose sender is not root of a host of the cluster."},
+    {"malformed_requests", "hpcb_collector_malformed_requests_total", "counter",
+     "Requests that cannot be read."},
+};
 
 static uint64_t jobs_of(const hpcb_totals_t *totals)
 {
@@ -194,6 +223,15 @@ static void put_one(FILE *out, const char *name, const char *help, uint64_t valu
     fprintf(out, "%s %" PRIu64 "\n", name, value);
 }
 
+static void put_collector(json_object *stats, FILE *out)
+{
+    for (size_t i = 0; i < sizeof(collected) / sizeof(collected[0]); i++) {
+        begin(out, collected[i].name, collected[i].type, collected[i].help);
+        fprintf(out, "%s %" PRIu64 "\n", collected[i].name,
+                hpcb_json_get_u64(stats, collected[i].member));
+    }
+}
+
 void hpcb_metrics_text(const hpcb_metrics_t *metrics, FILE *out)
 {
     json_object *jobs = json_object_object_get(metrics->status, "jobs");
@@ -213,6 +251,8 @@ void hpcb_metrics_text(const hpcb_metrics_t *metrics, FILE *out)
             metrics->spooled);
     put_one(out, "hpcb_problems", "What hpcbctl status complains of on this node.",
             metrics->problems);
+    if (metrics->collector)
+        put_collector(metrics->collector, out);
     begin(out, "hpcb_info", "gauge", "The release of slurm-hpc-balance.");
     fprintf(out, "hpcb_info{version=\"%s\"} 1\n", PACKAGE_VERSION);
 }
@@ -236,6 +276,28 @@ static uint64_t count_spooled(const char *spool_dir)
     return count;
 }
 
+/* NULL where this host has no collector, or what it says cannot be read. */
+static json_object *collector_stats(const char *dir)
+{
+    char path[PATH_MAX], text[STATS_MAX];
+    json_object *stats;
+    hpcb_error_t err;
+
+    if (snprintf(path, sizeof(path), "%s/stats.json", dir) >= (int)sizeof(path))
+        return NULL;
+    if (hpcb_file_read_trusted(path, text, sizeof(text), &err) < 0) {
+        if (errno != ENOENT)
+            hpcb_log(HPCB_LOG_ERROR, "metrics: %s", err.text);
+        return NULL;
+    }
+    stats = json_tokener_parse(text);
+    if (json_object_is_type(stats, json_type_object))
+        return stats;
+    json_object_put(stats);
+    hpcb_log(HPCB_LOG_ERROR, "metrics: %s: not a JSON object", path);
+    return NULL;
+}
+
 static int collect(const hpcb_ctl_t *ctl, hpcb_metrics_t *metrics, hpcb_error_t *err)
 {
     char path[PATH_MAX];
@@ -248,6 +310,7 @@ static int collect(const hpcb_ctl_t *ctl, hpcb_metrics_t *metrics, hpcb_error_t 
         hpcb_node_open("/", &node, err) < 0)
         return -1;
     metrics->spooled = count_spooled(conf.spool_dir);
+    metrics->collector = collector_stats(conf.collector_dir);
     metrics->status = hpcb_status_collect(&conf, node, NULL, &metrics->problems);
     hpcb_node_close(node);
     return metrics->status ? 0 : hpcb_error(err, "out of memory");
@@ -279,6 +342,7 @@ int hpcb_metrics(const hpcb_ctl_t *ctl)
         rc = out && fclose(out) == 0 ? deliver(ctl->output, text, length, &err)
                                      : hpcb_error(&err, "out of memory");
     }
+    json_object_put(metrics.collector);
     json_object_put(metrics.status);
     if (rc < 0)
         hpcb_log(HPCB_LOG_ERROR, "metrics: %s", err.text);

@@ -14,7 +14,8 @@ typedef struct {
     json_object *status; /* hpcb_status_collect */
     unsigned problems;   /* that it found */
     hpcb_totals_t totals[HPCB_N_CLASSES];
-    uint64_t spooled; /* records that wait in SpoolDir */
+    uint64_t spooled;       /* records that wait in SpoolDir */
+    json_object *collector; /* CollectorDir/stats.json; NULL: no collector is here */
 } hpcb_metrics_t;
 
 /* In Prometheus' text format, version 0.0.4.  Errors are those of out. */

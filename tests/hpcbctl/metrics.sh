@@ -11,9 +11,10 @@ trap 'rm -rf "$dir"' EXIT
 umask 022
 HPC_BALANCE_CONF=$dir/hpc-balance.conf
 export HPC_BALANCE_CONF
-printf 'StateDir=%s/state\nSpoolDir=%s/spool\n' "$dir" "$dir" > "$HPC_BALANCE_CONF"
-mkdir -p "$dir/spool/records"
-echo 1..9
+printf 'StateDir=%s/state\nSpoolDir=%s/spool\nCollectorDir=%s/collector\n' \
+    "$dir" "$dir" "$dir" > "$HPC_BALANCE_CONF"
+mkdir -p "$dir/spool/records" "$dir/collector"
+echo 1..12
 
 verdict() { # verdict DESCRIPTION FLAW
     number=$((number + 1))
@@ -48,7 +49,12 @@ call metrics
 prints 'hpcb_jobs_ended_total{class="guest"} 0'
 printf 'guest 12 41870001 60000000 18100000 3\n' > "$dir/spool/totals"
 : > "$dir/spool/records/1.n1.json"
+flaw=$(grep collector "$dir/1")
+verdict "nothing of a collector where none is" "$flaw"
+echo '{"version":1,"records":7,"pending_runs":2,"more":{}}' > "$dir/collector/stats.json"
 call metrics
+prints 'hpcb_collector_records_total 7'
+prints 'hpcb_collector_pending_runs 2'
 prints 'hpcb_cpu_seconds_total{class="guest"} 41.870001'
 prints 'hpcb_evictions_total 3'
 prints 'hpcb_spooled_records 1'
