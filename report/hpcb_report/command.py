@@ -4,6 +4,7 @@
 
 import argparse
 import os
+import pwd
 import sys
 import time
 
@@ -77,6 +78,17 @@ def _list(option, text, allowed=None):
     return items
 
 
+def _users(text):
+    """Records and sacct have names; a number is also that user's."""
+    names = _list("--user", text)
+    for uid in [name for name in names or () if name.isdecimal()]:
+        try:
+            names.append(pwd.getpwuid(int(uid)).pw_name)
+        except (KeyError, OverflowError, ValueError):
+            pass
+    return names
+
+
 def _count(option, text):
     if text is None:
         return None
@@ -118,7 +130,7 @@ class Plan:
         if None not in (self.since, self.until) and self.since >= self.until:
             raise UsageError(f"--until={options.until}: is not after --since; "
                              "allowed: a later time")
-        self.users = _list("--user", options.user)
+        self.users = _users(options.user)
         self.partitions = _list("--partition", options.partition)
         self.classes = _list("--class", options.klass, tuple(CLASS_CODES))
         self.clusters = _list("--cluster", options.cluster)

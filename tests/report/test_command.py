@@ -71,6 +71,11 @@ class Selection(ReportCase):
                            (("--cluster=c", "--user=ada"), 1)):
             self.assertEqual(self.jobs(*args), jobs, args)
 
+    def test_users_by_number(self):
+        said = self.from_lines(line(1, User="root"), line(2, User="", UID="4294967"),
+                               line(3), args=("--user=0,4294967",))
+        self.assertEqual(said["totals"]["jobs"], 2)
+
     def test_a_users_primary_has_the_guests_of_others_beside_it(self):
         said = self.from_lines(
             line(1), line(2, Start=NOON + 50, End=NOON + 60),
