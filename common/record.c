@@ -71,7 +71,7 @@ int hpcb_record_add_tasks(hpcb_rjson_t *object, const hpcb_task_t *tasks, size_t
 
     if (hpcb_rjson_add(object, "tasks", array))
         return -1;
-    for (size_t i = 0; i < count && i < HPCB_RECORD_TASKS_MAX; i++)
+    for (size_t i = 0; i < count && i < HPCB_TASKS_MAX; i++)
         if (add_task(array, &tasks[i]))
             return -1;
     return 0;
@@ -275,7 +275,7 @@ long hpcb_record_get_tasks(hpcb_rjson_t *object, hpcb_task_t **tasks)
     count = json_object_array_length(array);
     if (count == 0)
         return 0;
-    read = count <= HPCB_RECORD_TASKS_MAX ? calloc(count, sizeof(*read)) : NULL;
+    read = count <= HPCB_TASKS_MAX ? calloc(count, sizeof(*read)) : NULL;
     for (size_t i = 0; read && i < count; i++)
         if (get_task(json_object_array_get_idx(array, i), &read[i]))
             return -1;
@@ -350,9 +350,10 @@ int hpcb_record_write(const char *dir, const hpcb_record_t *record, hpcb_error_t
     if (!line || hpcb_record_path(dir, HPCB_SPOOL_RECORDS, record, path, err))
         return -1;
     snprintf(place, sizeof(place), "%.*s", (int)(strrchr(path, '/') - path), path);
-    if (hpcb_file_mkdirs(place, 0755, err))
+    if (hpcb_file_mkdirs(dir, 0755, err) ||
+        hpcb_file_mkdirs(place, HPCB_RECORD_DIR_MODE, err))
         return -1;
-    return hpcb_file_replace(path, line, strlen(line), 0644, err);
+    return hpcb_file_replace(path, line, strlen(line), HPCB_RECORD_MODE, err);
 }
 
 static int add_bandwidth(hpcb_rjson_t *object, const hpcb_tag_t *tag)

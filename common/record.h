@@ -11,21 +11,12 @@
 
 #include "common/about.h"
 #include "common/state.h"
+#include "common/tasks.h"
 
 #define HPCB_RECORD_VERSION 1
 
-/* The tasks of a job on a node that a record tells apart; the first ones to end. */
-#define HPCB_RECORD_TASKS_MAX 256
-
 /* The longest record, with its newline. */
 #define HPCB_RECORD_BYTES 65536
-
-/* One task of a step, where SPANK has metered it. */
-typedef struct {
-    char step[16]; /* "0", "batch", "interactive" */
-    uint32_t task; /* its rank in the step */
-    uint64_t cpu_us, run_delay_us;
-} hpcb_task_t;
 
 typedef struct {
     hpcb_job_state_t job;
@@ -47,6 +38,11 @@ char *hpcb_record_render(const hpcb_record_t *record, hpcb_error_t *err);
 /* Parse one record; record is untouched on failure.  job.yield_waits is not part of a
  * record and comes out false; tasks are left out (common/record_parts.h). */
 int hpcb_record_parse(const char *text, hpcb_record_t *record, hpcb_error_t *err);
+
+/* Nobody else's business.  A site that wants a group to read them gives the directory to
+ * that group, and the set-group-ID bit. */
+#define HPCB_RECORD_MODE     0640
+#define HPCB_RECORD_DIR_MODE 0750
 
 /* Below SpoolDir: what is to be sent, and the last that was. */
 #define HPCB_SPOOL_RECORDS "records"

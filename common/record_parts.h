@@ -16,7 +16,7 @@ int hpcb_record_from_json(hpcb_rjson_t *object, hpcb_record_t *record,
 /* Members of a job, but nodes.  0, or -1 when memory runs out. */
 int hpcb_record_add_about(hpcb_rjson_t *object, const hpcb_about_t *about);
 
-/* The member tasks, up to HPCB_RECORD_TASKS_MAX. */
+/* The member tasks, up to HPCB_TASKS_MAX. */
 int hpcb_record_add_tasks(hpcb_rjson_t *object, const hpcb_task_t *tasks, size_t count);
 
 /* The reverse, nodes included; what is missing or null is not known.  NULL, or the key

@@ -363,7 +363,8 @@ static void add_to_totals(const hpcb_conf_t *conf, const hpcb_record_t *record)
 int hpcb_job_end(const hpcb_ctl_t *ctl)
 {
     hpcb_job_state_t asked = {0};
-    hpcb_record_t record = {0};
+    hpcb_task_t tasks[HPCB_TASKS_MAX];
+    hpcb_record_t record = {.tasks = tasks};
     hpcb_node_t *node = NULL;
     hpcb_conf_t conf;
     hpcb_error_t err;
@@ -375,6 +376,7 @@ int hpcb_job_end(const hpcb_ctl_t *ctl)
     recorded = describe_end(&conf, load_conf(ctl, &conf), &asked, &record);
     complain(hpcb_node_open("/", &node, &err), &err);
     collect_usage(&conf, node, asked.job_id, &record.usage);
+    record.n_tasks = hpcb_tasks_load(conf.state_dir, asked.job_id, tasks);
     counts = recorded || !is_written(&conf, &record);
     if (counts)
         write_record(&conf, &record);

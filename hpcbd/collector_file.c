@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/record.h"
 #include "hpcbd/collector_file.h"
 
-#define FILE_MODE  0644
 #define TAIL_BYTES 65536
 
 static int fail(hpcb_error_t *err, const char *path)
@@ -106,7 +106,7 @@ int64_t hpcbd_file_append(const char *path, const char *text, size_t length,
                           hpcb_error_t *err)
 {
     hpcb_autoclose int fd =
-        open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+        open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, HPCB_RECORD_MODE);
     int64_t offset = fd < 0 ? -1 : append(fd, path, text, length);
 
     return offset < 0 ? fail(err, path) : offset;

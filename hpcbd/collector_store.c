@@ -428,7 +428,7 @@ static int rewrite_journal(hpcbd_store_t *store, hpcb_error_t *err)
     }
     if (status == 0)
         status = hpcb_file_replace(store->journal, lines.used ? lines.text : "",
-                                   lines.used, 0644, err);
+                                   lines.used, HPCB_RECORD_MODE, err);
     if (status == 0)
         store->journal_bytes = lines.used;
     free_lines(&lines);
@@ -554,7 +554,8 @@ hpcbd_store_t *hpcbd_store_open(const char *dir, uint64_t now_ms, hpcb_error_t *
     snprintf(store->dir, sizeof(store->dir), "%s", dir);
     if (snprintf(store->journal, PATH_MAX, "%s/" JOURNAL, dir) < PATH_MAX &&
         snprintf(records, PATH_MAX, "%s/records", dir) < PATH_MAX &&
-        hpcb_file_mkdirs(records, 0755, err) == 0 && reload(store, now_ms, err) == 0)
+        hpcb_file_mkdirs(dir, 0755, err) == 0 &&
+        hpcb_file_mkdirs(records, HPCB_RECORD_DIR_MODE, err) == 0 && reload(store, now_ms, err) == 0)
         return store;
     hpcbd_store_close(store);
     return NULL;

@@ -19,8 +19,7 @@
 #include "common/text.h"
 #include "hpcbd/ship_spool.h"
 
-#define REFUSED  "refused"
-#define DIR_MODE 0755
+#define REFUSED "refused"
 
 /* What is removed at once: not with every batch. */
 #define PRUNE_SLACK 200
@@ -31,7 +30,8 @@ static void make_dir(const char *dir, const char *place)
     hpcb_error_t err;
 
     if (snprintf(path, sizeof(path), "%s/%s", dir, place) < (int)sizeof(path) &&
-        hpcb_file_mkdirs(path, DIR_MODE, &err))
+        (hpcb_file_mkdirs(dir, 0755, &err) ||
+         hpcb_file_mkdirs(path, HPCB_RECORD_DIR_MODE, &err)))
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
 }
 

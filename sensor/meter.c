@@ -215,6 +215,50 @@ int hpcb_meter_read(const hpcb_node_t *node, uint32_t job_id, pid_t pid,
 
 typedef struct {
     const char *step;
+    hpcb_task_t *tasks;
+    size_t max, count;
+} tasks_t;
+
+static int visit_task(const char *dir, const char *name, void *arg, hpcb_error_t *err)
+{
+    tasks_t *list = arg;
+    size_t length = strlen(list->step);
+    hpcb_usage_t used = {0};
+    hpcb_task_t *task = &list->tasks[list->count];
+
+    (void)err;
+    if (list->count == list->max || strncmp(name, list->step, length) != 0 ||
+        name[length] != '.' || add_group(dir, &used, NULL) < 0)
+        return 0;
+    *task = (hpcb_task_t){.task = (uint32_t)strtoul(name + length + 1, NULL, 10),
+                          .cpu_us = used.cpu_us,
+                          .run_delay_us = used.run_delay_us};
+    snprintf(task->step, sizeof(task->step), "%s", list->step);
+    list->count++;
+    return 0;
+}
+
+int hpcb_meter_tasks(const hpcb_node_t *node, uint32_t job_id, const char *step,
+                     hpcb_task_t *tasks, size_t max, size_t *count, hpcb_error_t *err)
+{
+    tasks_t list = {.step = step, .tasks = tasks, .max = max};
+    const char *mount;
+    char job[PATH_MAX];
+
+    *count = 0;
+    if (pure_v2(node))
+        return 0;
+    mount = unified(node, err);
+    if (!mount || check_step(step, err) < 0 ||
+        job_group(mount, job_id, job, sizeof(job), err) < 0 ||
+        each_group(job, visit_task, &list, err) < 0)
+        return -1;
+    *count = list.count;
+    return 0;
+}
+
+typedef struct {
+    const char *step;
     const char *mount;
     hpcb_usage_t sum;
 } fold_t;

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 #include "cgroup/node.h"
 #include "common/state.h"
+#include "common/tasks.h"
 
 /* Put the waiting task pid under the job's meter.  0; 0 also on a pure v2 node; -1 with
  * err where there is no cgroup2 mount or it cannot be written. */
@@ -36,6 +37,11 @@ int hpcb_meter_read(const hpcb_node_t *node, uint32_t job_id, pid_t pid,
 
 /* The same (HPCB_USAGE_JOB) of the job whose directory of Slurm's is dir, pure v2. */
 int hpcb_meter_read_job(const char *dir, hpcb_usage_t *usage, hpcb_error_t *err);
+
+/* What each task of a step has used so far, in no order, up to max of them: count is
+ * their number.  0, also on pure v2, where tasks are not told apart; or -1 with err. */
+int hpcb_meter_tasks(const hpcb_node_t *node, uint32_t job_id, const char *step,
+                     hpcb_task_t *tasks, size_t max, size_t *count, hpcb_error_t *err);
 
 /* At the end of a step: add what its task groups have used to usage and remove them.
  * Groups that still hold processes are neither: they are left for hpcb_meter_remove.

@@ -127,6 +127,7 @@ static void in_step(hook_t hook, spank_t sp, const hpcb_step_t *step)
 {
     switch (hook) {
     case HOOK_INIT_POST_OPT:
+        hpcb_spank_usage_array(sp, step);
         hpcb_spank_stepd_open(step);
         hpcb_spank_yield_decide(step);
         break;

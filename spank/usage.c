@@ -4,8 +4,11 @@
  */
 #include "config.h"
 
+#include <string.h>
 #include <unistd.h>
+#include "common/about.h"
 #include "common/log.h"
+#include "common/tasks.h"
 #include "sensor/meter.h"
 #include "spank/stepd.h"
 #include "spank/usage.h"
@@ -60,6 +63,35 @@ static bool still_recorded(const hpcb_step_t *step)
     return hpcb_state_load(step->conf.state_dir, step->job_id, &job, NULL) == 0;
 }
 
+void hpcb_spank_usage_array(spank_t sp, const hpcb_step_t *step)
+{
+    uint32_t array = 0, task = 0;
+    hpcb_error_t err;
+
+    if (!step->recorded || strcmp(step->name, "batch") != 0 ||
+        spank_get_item(sp, S_JOB_ARRAY_ID, &array) != ESPANK_SUCCESS ||
+        spank_get_item(sp, S_JOB_ARRAY_TASK_ID, &task) != ESPANK_SUCCESS ||
+        array == 0 || array == NO_VAL || task == NO_VAL)
+        return;
+    if (hpcb_about_add_array(step->conf.state_dir, step->job_id, array, task, &err) < 0)
+        hpcb_log(HPCB_LOG_DEBUG, "%s", err.text);
+}
+
+/* Before their groups go.  The extern step has no tasks of the user's. */
+static void record_tasks(const hpcb_step_t *step)
+{
+    hpcb_task_t tasks[HPCB_TASKS_MAX];
+    size_t count;
+    hpcb_error_t err;
+
+    if (!step->tasks || !still_recorded(step))
+        return;
+    if (hpcb_meter_tasks(step->node, step->job_id, step->name, tasks, HPCB_TASKS_MAX,
+                         &count, &err) < 0 ||
+        hpcb_tasks_add(step->conf.state_dir, step->job_id, tasks, count, &err) < 0)
+        hpcb_log(HPCB_LOG_DEBUG, "%s", err.text);
+}
+
 void hpcb_spank_usage_exit(const hpcb_step_t *step)
 {
     hpcb_usage_t usage = {0};
@@ -67,6 +99,7 @@ void hpcb_spank_usage_exit(const hpcb_step_t *step)
 
     if (!step->node)
         return;
+    record_tasks(step);
     if (hpcb_meter_fold_step(step->node, step->job_id, step->name, &usage, &err) < 0)
         hpcb_log(HPCB_LOG_DEBUG, "%s", err.text);
     if (scope == HPCB_USAGE_JOB)

@@ -11,6 +11,9 @@
 
 #include "spank/setup.h"
 
+/* slurm_spank_init_post_opt: of which array the job is an element, for its record. */
+void hpcb_spank_usage_array(spank_t sp, const hpcb_step_t *step);
+
 /* slurm_spank_task_post_fork: put the waiting task under the meter. */
 void hpcb_spank_usage_attach(const hpcb_step_t *step, uint32_t task, pid_t pid);
 
