@@ -200,14 +200,14 @@ static int _read_spank_env(job_desc_msg_t *job_desc, bool **keep, long *kept,
 }
 
 /*
- * Let only what is kept stay, and HPCB_CLASS. Slurm walks the array both by
- * its count and to a NULL behind it.
+ * Let only what is kept stay, and what is ours alone. Slurm walks the array
+ * both by its count and to a NULL behind it.
  */
 static void _write_spank_env(job_desc_msg_t *job_desc, const bool *keep,
-			     long kept, hpcb_class_t klass)
+			     long kept, hpcb_class_t klass, const char *program)
 {
 	char **old = job_desc->spank_job_env;
-	char **env = slurm_xcalloc((size_t) kept + 2, sizeof(*env), true,
+	char **env = slurm_xcalloc((size_t) kept + 4, sizeof(*env), true,
 				   false, __FILE__, __LINE__, __func__);
 	uint32_t i, count = 0;
 
@@ -219,6 +219,11 @@ static void _write_spank_env(job_desc_msg_t *job_desc, const bool *keep,
 	}
 	env[count++] = slurm_xstrdup_printf("%s=%s", HPCB_SPANK_ENV_CLASS,
 					    hpcb_class_name(klass));
+	env[count++] = slurm_xstrdup_printf("%s=%lld", HPCB_SPANK_ENV_SUBMIT,
+					    (long long) time(NULL));
+	if (*program)
+		env[count++] = slurm_xstrdup_printf(
+			"%s=%s", HPCB_SPANK_ENV_PROGRAM, program);
 	slurm_xfree((void **) &job_desc->spank_job_env);
 	job_desc->spank_job_env = env;
 	job_desc->spank_job_env_size = count;
@@ -269,6 +274,7 @@ static void _attach_profile(job_desc_msg_t *job_desc, const hpcb_conf_t *conf,
 {
 	hpcb_profile_key_t key;
 
+	program[0] = '\0';
 	if (_profile_key(job_desc, &key))
 		return;
 	tag->program = hpcb_profile_program(&key, program);
@@ -278,10 +284,10 @@ static void _attach_profile(job_desc_msg_t *job_desc, const hpcb_conf_t *conf,
 
 /* A job without tag runs as well: failing here is only logged. */
 static void _write_tag(job_desc_msg_t *job_desc, const hpcb_conf_t *conf,
-		       hpcb_class_t klass, hpcb_options_t *options)
+		       hpcb_class_t klass, hpcb_options_t *options,
+		       char program[static HPCB_TAG_PROGRAM_MAX])
 {
 	hpcb_error_t err = { "" };
-	char program[HPCB_TAG_PROGRAM_MAX];
 	hpcb_tag_t said = { .klass = klass, .options = options };
 	hpcb_autofree char *tag = NULL;
 	hpcb_autofree char *merged = NULL;
@@ -329,6 +335,7 @@ static int _submit(job_desc_msg_t *job_desc, hpcb_error_t *err)
 	hpcb_class_t klass;
 	hpcb_autofree bool *keep = NULL;
 	bool component = (job_desc->het_job_offset != NO_VAL);
+	char program[HPCB_TAG_PROGRAM_MAX];
 	long kept = 0;
 
 	hpcb_settings_get(&settings, _now_ms(), &conf);
@@ -343,8 +350,8 @@ static int _submit(job_desc_msg_t *job_desc, hpcb_error_t *err)
 		return -1;
 	if (component && !job_desc->het_job_offset)
 		first_component = klass;
-	_write_spank_env(job_desc, keep, kept, klass);
-	_write_tag(job_desc, &conf, klass, &request.options);
+	_write_tag(job_desc, &conf, klass, &request.options, program);
+	_write_spank_env(job_desc, keep, kept, klass, program);
 	if (klass == HPCB_CLASS_GUEST)
 		_route_guest(job_desc, &conf);
 	else

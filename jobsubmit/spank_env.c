@@ -77,15 +77,24 @@ int hpcb_spank_env_options(char *const *env, size_t count, hpcb_options_t *optio
     return 0;
 }
 
-/* slurmd puts SPANK_ before each name that has it not, so both forms of ours reach
- * the prolog as SPANK_HPCB_CLASS. */
-static bool is_class(const char *name, size_t length)
-{
-    static const char full[] = "SPANK_" HPCB_SPANK_ENV_CLASS;
-    static const char plain[] = HPCB_SPANK_ENV_CLASS;
+static const char *const ours[] = {HPCB_SPANK_ENV_CLASS, HPCB_SPANK_ENV_PROGRAM,
+                                   HPCB_SPANK_ENV_SUBMIT};
 
-    return (length == strlen(full) && memcmp(name, full, length) == 0) ||
-           (length == strlen(plain) && memcmp(name, plain, length) == 0);
+/* slurmd puts SPANK_ before each name that has it not, so both forms of ours reach
+ * the prolog as SPANK_HPCB_CLASS and so on. */
+static bool is_ours(const char *name, size_t length)
+{
+    static const char prefix[] = "SPANK_";
+    size_t skipped = sizeof(prefix) - 1;
+
+    if (length > skipped && memcmp(name, prefix, skipped) == 0) {
+        name += skipped;
+        length -= skipped;
+    }
+    for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+        if (length == strlen(ours[i]) && memcmp(name, ours[i], length) == 0)
+            return true;
+    return false;
 }
 
 static bool may_stay(const char *entry)
@@ -94,7 +103,7 @@ static bool may_stay(const char *entry)
     size_t length = equals ? (size_t)(equals - entry) : 0;
 
     return length > 0 && length <= NAME_LENGTH_MAX &&
-           strlen(equals + 1) < VALUE_BYTES && !is_class(entry, length);
+           strlen(equals + 1) < VALUE_BYTES && !is_ours(entry, length);
 }
 
 typedef struct {

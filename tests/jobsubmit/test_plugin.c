@@ -98,9 +98,10 @@ END_TEST
 START_TEST(a_job_without_any_environment_works)
 {
     ck_assert_int_eq(submit(), SLURM_SUCCESS);
-    ck_assert_uint_eq(desc->spank_job_env_size, 1);
+    ck_assert_uint_eq(desc->spank_job_env_size, 2);
     ck_assert_str_eq(fake_get_env(desc, "HPCB_CLASS"), "primary");
-    ck_assert_ptr_null(desc->spank_job_env[1]);
+    ck_assert_ptr_nonnull(fake_get_env(desc, "HPCB_SUBMIT"));
+    ck_assert_ptr_null(desc->spank_job_env[2]);
 }
 END_TEST
 
@@ -168,9 +169,21 @@ START_TEST(a_forged_class_does_not_survive)
     fake_add_env(desc, "SPANK_HPCB_CLASS=primary");
     fake_add_env(desc, "HPCB_CLASS=primary");
     ck_assert_int_eq(submit(), SLURM_SUCCESS);
-    ck_assert_uint_eq(desc->spank_job_env_size, 2);
+    ck_assert_uint_eq(desc->spank_job_env_size, 3);
     ck_assert_str_eq(fake_get_env(desc, "HPCB_CLASS"), "guest");
     ck_assert_ptr_null(fake_get_env(desc, "SPANK_HPCB_CLASS"));
+}
+END_TEST
+
+START_TEST(the_prolog_is_told_the_program_and_by_nobody_else)
+{
+    fake_add_env(desc, "HPCB_PROGRAM=forged");
+    fake_add_env(desc, "SPANK_HPCB_SUBMIT=1");
+    desc->name = fake_string("CG");
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+    ck_assert_uint_eq(desc->spank_job_env_size, 3);
+    ck_assert_str_eq(fake_get_env(desc, "HPCB_PROGRAM"), "CG");
+    ck_assert_ptr_null(fake_get_env(desc, "SPANK_HPCB_SUBMIT"));
 }
 END_TEST
 
@@ -184,9 +197,9 @@ START_TEST(the_environment_is_mended)
     fake_add_env(desc, "TWICE=2");
     fake_add_env(desc, "\xff\xfe=\x01");
     ck_assert_int_eq(submit(), SLURM_SUCCESS);
-    ck_assert_uint_eq(desc->spank_job_env_size, 3);
+    ck_assert_uint_eq(desc->spank_job_env_size, 4);
     ck_assert_str_eq(fake_get_env(desc, "TWICE"), "2");
-    ck_assert_ptr_null(desc->spank_job_env[3]);
+    ck_assert_ptr_null(desc->spank_job_env[4]);
 }
 END_TEST
 
@@ -194,7 +207,7 @@ START_TEST(a_count_without_array_is_none)
 {
     desc->spank_job_env_size = 1000;
     ck_assert_int_eq(submit(), SLURM_SUCCESS);
-    ck_assert_uint_eq(desc->spank_job_env_size, 1);
+    ck_assert_uint_eq(desc->spank_job_env_size, 2);
 }
 END_TEST
 
@@ -683,6 +696,7 @@ int main(void)
     tcase_add_test(tcase, a_held_guest_stays_held);
     tcase_add_test(tcase, the_qos_of_guests);
     tcase_add_test(tcase, a_forged_class_does_not_survive);
+    tcase_add_test(tcase, the_prolog_is_told_the_program_and_by_nobody_else);
     tcase_add_test(tcase, the_environment_is_mended);
     tcase_add_test(tcase, a_count_without_array_is_none);
     tcase_add_test(tcase, too_large_an_environment_is_refused);
