@@ -263,7 +263,12 @@ GuestPartition=guest
 GuestPriority=100
 # Several sandboxes share the machine's cpu hierarchy.
 GuestCgroup=hpcb_${ID}_%n
-SpoolDir=/run/hpcb/spool/hpc-balance
+SpoolDir=/run/hpcb/spool/hpc-balance/%n
+ProfileStore=/run/hpcb/spool/hpc-balance/profiles.json
+CollectorHost=ctl
+CollectorDir=/run/hpcb/collector
+CollectorWait=20
+AdminCommentRate=50
 MpiLibrary=$HPCB_PLUGINS/libhpcb_mpi.so
 END
 }

@@ -97,7 +97,7 @@ plan_nodes() {
 install_files() {
     local user
     user=$(slurm_user)
-    mkdir -p "$DIR/lib" "$DIR/spool/slurmctld" "$DIR/spool/hpc-balance"
+    mkdir -p "$DIR/lib" "$DIR/spool/slurmctld" "$DIR/spool/hpc-balance" "$DIR/collector"
     cp -- "$HERE/enter" "$HERE/daemon" "$DIR/lib/" && chmod 755 "$DIR"/lib/* &&
         chmod 700 "$DIR/db" &&
         chown "$user": "$DIR/log" "$DIR/db" "$DIR/spool/slurmctld"
@@ -189,6 +189,16 @@ nodes_idle() {
     [ "$(in_host ctl timeout $ANSWER sinfo -h -N -p primary -o %T | grep -cx idle)" = "$NODES" ]
 }
 
+# Without them guests are isolated all the same; records stay on their nodes.
+start_ours() {
+    local i
+    [ "$PLAIN" = no ] || return 0
+    in_host ctl sh -c 'PATH=/run/hpcb/inst/sbin:$PATH:/usr/sbin; command -v hpcbd' > /dev/null ||
+        return 0
+    start_daemon ctl collector
+    for ((i = 1; i <= NODES; i++)); do start_daemon "n$i" hpcbd; done
+}
+
 start_daemons() {
     local host
     while read -r host; do start_daemon "$host" munged; done < <(host_names)
@@ -201,6 +211,7 @@ start_daemons() {
     in_host ctl sacctmgr -i -Q add cluster "hpcb$ID" > /dev/null ||
         die "cannot register the cluster with slurmdbd"
     start_daemon ctl slurmctld
+    start_ours
     for ((i = 1; i <= NODES; i++)); do start_daemon "n$i" slurmd; done
     wait_for "$PATIENCE" slurmctld ctl_answers || daemon_failed ctl slurmctld
     wait_for "$PATIENCE" "the nodes to report" nodes_idle || {

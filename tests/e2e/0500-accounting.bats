@@ -8,8 +8,9 @@ setup_file() { cluster_up; }
 teardown_file() { cluster_down; }
 setup() { cancel_all; }
 
-record_of() { # record_of JOB NODE
-    cat "$HPCB_SANDBOX_DIR/spool/hpc-balance/records/$1.$2.json"
+record_of() { # record_of JOB NODE: before or after the node has sent it
+    local spool=$HPCB_SANDBOX_DIR/spool/hpc-balance/$2
+    cat "$spool/records/$1.$2.json" 2> /dev/null || cat "$spool/sent/$1.$2.json"
 }
 
 field() { python3 -c 'import json,sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"; }
@@ -117,8 +118,8 @@ tagged() { # tagged NAME TEXT
     wait_for_end "$job" 60
     node=$(as_root sacct -X -n -P -j "$job" -o NodeList)
     wait_until 10 record_of "$job" "$node"
-    as_root hpcbctl profile learn --name burn \
-        "/run/hpcb/spool/hpc-balance/records/$job.$node.json"
+    record_of "$job" "$node" > "$WORK/burn.json"
+    as_root hpcbctl profile learn --name burn "$WORK/burn.json"
     as_root hpcbctl profile show --name burn
     wait_until 20 tagged burn '"bw":{"cpu":'
 }

@@ -1,0 +1,187 @@
+#!/usr/bin/env bats
+# No record is lost or doubled on its way from the nodes to the collector's files, and
+# nobody but root puts anything there.  HPCB_RECORDS_JOBS (default 100) jobs run through
+# the storm.
+
+load helpers
+load guest
+
+setup_file() {
+    cluster_up --fake-cpus 16
+    export COLLECTOR=$HPCB_SANDBOX_DIR/collector
+    export JOBS=${HPCB_RECORDS_JOBS:-100}
+}
+teardown_file() { cluster_down; }
+setup() { cancel_all; }
+
+# The last line of the job's last run.
+record_of() { # record_of JOB
+    grep -h "\"job_id\":$1," "$COLLECTOR"/records/*.jsonl | tail -n 1 | grep .
+}
+
+field() { python3 -c 'import json,sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"; }
+
+collector() { as_root /run/hpcb/lib/daemon "$1" collector; }
+
+kill_collector() {
+    # shellcheck disable=SC2016 # expanded on the controller
+    as_root bash -c 'kill -9 "$(cat /run/pids/collector)"; sleep 0.1'
+    collector start
+}
+
+kill_hpcbd() { # kill_hpcbd NODE
+    # shellcheck disable=SC2016 # expanded in the node
+    run_in_node "$1" bash -c 'kill -9 "$(cat /run/pids/hpcbd)"; sleep 0.1'
+    run_in_node "$1" /run/hpcb/lib/daemon start hpcbd
+}
+
+# Nothing waits on a node.
+spools_empty() {
+    local n
+    for n in n1 n2; do
+        # shellcheck disable=SC2016 # expanded in the node
+        [ -z "$(run_in_node $n sh -c 'ls /run/hpcb/spool/hpc-balance/$0/records /run/hpc-balance/records 2> /dev/null | grep json' $n)" ] || return 1
+    done
+}
+
+sacct_lines() {
+    as_root sacct -a -n -P -D -S now-1days -o JobIDRaw,State,TotalCPU,NNodes,Start > "$WORK/sacct"
+}
+
+agrees() {
+    sacct_lines
+    python3 "$HPCB_TOP/tests/e2e/records.py" "$COLLECTOR" "$WORK/sacct" > "$WORK/difference"
+}
+
+@test "a job of two nodes is one line with what it was" {
+    job=$(submit -N2 -n2 -J two-nodes --wrap 'srun true')
+    wait_for_end "$job" 60
+    wait_until 30 record_of "$job"
+    r=$(record_of "$job")
+    echo "$r"
+    [ "$(field complete <<< "$r")" = True ]
+    [ "$(field nodes <<< "$r")" = 2 ]
+    [ "$(field class <<< "$r")" = primary ]
+    [ "$(field user <<< "$r")" = "$(sandbox_user)" ]
+    [ "$(field restart <<< "$r")" = 0 ]
+}
+
+@test "AdminComment gets the figures, and keeps the rest" {
+    job=$(submit --guest -n1 --wrap true)
+    wait_for_end "$job" 60
+    wait_until 60 has_figures "$job"
+    as_root sacct -X -n -P -j "$job" -o AdminComment | grep '"class":"guest"'
+}
+
+has_figures() { as_root sacct -X -n -P -j "$1" -o AdminComment | grep -q '"wall":'; }
+
+@test "users can neither read, write nor reach what is not theirs" {
+    spool=/run/hpcb/spool/hpc-balance
+    for path in /run/hpcb/collector /run/hpcb/collector/records $spool $spool/n1 $spool/n1/records; do
+        not as_user touch "$path/forged.json"
+    done
+    # shellcheck disable=SC2016 # expanded by the user's shell
+    not as_user bash -c 'for f in /run/hpcb/collector/records/*; do echo >> "$f" && exit 0; done; exit 1'
+    for path in /run/hpcb/collector/records $spool/n1/records $spool/n1/sent /run/hpc-balance/records; do
+        not as_user ls $path
+        not run_in_node n1 setpriv --reuid 65534 --clear-groups ls $path
+    done
+    before=$(count_runs)
+    # A well-formed request in a good credential, but of an ordinary user.
+    cat > "$WORK/forge.py" <<'END'
+import socket, struct, subprocess, sys
+def silent(payload):
+    """Whether what was sent gets no answer."""
+    s = socket.create_connection(("ctl", 6823), 10)
+    try:
+        s.sendall(payload)
+        return not s.recv(1)
+    except ConnectionError:
+        return True
+record = ('{"version":1,"job_id":99999,"node":"n1","cluster":"x","class":"guest","policy":"none",'
+          '"user_id":0,"partition":"p","begin":1,"end":2,"wall_seconds":1,"cpus":1,"cpu_seconds":1,'
+          '"run_delay_seconds":0,"memory_peak_bytes":0,"nodes":1}')
+text = '{"version":1,"type":"records","nonce":"a","records":[{"id":"x.json","record":%s}]}' % record
+for payload in (subprocess.run(["munge", "-n", "-U", "0"], input=text.encode(), stdout=-1).stdout.strip(b"\0\n"),
+                subprocess.run(["munge", "-n"], input=text.encode(), stdout=-1).stdout.strip(b"\0\n"),
+                text.encode(), b"rubbish" * 1000):
+    if not silent(b"HPB1" + struct.pack(">I", len(payload)) + payload):
+        sys.exit("an answer")
+for junk in (b"GET / HTTP/1.0\r\n\r\n", b"HPB1\xff\xff\xff\xff", b"HPB1\0\0\0\0"):
+    if not silent(junk):
+        sys.exit("an answer")
+END
+    as_user python3 "$WORK/forge.py"
+    [ "$(count_runs)" = "$before" ]
+    not grep -q 99999 "$COLLECTOR"/records/*
+    wait_until 10 grep -q '"refused_credentials":[1-9]' "$COLLECTOR/stats.json"
+    grep -q '"malformed_frames":[1-9]' "$COLLECTOR/stats.json"
+}
+
+count_runs() { cat "$COLLECTOR"/records/*.jsonl | wc -l; }
+
+BURN='python3 -c "import time
+while time.process_time() < 1: pass"'
+
+@test "jobs of many shapes: CPU time is sacct's" {
+    {
+        submit -n1 --wrap "$BURN"
+        submit --guest -n1 --wrap "$BURN"
+        submit -n1 --wrap "srun $BURN; srun $BURN"
+        submit -N2 -n2 --wrap "srun $BURN"
+        submit -n1 --wrap "$BURN & $BURN & wait"
+        submit -n1 --wrap "for i in 1 2 3; do ($BURN) & done; wait; exit 3"
+        submit -n1 --wrap "$BURN; false"
+        submit --array=0-3 -n1 --wrap "$BURN"
+        submit -N2 -n4 --wrap "srun -n4 $BURN; srun -n1 -N1 true"
+    } > "$WORK/shapes"
+    wait_until 100 queue_empty
+    wait_until 60 spools_empty
+    wait_until 30 agrees || { cat "$WORK/difference"; cat "$HPCB_SANDBOX_DIR"/log/{collector,hpcbd*}.log; false; }
+    cat "$WORK/difference"
+}
+
+# Slurm 22.05 starts it two minutes later.
+@test "each run of a requeued job is one line" {
+    job=$(submit -n1 --requeue --wrap "$BURN; [ \"\${SLURM_RESTART_COUNT:-0}\" != 0 ] || { scontrol requeue \$SLURM_JOB_ID; sleep 30; }")
+    wait_until 200 runs_of_job "$job" 2
+    wait_until 30 agrees || { cat "$WORK/difference"; false; }
+    [ "$(record_of "$job" | field restart)" = 1 ]
+}
+
+runs_of_job() { # runs_of_job JOB NUMBER
+    [ "$(cat "$COLLECTOR"/records/*.jsonl | grep -c "\"job_id\":$1,")" -ge "$2" ]
+}
+
+# Everything goes wrong while short jobs come and go.
+@test "a storm of jobs: nothing is lost or doubled" {
+    cc -shared -fPIC -o "$WORK/clock_step.so" "$HPCB_TOP/tests/e2e/clock_step.c"
+    epilog=$HPCB_SANDBOX_DIR/inst/libexec/hpc-balance/epilog
+    [ -e "$epilog" ] || skip "needs the epilog of a source tree"
+    sed -i "2i export LD_PRELOAD=$WORK/clock_step.so CLOCK_STEP=/run/clock_step" "$epilog"
+    run_in_node n2 mount -t tmpfs -o size=256k tmpfs /run/hpcb/spool/hpc-balance/n2
+    kill_hpcbd n2
+    each=$((JOBS / 4))
+    submit --array=1-"$each" -n1 --wrap true
+    submit --array=1-"$each" --guest -n1 --wrap true
+    submit --array=1-"$each" -N2 -n2 --wrap 'srun true'
+    submit --array=1-"$each" -n1 --wrap 'exit 1'
+    for i in {1..20}; do
+        kill_collector
+        case $i in
+        3) run_in_node n2 dd if=/dev/zero of=/run/hpcb/spool/hpc-balance/n2/full bs=1k count=1000 || true ;;
+        5) run_in_node n1 sh -c 'echo 86400 > /run/clock_step' ;;
+        7 | 13) kill_hpcbd n1 ;;
+        8 | 14) kill_hpcbd n2 ;;
+        9) run_in_node n1 sh -c 'echo -86400 > /run/clock_step' ;;
+        15) run_in_node n2 rm -f /run/hpcb/spool/hpc-balance/n2/full ;;
+        17) run_in_node n1 rm -f /run/clock_step ;;
+        esac
+        sleep 0.5
+    done
+    wait_until $((60 + JOBS)) queue_empty
+    wait_until 120 spools_empty
+    wait_until 60 agrees || { cat "$WORK/difference"; cat "$HPCB_SANDBOX_DIR"/log/{collector,hpcbd*}.log; false; }
+    cat "$WORK/difference" "$COLLECTOR/stats.json" >&3
+    grep -q '"refused_records":0,' "$COLLECTOR/stats.json"
+}

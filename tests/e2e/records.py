@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The slurm-hpc-balance developers
+"""records.py CollectorDir SACCT: do the collector's files say what sacct says?
+
+SACCT is the output of sacct -n -P -D -o JobIDRaw,State,TotalCPU,NNodes,Start with a line
+for each allocation and step.  Prints both totals; exit code 1 where a run is missing, is
+there twice, is incomplete, or CPU times differ by more than a hundredth.
+"""
+import glob
+import json
+import sys
+
+
+def seconds(text):
+    """[DD-[HH:]]MM:SS[.mmm]"""
+    days, _, rest = text.rpartition("-")
+    total = 0.0
+    for part in rest.split(":"):
+        total = 60 * total + float(part)
+    return total + 86400 * int(days or 0)
+
+
+def read_records(directory):
+    runs = {}
+    for path in sorted(glob.glob(directory + "/records/*.jsonl")):
+        with open(path) as stream:
+            for line in stream:
+                run = json.loads(line)
+                runs[run["job_id"], run["restart"]] = run
+    return runs
+
+
+def read_sacct(path):
+    """Allocations that started: job -> [CPU seconds, runs]."""
+    jobs = {}
+    with open(path) as stream:
+        for line in stream:
+            job, state, cpu, nodes, start = line.rstrip("\n").split("|")[:5]
+            if "." in job or start in ("Unknown", "None") or int(nodes or 0) == 0:
+                continue
+            entry = jobs.setdefault(int(job), [0.0, 0])
+            entry[0] += seconds(cpu or "0")
+            entry[1] += 1
+    return jobs
+
+
+def main():
+    runs, jobs = read_records(sys.argv[1]), read_sacct(sys.argv[2])
+    ours, problems = {}, []
+    for (job, _), run in runs.items():
+        entry = ours.setdefault(job, [0.0, 0])
+        entry[0] += run["cpu_seconds"]
+        entry[1] += 1
+        names = [node["node"] for node in run["node_records"]]
+        if not run["complete"] or len(names) != len(set(names)):
+            problems.append("job %d: %s" % (job, json.dumps(run)))
+    for job in sorted(set(ours) | set(jobs)):
+        mine, theirs = ours.get(job, [0.0, 0]), jobs.get(job, [0.0, 0])
+        if mine[1] != theirs[1]:
+            problems.append("job %d: %d runs, sacct has %d" % (job, mine[1], theirs[1]))
+    cpu, sacct_cpu = sum(e[0] for e in ours.values()), sum(e[0] for e in jobs.values())
+    print("ours: %d runs, %.3f s; sacct: %d runs, %.3f s" % (
+        len(runs), cpu, sum(e[1] for e in jobs.values()), sacct_cpu))
+    if abs(cpu - sacct_cpu) > max(0.01 * sacct_cpu, 0.5):
+        problems.append("CPU time differs by more than 1 %")
+        for job in sorted(jobs):
+            mine = ours.get(job, [0.0, 0])[0]
+            if abs(mine - jobs[job][0]) > 0.02 + 0.01 * jobs[job][0]:
+                problems.append("job %d: %.3f s, sacct %.3f s" % (job, mine, jobs[job][0]))
+    print("\n".join(problems))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
