@@ -208,7 +208,12 @@ static int start_over(hpcbd_index_t *index)
 {
     memset(index->slots, 0, index->n_slots * sizeof(*index->slots));
     index->used = 0;
-    return read_days(index, index->limit / 2, NULL);
+    if (read_days(index, index->limit / 2, NULL))
+        return -1;
+    /* So many in the newest file alone. */
+    if (index->used > index->limit / 4 * 3)
+        index->limit *= 2;
+    return 0;
 }
 
 int hpcbd_index_put(hpcbd_index_t *index, const hpcb_run_key_t *key, const char *day,

@@ -43,6 +43,7 @@ static const char help[] =
     "SIGHUP reads the configuration again; SIGTERM and SIGINT end it.\n";
 
 static const hpcbd_part_t *const node_parts[] = {
+    &hpcbd_ship, /* forks: before others lock memory */
     &hpcbd_window,
     &hpcbd_node,
     &hpcbd_ship,

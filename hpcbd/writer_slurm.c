@@ -16,17 +16,16 @@ extern __attribute__((visibility("default"))) const hpcbd_slurm_t hpcbd_slurm;
 
 static void *connection;
 
+/* The answer is kept for good, and so is what it was read from: releases disagree on how
+ * that is freed. */
 static int has_dbd(void)
 {
-    slurm_conf_t *conf = NULL;
-    int found;
+    static slurm_conf_t *conf;
 
-    if (slurm_load_ctl_conf(0, &conf))
+    if (!conf && slurm_load_ctl_conf(0, &conf))
         return -1;
-    found = conf->accounting_storage_type &&
-            strcmp(conf->accounting_storage_type, "accounting_storage/slurmdbd") == 0;
-    slurm_free_ctl_conf(conf);
-    return found;
+    return conf->accounting_storage_type &&
+           strcmp(conf->accounting_storage_type, "accounting_storage/slurmdbd") == 0;
 }
 
 static hpcbd_outcome_t open_connection(void)
@@ -79,10 +78,11 @@ static void forget(question_t *question)
     slurm_list_destroy(question->cond.cluster_list);
 }
 
-/* An element of an array has two ids; slurmdbd may answer with all of its array. */
-static hpcbd_outcome_t read_comment(List jobs, uint32_t job_id, char **comment)
+/* An element of an array has two ids; slurmdbd may answer with all of its array.  Slurm's
+ * types of lists and iterators changed their names in 23.11. */
+static hpcbd_outcome_t read_comment(void *jobs, uint32_t job_id, char **comment)
 {
-    ListIterator each = slurm_list_iterator_create(jobs);
+    void *each = slurm_list_iterator_create(jobs);
     hpcbd_outcome_t outcome = HPCBD_NOT_ENDED;
     const slurmdb_job_rec_t *job;
 
@@ -101,7 +101,7 @@ static hpcbd_outcome_t get(const char *cluster, uint32_t job_id, char **comment)
 {
     hpcbd_outcome_t outcome = open_connection();
     question_t question;
-    List jobs;
+    void *jobs;
 
     if (outcome != HPCBD_DONE)
         return outcome;
@@ -121,7 +121,7 @@ static hpcbd_outcome_t set(const char *cluster, uint32_t job_id, const char *com
     hpcbd_outcome_t outcome = open_connection();
     slurmdb_job_rec_t job;
     question_t question;
-    List changed;
+    void *changed;
 
     if (outcome != HPCBD_DONE)
         return outcome;
