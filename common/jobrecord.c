@@ -24,7 +24,7 @@ typedef struct {
     uint64_t begin_us, end_us;
     unsigned cpus;
     hpcb_usage_t usage;
-    hpcb_task_t *tasks;
+    hpcb_task_usage_t *tasks;
     size_t n_tasks;
 } node_t;
 
@@ -135,7 +135,7 @@ size_t hpcb_run_nodes(const hpcb_run_t *run)
 size_t hpcb_run_bytes(const hpcb_run_t *run)
 {
     return sizeof(*run) + run->n_nodes * sizeof(node_t) +
-           run->n_tasks * sizeof(hpcb_task_t);
+           run->n_tasks * sizeof(hpcb_task_usage_t);
 }
 
 static uint64_t wall_of(const node_t *node)

@@ -51,7 +51,7 @@ int hpcb_record_add_about(hpcb_rjson_t *object, const hpcb_about_t *about)
            add_known(object, "submit", about->submit, about->submit);
 }
 
-static int add_task(hpcb_rjson_t *array, const hpcb_task_t *task)
+static int add_task(hpcb_rjson_t *array, const hpcb_task_usage_t *task)
 {
     hpcb_rjson_t *object = json_object_new_object();
 
@@ -65,7 +65,8 @@ static int add_task(hpcb_rjson_t *array, const hpcb_task_t *task)
            hpcb_rjson_add_millionths(object, "run_delay_seconds", task->run_delay_us);
 }
 
-int hpcb_record_add_tasks(hpcb_rjson_t *object, const hpcb_task_t *tasks, size_t count)
+int hpcb_record_add_tasks(hpcb_rjson_t *object, const hpcb_task_usage_t *tasks,
+                          size_t count)
 {
     hpcb_rjson_t *array = json_object_new_array();
 
@@ -248,7 +249,7 @@ const char *hpcb_record_get_about(hpcb_rjson_t *object, hpcb_about_t *about)
     return NULL;
 }
 
-static int get_task(hpcb_rjson_t *object, hpcb_task_t *task)
+static int get_task(hpcb_rjson_t *object, hpcb_task_usage_t *task)
 {
     uint64_t number;
 
@@ -262,9 +263,9 @@ static int get_task(hpcb_rjson_t *object, hpcb_task_t *task)
     return 0;
 }
 
-long hpcb_record_get_tasks(hpcb_rjson_t *object, hpcb_task_t **tasks)
+long hpcb_record_get_tasks(hpcb_rjson_t *object, hpcb_task_usage_t **tasks)
 {
-    hpcb_autofree hpcb_task_t *read = NULL;
+    hpcb_autofree hpcb_task_usage_t *read = NULL;
     hpcb_rjson_t *array;
     size_t count;
 

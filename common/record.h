@@ -26,7 +26,7 @@ typedef struct {
     unsigned cpus;   /* CPUs of the job on this node, 0 = unknown */
     hpcb_usage_t usage;
     hpcb_about_t about;
-    const hpcb_task_t *tasks; /* the caller's */
+    const hpcb_task_usage_t *tasks; /* the caller's */
     size_t n_tasks;
 } hpcb_record_t;
 
@@ -39,8 +39,8 @@ char *hpcb_record_render(const hpcb_record_t *record, hpcb_error_t *err);
  * record and comes out false; tasks are left out (common/record_parts.h). */
 int hpcb_record_parse(const char *text, hpcb_record_t *record, hpcb_error_t *err);
 
-/* Nobody else's business.  A site that wants a group to read them gives the directory to
- * that group, and the set-group-ID bit. */
+/* Nobody else's business.  A site that wants a group to read them gives the directory
+ * to that group, and the set-group-ID bit. */
 #define HPCB_RECORD_MODE     0640
 #define HPCB_RECORD_DIR_MODE 0750
 

@@ -17,7 +17,8 @@ int hpcb_record_from_json(hpcb_rjson_t *object, hpcb_record_t *record,
 int hpcb_record_add_about(hpcb_rjson_t *object, const hpcb_about_t *about);
 
 /* The member tasks, up to HPCB_TASKS_MAX. */
-int hpcb_record_add_tasks(hpcb_rjson_t *object, const hpcb_task_t *tasks, size_t count);
+int hpcb_record_add_tasks(hpcb_rjson_t *object, const hpcb_task_usage_t *tasks,
+                          size_t count);
 
 /* The reverse, nodes included; what is missing or null is not known.  NULL, or the key
  * of what cannot be. */
@@ -25,6 +26,6 @@ const char *hpcb_record_get_about(hpcb_rjson_t *object, hpcb_about_t *about);
 
 /* The number of tasks, which the caller frees where it is not 0; or -1 with tasks
  * untouched. */
-long hpcb_record_get_tasks(hpcb_rjson_t *object, hpcb_task_t **tasks);
+long hpcb_record_get_tasks(hpcb_rjson_t *object, hpcb_task_usage_t **tasks);
 
 #endif

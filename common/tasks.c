@@ -30,8 +30,8 @@ static int path_of(char *path, const char *state_dir, uint32_t job_id,
     return hpcb_error(err, "the state directory's name is too long");
 }
 
-int hpcb_tasks_add(const char *state_dir, uint32_t job_id, const hpcb_task_t *tasks,
-                   size_t count, hpcb_error_t *err)
+int hpcb_tasks_add(const char *state_dir, uint32_t job_id,
+                   const hpcb_task_usage_t *tasks, size_t count, hpcb_error_t *err)
 {
     char path[PATH_MAX], text[FILE_BYTES] = "";
     struct stat st = {.st_size = 0};
@@ -62,9 +62,9 @@ static int take(char **rest, uint64_t max, uint64_t *value)
     return word ? hpcb_text_u64(word, max, value) : -1;
 }
 
-static int read_line(char *line, hpcb_task_t *task)
+static int read_line(char *line, hpcb_task_usage_t *task)
 {
-    hpcb_task_t read = {.task = 0};
+    hpcb_task_usage_t read = {.task = 0};
     const char *step = strsep(&line, " ");
     uint64_t rank;
 
@@ -80,7 +80,7 @@ static int read_line(char *line, hpcb_task_t *task)
 }
 
 size_t hpcb_tasks_load(const char *state_dir, uint32_t job_id,
-                       hpcb_task_t tasks[static HPCB_TASKS_MAX])
+                       hpcb_task_usage_t tasks[static HPCB_TASKS_MAX])
 {
     char path[PATH_MAX], text[FILE_BYTES + 1];
     char *rest = text, *line;

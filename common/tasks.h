@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What single tasks of a job have used on this node: StateDir/jobs/<jobid>.tasks, a line
- * each, appended when their step ends.  For reports; libc only.
+ * What single tasks of a job have used on this node: StateDir/jobs/<jobid>.tasks, a
+ * line each, appended when their step ends.  For reports; libc only.
  */
 #ifndef HPCB_COMMON_TASKS_H
 #define HPCB_COMMON_TASKS_H
@@ -20,16 +20,16 @@ typedef struct {
     char step[16]; /* "0", "batch", "interactive" */
     uint32_t task; /* its rank in the step */
     uint64_t cpu_us, run_delay_us;
-} hpcb_task_t;
+} hpcb_task_usage_t;
 
-/* Append up to HPCB_TASKS_MAX of them, unless the job has so many already.  0 or -1 with
- * err. */
-int hpcb_tasks_add(const char *state_dir, uint32_t job_id, const hpcb_task_t *tasks,
-                   size_t count, hpcb_error_t *err);
+/* Append up to HPCB_TASKS_MAX of them, unless the job has so many already.  0 or -1
+ * with err. */
+int hpcb_tasks_add(const char *state_dir, uint32_t job_id,
+                   const hpcb_task_usage_t *tasks, size_t count, hpcb_error_t *err);
 
 /* Read them; none where nothing is recorded or it cannot be believed.  A line that was
  * cut short is passed over. */
 size_t hpcb_tasks_load(const char *state_dir, uint32_t job_id,
-                       hpcb_task_t tasks[static HPCB_TASKS_MAX]);
+                       hpcb_task_usage_t tasks[static HPCB_TASKS_MAX]);
 
 #endif

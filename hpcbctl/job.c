@@ -363,7 +363,7 @@ static void add_to_totals(const hpcb_conf_t *conf, const hpcb_record_t *record)
 int hpcb_job_end(const hpcb_ctl_t *ctl)
 {
     hpcb_job_state_t asked = {0};
-    hpcb_task_t tasks[HPCB_TASKS_MAX];
+    hpcb_task_usage_t tasks[HPCB_TASKS_MAX];
     hpcb_record_t record = {.tasks = tasks};
     hpcb_node_t *node = NULL;
     hpcb_conf_t conf;

@@ -215,7 +215,7 @@ int hpcb_meter_read(const hpcb_node_t *node, uint32_t job_id, pid_t pid,
 
 typedef struct {
     const char *step;
-    hpcb_task_t *tasks;
+    hpcb_task_usage_t *tasks;
     size_t max, count;
 } tasks_t;
 
@@ -224,22 +224,23 @@ static int visit_task(const char *dir, const char *name, void *arg, hpcb_error_t
     tasks_t *list = arg;
     size_t length = strlen(list->step);
     hpcb_usage_t used = {0};
-    hpcb_task_t *task = &list->tasks[list->count];
+    hpcb_task_usage_t *task = &list->tasks[list->count];
 
     (void)err;
     if (list->count == list->max || strncmp(name, list->step, length) != 0 ||
         name[length] != '.' || add_group(dir, &used, NULL) < 0)
         return 0;
-    *task = (hpcb_task_t){.task = (uint32_t)strtoul(name + length + 1, NULL, 10),
-                          .cpu_us = used.cpu_us,
-                          .run_delay_us = used.run_delay_us};
+    *task = (hpcb_task_usage_t){.task = (uint32_t)strtoul(name + length + 1, NULL, 10),
+                                .cpu_us = used.cpu_us,
+                                .run_delay_us = used.run_delay_us};
     snprintf(task->step, sizeof(task->step), "%s", list->step);
     list->count++;
     return 0;
 }
 
 int hpcb_meter_tasks(const hpcb_node_t *node, uint32_t job_id, const char *step,
-                     hpcb_task_t *tasks, size_t max, size_t *count, hpcb_error_t *err)
+                     hpcb_task_usage_t *tasks, size_t max, size_t *count,
+                     hpcb_error_t *err)
 {
     tasks_t list = {.step = step, .tasks = tasks, .max = max};
     const char *mount;

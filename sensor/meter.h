@@ -41,7 +41,8 @@ int hpcb_meter_read_job(const char *dir, hpcb_usage_t *usage, hpcb_error_t *err)
 /* What each task of a step has used so far, in no order, up to max of them: count is
  * their number.  0, also on pure v2, where tasks are not told apart; or -1 with err. */
 int hpcb_meter_tasks(const hpcb_node_t *node, uint32_t job_id, const char *step,
-                     hpcb_task_t *tasks, size_t max, size_t *count, hpcb_error_t *err);
+                     hpcb_task_usage_t *tasks, size_t max, size_t *count,
+                     hpcb_error_t *err);
 
 /* At the end of a step: add what its task groups have used to usage and remove them.
  * Groups that still hold processes are neither: they are left for hpcb_meter_remove.

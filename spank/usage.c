@@ -80,7 +80,7 @@ void hpcb_spank_usage_array(spank_t sp, const hpcb_step_t *step)
 /* Before their groups go.  The extern step has no tasks of the user's. */
 static void record_tasks(const hpcb_step_t *step)
 {
-    hpcb_task_t tasks[HPCB_TASKS_MAX];
+    hpcb_task_usage_t tasks[HPCB_TASKS_MAX];
     size_t count;
     hpcb_error_t err;
 

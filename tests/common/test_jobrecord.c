@@ -122,7 +122,7 @@ END_TEST
 
 START_TEST(what_is_rendered_is_read_back)
 {
-    static const hpcb_task_t tasks[] = {{"0", 0, 1, 2}, {"batch", 1, 3, 4}};
+    static const hpcb_task_usage_t tasks[] = {{"0", 0, 1, 2}, {"batch", 1, 3, 4}};
     hpcb_record_t a = node_record("a", 3), b = node_record("b", _i ? 3 : 0);
     hpcb_run_t *run = new_run(&a), *back;
     char *line, *again;

@@ -18,7 +18,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const hpcb_task_t sample_tasks[] = {
+static const hpcb_task_usage_t sample_tasks[] = {
     {.step = "0", .task = 3, .cpu_us = 1500000, .run_delay_us = 1}};
 
 static const hpcb_record_t sample = {

@@ -11,7 +11,7 @@
 #include "common/tasks.h"
 #include "tests/common/scratch.h"
 
-static hpcb_task_t loaded[HPCB_TASKS_MAX];
+static hpcb_task_usage_t loaded[HPCB_TASKS_MAX];
 
 static size_t load(void)
 {
@@ -20,12 +20,11 @@ static size_t load(void)
 
 static void add(const char *step, uint32_t first, size_t count)
 {
-    hpcb_task_t tasks[HPCB_TASKS_MAX];
+    hpcb_task_usage_t tasks[HPCB_TASKS_MAX];
 
     for (size_t i = 0; i < count; i++) {
-        tasks[i] = (hpcb_task_t){.task = first + (uint32_t)i,
-                                 .cpu_us = UINT64_MAX,
-                                 .run_delay_us = 1};
+        tasks[i] = (hpcb_task_usage_t){
+            .task = first + (uint32_t)i, .cpu_us = UINT64_MAX, .run_delay_us = 1};
         snprintf(tasks[i].step, sizeof(tasks[i].step), "%s", step);
     }
     ck_assert_int_eq(hpcb_file_mkdirs(scratch("state/jobs"), 0755, NULL), 0);
@@ -58,10 +57,11 @@ END_TEST
 START_TEST(lines_that_are_cut_short_are_passed_over)
 {
     add("0", 0, 1);
-    ck_assert_int_eq(hpcb_file_append(scratch("state/jobs/7.tasks"),
-                                      "\n0 1 12 3 en\n1 2\n\n0 x 1 1 end\n../x 1 1 1 end",
-                                      0644, NULL),
-                     0);
+    ck_assert_int_eq(
+        hpcb_file_append(scratch("state/jobs/7.tasks"),
+                         "\n0 1 12 3 en\n1 2\n\n0 x 1 1 end\n../x 1 1 1 end", 0644,
+                         NULL),
+        0);
     add("1", 0, 1);
     ck_assert_uint_eq(load(), 2);
     ck_assert_str_eq(loaded[1].step, "1");
