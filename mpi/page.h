@@ -21,8 +21,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define HPCB_PAGE_MAGIC 0x6567617062637068U /* "hpcbpage" on a little endian machine   \
-                                             */
+#define HPCB_PAGE_MAGIC                                                                \
+    0x6567617062637068U /* "hpcbpage" on a little endian machine                       \
+                         */
 #define HPCB_PAGE_VERSION 1
 #define HPCB_PAGE_SIZE    256
 
