@@ -61,6 +61,7 @@ prints 'hpcb_spooled_records 1'
 
 if command -v promtool > /dev/null; then
     flaw=$(promtool check metrics < "$dir/1" 2>&1) && flaw=
+    [ -s "$dir/1" ] || flaw="$flaw; nothing is printed"
     verdict "promtool finds no flaw" "$flaw"
 else
     number=$((number + 1))
