@@ -10,10 +10,14 @@
 
 #include <stdlib.h>
 #include <strings.h>
+#include <time.h>
 
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "select/settings.h"
+
+/* One reconfiguration reads the file twice. */
+#define REPEAT_SECONDS 5
 
 static hpcb_bw_t *capacities = NULL;
 static int n_capacities = 0;
@@ -27,8 +31,8 @@ static void _apply(const hpcb_capacity_t *row, int node_inx)
 		capacities[node_inx].net = row->net;
 }
 
-/* Nodes that there are not are passed over. */
-static void _apply_named(const hpcb_capacity_t *row)
+/* Nodes that there are not are passed over; said: the log has that already. */
+static void _apply_named(const hpcb_capacity_t *row, bool said)
 {
 	__auto_type hosts = hostlist_create(row->nodes);
 	int unknown = 0;
@@ -44,7 +48,7 @@ static void _apply_named(const hpcb_capacity_t *row)
 			_apply(row, node_ptr->index);
 		free(name);
 	}
-	if (!hosts || unknown)
+	if ((!hosts || unknown) && !said)
 		hpcb_log(HPCB_LOG_ERROR,
 			 "NodeName=%s in hpc-balance.conf: %d of these are no nodes",
 			 row->nodes, unknown);
@@ -52,12 +56,12 @@ static void _apply_named(const hpcb_capacity_t *row)
 		hostlist_destroy(hosts);
 }
 
-static void _read_row(const hpcb_capacity_t *row)
+static void _read_row(const hpcb_capacity_t *row, bool said)
 {
 	int i;
 
 	if (strcasecmp(row->nodes, "ALL")) {
-		_apply_named(row);
+		_apply_named(row, said);
 		return;
 	}
 	for (i = 0; i < n_capacities; i++)
@@ -67,6 +71,8 @@ static void _read_row(const hpcb_capacity_t *row)
 extern void hpcb_capacity_read(void)
 {
 	hpcb_autofree hpcb_capacity_t *rows = NULL;
+	static time_t read_at = 0;
+	time_t now = time(NULL);
 	size_t i, count = 0;
 
 	/* Clients have no nodes. */
@@ -82,7 +88,8 @@ extern void hpcb_capacity_read(void)
 	capacities = xcalloc(node_record_count, sizeof(*capacities));
 	n_capacities = node_record_count;
 	for (i = 0; rows && (i < count); i++)
-		_read_row(&rows[i]);
+		_read_row(&rows[i], now - read_at < REPEAT_SECONDS);
+	read_at = now;
 }
 
 extern const hpcb_bw_t *hpcb_capacity(int node_inx)

@@ -257,6 +257,7 @@ static int _search(const hpcb_test_t *test, const hpcb_usage_t *usage)
 	bitstr_t *ranked;
 	int rc = SLURM_ERROR;
 
+	hpcb_keep_off_claims(test->node_bitmap);
 	_rank(&search, usage, test->node_bitmap);
 	ranked = bit_copy(test->node_bitmap);
 	if (_can_do(test))

@@ -45,8 +45,10 @@ static int _preempt(const hpcb_test_t *test, struct xlist *guests)
 		rc = hpcb_stock_test(&paid);
 	}
 	FREE_NULL_BITMAP(nodes);
-	if ((rc == SLURM_SUCCESS) && first && *test->preemptee_list)
+	if ((rc == SLURM_SUCCESS) && first && *test->preemptee_list) {
 		hpcb_spare(test, *test->preemptee_list);
+		hpcb_claim(test, *test->preemptee_list);
+	}
 	return rc;
 }
 

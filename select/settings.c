@@ -10,12 +10,28 @@
 #include "common/log.h"
 #include "select/settings.h"
 
+/* One reconfiguration reads the file up to three times. */
+#define REPEAT_SECONDS 5
+
 static struct {
     pthread_mutex_t mutex;
     hpcb_conf_t conf;
-    time_t as_of;
+    time_t as_of, failed;
     bool ready;
 } settings = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+/* Caller holds the mutex. */
+static void say_failure(const hpcb_error_t *err)
+{
+    time_t now = time(NULL);
+
+    if (now - settings.failed < REPEAT_SECONDS)
+        return;
+    settings.failed = now;
+    hpcb_log(HPCB_LOG_ERROR, "%s; %s", err->text,
+             settings.ready ? "the settings read before stay in force"
+                            : "defaults are used");
+}
 
 /* Caller holds the mutex. */
 static void read_file(void)
@@ -27,9 +43,7 @@ static void read_file(void)
         hpcb_conf_defaults(&settings.conf);
     hpcb_conf_find(NULL, path, sizeof(path));
     if (hpcb_conf_load(path, &settings.conf, &err))
-        hpcb_log(HPCB_LOG_ERROR, "%s; %s", err.text,
-                 settings.ready ? "the settings read before stay in force"
-                                : "defaults are used");
+        say_failure(&err);
     settings.ready = true;
 }
 

@@ -119,6 +119,7 @@ static void _begin_anew(void)
 	hpcb_select_settings_read();
 	hpcb_capacity_read();
 	hpcb_jobs_forget();
+	hpcb_claims_forget();
 }
 
 extern int select_p_node_init(void)
@@ -183,6 +184,7 @@ extern int select_p_job_begin(job_record_t *job_ptr)
 
 	if ((rc == SLURM_SUCCESS) && job_ptr) {
 		_let_guests_in(job_ptr);
+		hpcb_unclaim(job_ptr->job_id);
 		hpcb_jobs_begin(job_ptr);
 	}
 	return rc;

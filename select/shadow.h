@@ -69,6 +69,17 @@ extern bool hpcb_fits_without(const hpcb_test_t *test, bitstr_t *nodes,
  * off that need not go. */
 extern void hpcb_spare(const hpcb_test_t *test, struct xlist *list);
 
+/* claims.c: nodes that guests are being cleared off */
+
+/* These guests go, for the job to have test's nodes. */
+extern void hpcb_claim(const hpcb_test_t *test, struct xlist *guests);
+/* The job starts, or is gone. */
+extern void hpcb_unclaim(uint32_t job_id);
+/* Take the nodes that are claimed out of a guest's candidates. */
+extern void hpcb_keep_off_claims(bitstr_t *nodes);
+/* Nodes get other numbers. */
+extern void hpcb_claims_forget(void);
+
 /* jobs.c: the usage of nodes, out of slurmctld's jobs */
 
 /* NULL when memory runs out. Valid until the next call into this file. */

@@ -330,6 +330,45 @@ START_TEST(guests_stay_where_that_helps_nobody)
 }
 END_TEST
 
+/* Until the primary has started, or Slurm gives it up. */
+START_TEST(what_a_guest_gave_back_is_no_other_guests)
+{
+	job_record_t *guest, *job, *next;
+	struct xlist *list;
+	int (*begin)(job_record_t *job_ptr);
+	int n;
+
+	guest = _running(guests, 0, 0, 900, 0);
+	for (n = 1; n < 3; n++)
+		_running(primaries, n, 0, 900, 0);
+	_load();
+	begin = tables_function(plugin, "select_p_job_begin");
+	slurm_conf.kill_wait = 1;
+	slurm_conf.msg_timeout = 1;
+	list = _list(&guest, NULL, 1);
+	job = _pending(primaries, 1, 500, UNKNOWN);
+	next = _pending(guests, 1, 100, UNKNOWN);
+	ck_assert_int_eq(_node_of(next, SELECT_MODE_RUN_NOW), 0);
+	_expect_gone(job, list, &guest, 1, 1);
+	ck_assert_int_eq(_node_of(next, SELECT_MODE_RUN_NOW), -1);
+	ck_assert_int_eq(_node_of(next, SELECT_MODE_WILL_RUN), -1);
+	ck_assert(_starts(next, SELECT_MODE_TEST_ONLY, NULL, NULL));
+	/* Asked for once more, it does not last for longer. */
+	sleep(1);
+	_expect_gone(job, list, &guest, 1, 1);
+	sleep(1);
+	ck_assert_int_eq(_node_of(next, SELECT_MODE_RUN_NOW), 0);
+	_expect_gone(job, list, &guest, 1, 1);
+	ck_assert_int_eq(_node_of(next, SELECT_MODE_RUN_NOW), -1);
+	job->job_resrcs = create_job_resources();
+	job->node_bitmap = bit_copy(guest->node_bitmap);
+	(void) begin(job);
+	tables_recount(plugin);
+	ck_assert_int_eq(_node_of(next, SELECT_MODE_RUN_NOW), 0);
+	FREE_NULL_LIST(list);
+}
+END_TEST
+
 START_TEST(a_heterogeneous_guest_goes_by_its_leader)
 {
 	job_record_t *jobs[3], *job;
@@ -464,6 +503,7 @@ static Suite *_suite(void)
 			    sizeof(cases) / sizeof(cases[0]));
 	tcase_add_test(few, the_grace_of_one_is_not_the_end_of_another);
 	tcase_add_test(few, guests_stay_where_that_helps_nobody);
+	tcase_add_test(few, what_a_guest_gave_back_is_no_other_guests);
 	tcase_add_test(few, a_heterogeneous_guest_goes_by_its_leader);
 	tcase_add_test(few, the_rank_counts_before_the_weight);
 	tcase_add_test(few, a_guests_priority_only_falls);
