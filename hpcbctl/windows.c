@@ -111,6 +111,23 @@ static void text_job(json_object *job, FILE *out)
         hpcb_json_get_text(job, "why"));
 }
 
+static void text_peers(json_object *peers, FILE *out)
+{
+    size_t count = peers ? json_object_array_length(peers) : 0;
+
+    for (size_t i = 0; i < count; i++) {
+        json_object *peer = json_object_array_get_idx(peers, i);
+        json_object *offset = json_object_object_get(peer, "offset_us");
+
+        fprintf(out,
+                "clock of %s: %+" PRId64 " us (%" PRIu64 " us round trip, %" PRIu64
+                " s ago)\n",
+                hpcb_json_get_text(peer, "host"), json_object_get_int64(offset),
+                hpcb_json_get_u64(peer, "round_trip_us"),
+                hpcb_json_get_u64(peer, "age_s"));
+    }
+}
+
 void hpcb_windows_text(json_object *hpcbd, FILE *out)
 {
     json_object *late = hpcbd ? json_object_object_get(hpcbd, "late_us") : NULL;
@@ -131,6 +148,7 @@ void hpcb_windows_text(json_object *hpcbd, FILE *out)
         hpcb_json_get_u64(late, "max"), hpcb_json_get_u64(hpcbd, "clock_sets"),
         hpcb_json_get_double(hpcbd, "cpu_seconds"), hpcb_json_get_u64(hpcbd, "rss_kib"),
         hpcb_json_get_bool(hpcbd, "realtime") ? "" : "; not real-time");
+    text_peers(json_object_object_get(hpcbd, "peers"), out);
     if (*suspended)
         fprintf(out, "windows are suspended: %s\n", suspended);
     fprintf(out, "%-10s  %-16s  %-8s  %8s  %-9s  %7s  %6s\n", "JOB", "WINDOW", "PHASE",

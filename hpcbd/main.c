@@ -23,6 +23,7 @@
 #include "hpcbd/hpcbd.h"
 #include "hpcbd/log.h"
 #include "hpcbd/node.h"
+#include "hpcbd/peers.h"
 #include "hpcbd/window.h"
 
 #define EXIT_USAGE 2
@@ -46,6 +47,7 @@ static const hpcbd_part_t *const node_parts[] = {
     &hpcbd_ship, /* forks: before others lock memory */
     &hpcbd_window,
     &hpcbd_node,
+    &hpcbd_peers,
     &hpcbd_ship,
     /* End of node_parts */
     NULL,

@@ -18,6 +18,7 @@
 #include "common/log.h"
 #include "common/tell.h"
 #include "hpcbd/node.h"
+#include "hpcbd/peers.h"
 #include "hpcbd/status.h"
 #include "hpcbd/window.h"
 
@@ -145,16 +146,31 @@ static int say_status(const client_t *client, json_object *message)
     return answer(client, text, hpcbd_status_node(i, text, sizeof(text)));
 }
 
+static int64_t signed_of(json_object *message, const char *key)
+{
+    json_object *value;
+
+    return json_object_object_get_ex(message, key, &value)
+               ? json_object_get_int64(value)
+               : 0;
+}
+
 static int obey(const client_t *client, const char *verb, json_object *message)
 {
     uint32_t job_id;
 
     if (strcmp(verb, "status") == 0)
         return say_status(client, message);
-    if (strcmp(verb, "job") != 0 && strcmp(verb, "end") != 0)
+    if (strcmp(verb, "job") != 0 && strcmp(verb, "end") != 0 &&
+        strcmp(verb, "clock") != 0)
         return refuse(client, "no such verb");
     if (client->uid != 0)
         return refuse(client, "only root may say that");
+    if (strcmp(verb, "clock") == 0) {
+        hpcbd_peers_answer(number_of(message, "peer"), signed_of(message, "offset_ns"),
+                           signed_of(message, "round_trip_ns"));
+        return answer(client, "{\"end\":true}", strlen("{\"end\":true}"));
+    }
     job_id = (uint32_t)number_of(message, "job");
     if (job_id == 0)
         return refuse(client, "no job");

@@ -9,6 +9,7 @@
  *
  *   {"verb":"job","job":N}     root: the job is new, or has new tasks
  *   {"verb":"end","job":N}     root: the job has ended here
+ *   {"verb":"clock",...}       the daemon's own child (hpcbd/peers_talk.h)
  *   {"verb":"status","from":I} an object for each of the next jobs, then one with
  *                              "end": true and, where there are more, "next": I
  *

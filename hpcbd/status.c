@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/conf.h"
+#include "hpcbd/peers.h"
 #include "hpcbd/status.h"
 #include "hpcbd/window.h"
 
@@ -116,5 +117,6 @@ int hpcbd_status_node(size_t next, char *text, size_t size)
     add_text(object, "suspended", stats->suspended ? stats->suspended : "");
     add(object, "cpu_seconds", json_object_new_double(own_cpu(&usage)));
     add_number(object, "rss_kib", (uint64_t)usage.ru_maxrss);
+    add(object, "peers", hpcbd_peers_status());
     return render(object, text, size);
 }

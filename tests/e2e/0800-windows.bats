@@ -190,6 +190,34 @@ third_step() { as_root squeue -h -s -j "$1" -o %i | grep -q "\.2$"; }
     for n in 1 2; do start_hpcbd $n; done
 }
 
+@test "clocks are compared, and beyond MaxClockOffset nobody is favoured" {
+    for n in 1 2; do stop_hpcbd $n; done
+    write_hpcbd_conf WindowPeers=n1,n2 MaxClockOffset=10000000
+    for n in 1 2; do start_hpcbd $n; done
+    wait_until 40 knows_clock 1 n2
+    wait_until 40 knows_clock 2 n1
+    top_json 1
+    job=$(spin 500ms:50%)
+    is_favoured 1 10
+    # What was not sealed by root counts for nothing.
+    run_in_node n2 bash -c 'for i in {1..200}; do
+        echo "MUNGE:AwQDAAB$i:" > /dev/udp/n1/6824; echo junk > /dev/udp/n1/6824; done' || true
+    is_favoured 1 10
+    for n in 1 2; do stop_hpcbd $n; done
+    # Two processes on one machine measure more than this.
+    write_hpcbd_conf WindowPeers=n1,n2 MaxClockOffset=1
+    for n in 1 2; do start_hpcbd $n; done
+    wait_until 60 is_suspended 1
+    stays_regular 1
+    end_of "$job"
+    for n in 1 2; do stop_hpcbd $n; done
+    write_hpcbd_conf
+    for n in 1 2; do start_hpcbd $n; done
+}
+
+knows_clock() { top_json "$1" | grep -q "\"host\": *\"$2\""; } # knows_clock NUMBER HOST
+is_suspended() { top_json "$1" | grep -q '"suspended": *"the clock'; }
+
 # HPCB_WINDOW_JUNK (default 2000): malformed messages.
 @test "hostile users of the socket are refused, and no edge is missed" {
     local path=/run/hpc-balance/hpcbd.sock script=$HPCB_TOP/tests/e2e/hostile_socket.py
