@@ -21,11 +21,21 @@ secs() { echo $(($1 * ${HPCB_E2E_SLOWNESS:-1})); } # secs N: N seconds, or minut
 # In a bats test a line that begins with `!` never fails; this does.
 not() { ! "$@"; } # not CMD...
 
+# A borrowed sandbox whose maker left its options in the file `shape` is made anew where
+# the test wants others.
+reshape() { # reshape [UP OPTION]...
+    local file=$HPCB_SANDBOX_DIR/shape
+    [ -e "$file" ] && [ "$(cat "$file")" != "$*" ] || return 0
+    timeout -k 5 "$(secs 120)" "$SANDBOX" down
+    timeout -k 5 "$(secs 600)" "$SANDBOX" up "$@" && echo "$*" > "$file"
+}
+
 # One cluster a file, in a directory of its own, exported as HPCB_SANDBOX_DIR.
 sandbox_up() { # sandbox_up [UP OPTION]...
     export HPCB_SANDBOX_BORROWED=no
     if [ -n "${HPCB_SANDBOX_DIR:-}" ] && timeout -k 5 "$(secs 60)" "$SANDBOX" status > /dev/null 2>&1; then
         HPCB_SANDBOX_BORROWED=yes
+        reshape "$@" || return 1
     else
         HPCB_SANDBOX_DIR=$(mktemp -d /tmp/hpcb-e2e.XXXXXX)
         export HPCB_SANDBOX_DIR
