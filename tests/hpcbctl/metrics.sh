@@ -49,7 +49,7 @@ call metrics
 prints 'hpcb_jobs_ended_total{class="guest"} 0'
 printf 'guest 12 41870001 60000000 18100000 3\n' > "$dir/spool/totals"
 : > "$dir/spool/records/1.n1.json"
-flaw=$(grep collector "$dir/1")
+flaw=$(grep hpcb_collector "$dir/1")
 verdict "nothing of a collector where none is" "$flaw"
 echo '{"version":1,"records":7,"pending_runs":2,"more":{}}' > "$dir/collector/stats.json"
 call metrics
