@@ -158,7 +158,14 @@ def _read_records(plan, runs, path):
     cannot be read."""
     options = plan.options
     path = options.records or path
-    if options.no_records or not (options.records or records.files(path)):
+    if options.no_records:
+        return None
+    if records.closed(path):
+        if options.records:
+            raise ReportError(f"--records={path}: Permission denied")
+        note(f"{path}: its records are root's; without them no stolen time is known")
+        return None
+    if not (options.records or records.files(path)):
         return None
     if options.records and not os.path.isdir(path):
         raise ReportError(f"--records={path}: is no directory")

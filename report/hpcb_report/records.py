@@ -31,6 +31,12 @@ def files(path):
                                            os.path.basename(name)))
 
 
+def closed(path):
+    """Whether records are there that the caller may not read: they are root's."""
+    return any(os.path.isdir(place) and not os.access(place, os.R_OK | os.X_OK)
+               for place in (path, os.path.join(path, "records")))
+
+
 def _days(since, until):
     """The names of the days that may hold runs that ended in between; a record that
     was completed late is in a later file."""

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import unittest.mock
 
 from tools import NOON, ReportCase, line, node_record, record, tag
 
@@ -55,6 +56,16 @@ class Refusals(ReportCase):
         self.assertIn("--sacct-file FILE", self.report("--help"))
         self.assertTrue(self.report("--version").startswith("hpcb-report "))
         self.assertTrue(self.report("--sacct-fields").startswith("JobIDRaw,Cluster,"))
+
+
+class OthersRecords(ReportCase):
+    def test_records_of_root_are_not_taken_for_none(self):
+        from hpcb_report import records
+        path = self.put_records(record(1)).rpartition("/")[0]
+        self.assertFalse(records.closed(path))
+        self.assertFalse(records.closed("/no/such"))
+        with unittest.mock.patch("os.access", return_value=False):
+            self.assertTrue(records.closed(path))
 
 
 class Selection(ReportCase):
