@@ -52,11 +52,14 @@ def build_directory(given):
 
 class Session:
     """with Session(args, progress) as session: workspace and both clusters are up.
-    Afterwards what it started is down; its files remain only after an error."""
+    Afterwards what it started is down; its files remain only after an error.  files:
+    more of the build directory that the jobs need."""
 
-    def __init__(self, args, progress):
+    def __init__(self, args, progress, nodes=NODES, files=()):
         self.args = args
         self.progress = progress
+        self.nodes = nodes
+        self.files = files
         self.workspace = None
         self.homes = scratch_directory("hpcb-bench-clusters.")
         self.clusters = {}   # {plain: Cluster}
@@ -65,11 +68,14 @@ class Session:
         for number in (signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda *_: sys.exit(130))
         try:
-            if (os.cpu_count() or 1) < NODES * CPUS_PER_NODE:
-                raise BenchError(f"this machine has fewer than {NODES * CPUS_PER_NODE} "
-                                 "CPUs: the nodes would share them")
-            bench = os.path.join(build_directory(self.args.build), "bench")
-            self.workspace = Workspace([os.path.join(bench, name) for name in PROGRAMS])
+            cpus = self.nodes * CPUS_PER_NODE
+            if (os.cpu_count() or 1) < cpus:
+                raise BenchError(f"this machine has fewer than {cpus} CPUs: the nodes "
+                                 "would share them")
+            build = build_directory(self.args.build)
+            names = [os.path.join("bench", name) for name in PROGRAMS]
+            self.workspace = Workspace([os.path.join(build, name)
+                                        for name in (*names, *self.files)])
             self.add_cluster(True, self.args.plain, "stock Slurm")
             self.add_cluster(False, self.args.ours, "us")
         except BaseException as error:
@@ -87,7 +93,7 @@ class Session:
         self.clusters[plain] = cluster
         if cluster.started:
             self.progress.show(f"starting a sandbox with {title}")
-            cluster.up(NODES, CPUS_PER_NODE)
+            cluster.up(self.nodes, CPUS_PER_NODE)
         # A cluster that was given is up, or else this says so, and is idle now.
         cluster.drain()
 
