@@ -359,10 +359,8 @@ START_TEST(what_a_guest_gave_back_is_no_other_guests)
 	ck_assert_int_eq(_node_of(next, SELECT_MODE_RUN_NOW), 0);
 	_expect_gone(job, list, &guest, 1, 1);
 	ck_assert_int_eq(_node_of(next, SELECT_MODE_RUN_NOW), -1);
-	job->job_resrcs = create_job_resources();
-	job->node_bitmap = bit_copy(guest->node_bitmap);
-	(void) begin(job);
-	tables_recount(plugin);
+	tables_run(job, 0, 1, 10);
+	ck_assert_int_eq(begin(job), SLURM_SUCCESS);
 	ck_assert_int_eq(_node_of(next, SELECT_MODE_RUN_NOW), 0);
 	FREE_NULL_LIST(list);
 }
