@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/conf.h"
+#include "common/file.h"
 #include "hpcbd/peers.h"
 #include "hpcbd/status.h"
 #include "hpcbd/window.h"
@@ -74,11 +75,25 @@ int hpcbd_status_job(const hpcbd_job_t *job, char *text, size_t size)
     return render(object, text, size);
 }
 
-static double own_cpu(struct rusage *usage)
+static double own_cpu(void)
 {
-    getrusage(RUSAGE_SELF, usage);
-    return (double)usage->ru_utime.tv_sec + (double)usage->ru_utime.tv_usec * 1e-6 +
-           (double)usage->ru_stime.tv_sec + (double)usage->ru_stime.tv_usec * 1e-6;
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec * 1e-6 +
+           (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec * 1e-6;
+}
+
+/* Not ru_maxrss, which is also what was there before exec. */
+static uint64_t own_rss_kib(void)
+{
+    unsigned long size, resident;
+    char text[128];
+
+    if (hpcb_file_read("/proc/self/statm", text, sizeof(text), NULL) < 0 ||
+        sscanf(text, "%lu %lu", &size, &resident) != 2)
+        return 0;
+    return (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
 }
 
 static void add_late(json_object *object, const hpcb_histogram_t *late)
@@ -97,7 +112,6 @@ int hpcbd_status_node(size_t next, char *text, size_t size)
 {
     const hpcbd_window_stats_t *stats = hpcbd_window_stats();
     json_object *object = json_object_new_object();
-    struct rusage usage;
     char name[HPCB_NAME_MAX];
 
     if (!object)
@@ -115,8 +129,8 @@ int hpcbd_status_node(size_t next, char *text, size_t size)
     add_number(object, "clock_sets", stats->clock_sets);
     add(object, "realtime", json_object_new_boolean(stats->realtime));
     add_text(object, "suspended", stats->suspended ? stats->suspended : "");
-    add(object, "cpu_seconds", json_object_new_double(own_cpu(&usage)));
-    add_number(object, "rss_kib", (uint64_t)usage.ru_maxrss);
+    add(object, "cpu_seconds", json_object_new_double(own_cpu()));
+    add_number(object, "rss_kib", own_rss_kib());
     add(object, "peers", hpcbd_peers_status());
     return render(object, text, size);
 }

@@ -34,8 +34,8 @@
 #define MILLISECOND     UINT64_C(1000000)
 #define LOOK_NS         (1000 * MILLISECOND)
 #define SOON_NS         (20 * MILLISECOND)
-#define REFRESH_NS      (10000 * MILLISECOND)
-#define LOOKS_AT_A_TIME 4
+#define REFRESH_NS      (30000 * MILLISECOND)
+#define LOOKS_AT_A_TIME 2
 
 /* A look waits for the end of a favoured part, unless that is further away. */
 #define LOOK_WAIT_NS (5000 * MILLISECOND)

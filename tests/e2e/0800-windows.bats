@@ -12,7 +12,10 @@ setup_file() {
     cluster_up
     needs_cpuset
     write_hpcbd_conf
-    for n in 1 2; do start_hpcbd $n; done
+    for n in 1 2; do
+        end_sandbox_hpcbd $n
+        start_hpcbd $n
+    done
 }
 
 teardown_file() {

@@ -12,6 +12,11 @@ write_hpcbd_conf() { # write_hpcbd_conf [LINE]...
     } > "$HPCB_SANDBOX_DIR/etc/hpcbd.conf"
 }
 
+# The sandbox' own daemon makes room.
+end_sandbox_hpcbd() { # end_sandbox_hpcbd NUMBER
+    run_in_node "n$1" /run/hpcb/lib/daemon stop hpcbd > /dev/null 2>&1 || true
+}
+
 hpcbd_log() { echo "$HPCB_SANDBOX_DIR/log/hpcbd.n$1.log"; } # hpcbd_log NUMBER
 
 start_hpcbd() { # start_hpcbd NUMBER
