@@ -84,7 +84,7 @@ has_figures() { as_root sacct -X -n -P -j "$1" -o AdminComment | grep -q '"wall"
     not as_user bash -c 'for f in /run/hpcb/collector/records/*; do echo >> "$f" && exit 0; done; exit 1'
     for path in /run/hpcb/collector/records $spool/n1/records $spool/n1/sent /run/hpc-balance/records; do
         not as_user ls $path
-        not run_in_node n1 setpriv --reuid 65534 --clear-groups ls $path
+        not run_in_node n1 setpriv --reuid 65534 --regid 65534 --clear-groups ls $path
     done
     before=$(count_runs)
     # A well-formed request in a good credential, but of an ordinary user.
