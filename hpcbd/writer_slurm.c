@@ -16,8 +16,8 @@ extern __attribute__((visibility("default"))) const hpcbd_slurm_t hpcbd_slurm;
 
 static void *connection;
 
-/* The answer is kept for good, and so is what it was read from: releases disagree on how
- * that is freed. */
+/* The answer is kept for good, and so is what it was read from: releases disagree on
+ * how that is freed. */
 static int has_dbd(void)
 {
     static slurm_conf_t *conf;
@@ -78,8 +78,8 @@ static void forget(question_t *question)
     slurm_list_destroy(question->cond.cluster_list);
 }
 
-/* An element of an array has two ids; slurmdbd may answer with all of its array.  Slurm's
- * types of lists and iterators changed their names in 23.11. */
+/* An element of an array has two ids; slurmdbd may answer with all of its array.
+ * Slurm's types of lists and iterators changed their names in 23.11. */
 static hpcbd_outcome_t read_comment(void *jobs, uint32_t job_id, char **comment)
 {
     void *each = slurm_list_iterator_create(jobs);

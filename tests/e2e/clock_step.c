@@ -4,7 +4,8 @@
  */
 /*
  * Preloaded into programs of a node whose clock has been stepped: CLOCK_REALTIME is off
- * by what the file $CLOCK_STEP says, in seconds.  The machine's own clock is everybody's.
+ * by what the file $CLOCK_STEP says, in seconds.  The machine's own clock is
+ * everybody's.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
