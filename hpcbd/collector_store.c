@@ -555,7 +555,8 @@ hpcbd_store_t *hpcbd_store_open(const char *dir, uint64_t now_ms, hpcb_error_t *
     if (snprintf(store->journal, PATH_MAX, "%s/" JOURNAL, dir) < PATH_MAX &&
         snprintf(records, PATH_MAX, "%s/records", dir) < PATH_MAX &&
         hpcb_file_mkdirs(dir, 0755, err) == 0 &&
-        hpcb_file_mkdirs(records, HPCB_RECORD_DIR_MODE, err) == 0 && reload(store, now_ms, err) == 0)
+        hpcb_file_mkdirs(records, HPCB_RECORD_DIR_MODE, err) == 0 &&
+        reload(store, now_ms, err) == 0)
         return store;
     hpcbd_store_close(store);
     return NULL;
