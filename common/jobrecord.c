@@ -292,10 +292,10 @@ static int add_figures(hpcb_rjson_t *object, const sums_t *sums)
                                 (double)sums->walls_us);
 }
 
-static int add_node(hpcb_rjson_t *array, const node_t *node)
+static int add_node(hpcb_rjson_t *array, node_t *node)
 {
     hpcb_rjson_t *object = json_object_new_object();
-    hpcb_run_t alone = {.nodes = (node_t *)(uintptr_t)node, .n_nodes = 1};
+    hpcb_run_t alone = {.nodes = node, .n_nodes = 1};
     sums_t sums;
 
     if (!object || json_object_array_add(array, object)) {

@@ -73,7 +73,7 @@ struct hpcbd_store {
 
 static int put_lines(lines_t *lines, const char *text, size_t length)
 {
-    if (lines->used + length + 1 > lines->room) {
+    if (!lines->text || lines->used + length + 1 > lines->room) {
         size_t room = 2 * (lines->used + length + 1);
         char *larger = realloc(lines->text, room);
 

@@ -13,13 +13,14 @@
 #include "hpcbd/wire.h"
 
 #define WIRE_VERSION 1
-#define MAGIC        "HPB1"
+
+static const unsigned char magic[4] = {'H', 'P', 'B', '1'};
 
 void hpcbd_frame_header(unsigned char header[static HPCBD_FRAME_HEADER], size_t length)
 {
     uint32_t wire = htonl((uint32_t)length);
 
-    memcpy(header, MAGIC, 4);
+    memcpy(header, magic, sizeof(magic));
     memcpy(header + 4, &wire, 4);
 }
 
@@ -30,7 +31,8 @@ int hpcbd_frame_length(const unsigned char header[static HPCBD_FRAME_HEADER],
 
     memcpy(&wire, header + 4, 4);
     wire = ntohl(wire);
-    if (memcmp(header, MAGIC, 4) != 0 || wire == 0 || wire > HPCBD_FRAME_MAX)
+    if (memcmp(header, magic, sizeof(magic)) != 0 || wire == 0 ||
+        wire > HPCBD_FRAME_MAX)
         return -1;
     *length = wire;
     return 0;

@@ -56,6 +56,15 @@ typedef struct {
     slurm_selected_step_t step;
 } question_t;
 
+/* For Slurm's interfaces, which write to none of these texts. */
+static void *unconst(const char *text)
+{
+    void *same;
+
+    memcpy(&same, &text, sizeof(same));
+    return same;
+}
+
 static void ask_for(question_t *question, const char *cluster, uint32_t job_id)
 {
     memset(question, 0, sizeof(*question));
@@ -69,7 +78,7 @@ static void ask_for(question_t *question, const char *cluster, uint32_t job_id)
     question->cond.step_list = slurm_list_create(NULL);
     question->cond.cluster_list = slurm_list_create(NULL);
     slurm_list_append(question->cond.step_list, &question->step);
-    slurm_list_append(question->cond.cluster_list, (void *)(uintptr_t)cluster);
+    slurm_list_append(question->cond.cluster_list, unconst(cluster));
 }
 
 static void forget(question_t *question)
@@ -127,7 +136,7 @@ static hpcbd_outcome_t set(const char *cluster, uint32_t job_id, const char *com
         return outcome;
     memset(&job, 0, sizeof(job));
     job.derived_ec = NO_VAL;
-    job.admin_comment = (char *)(uintptr_t)comment;
+    job.admin_comment = unconst(comment);
     ask_for(&question, cluster, job_id);
     changed = slurmdb_job_modify(connection, &question.cond, &job);
     forget(&question);

@@ -22,12 +22,12 @@
 #define NONE   UINT16_MAX
 
 typedef struct {
+    double load;
     unsigned first, end; /* places */
     unsigned n;          /* ranks so far */
-    double load;
-    uint16_t label; /* the domain that gets what is in this one */
-    bool labelled;  /* some domain has been given to it */
-    bool taken;     /* it has been given to some */
+    uint16_t label;      /* the domain that gets what is in this one */
+    bool labelled;       /* some domain has been given to it */
+    bool taken;          /* it has been given to some */
 } domain_t;
 
 /* What is shared out: ranks in the order in which they choose. */
@@ -167,9 +167,9 @@ static void share(const sharing_t *sharing, const ranks_t *ranks, unsigned first
             sharing->to[ranks->rank[i]] = (uint16_t)first;
         return;
     }
-    n = split(sharing->places, first, end, level, domains);
-    if (n == 0)
+    if (first >= end)
         return;
+    n = split(sharing->places, first, end, level, domains);
     for (unsigned i = 0; i < ranks->n; i++) {
         double load = load_of(sharing, ranks->rank[i]);
 
