@@ -17,6 +17,7 @@
  *   balance_predict.c    what priorities would do, where shares follow the weights
  *   balance_dlrb.c       DLRB: phases, and when which of the two balancers acts
  *   balance_auto.c       auto: chooses among them, and gives up where nothing is won
+ *   balance_lever.c      what a rank's priority means for each lever
  *
  * A priority says nothing by itself: policy/share.h turns the difference between ranks
  * of one core into shares.  The thesis' range of 4 to 6 is kept (section 4.3.2).
@@ -107,7 +108,9 @@ typedef enum {
 
 typedef struct {
     hpcb_balance_stage_t stage;
-    bool changed; /* at the last step: what is seen now is our own doing */
+    bool changed;     /* at the last step: what is seen now is our own doing */
+    bool pending;     /* something is to be done if the next iteration says so too */
+    uint32_t history; /* a bit a step, the latest lowest: something was changed */
     unsigned phases;
     float tried[HPCB_BALANCE_CPUS][HPCB_BALANCE_TRIED]; /* by a group's first place */
 } hpcb_balance_dlrb_t;
@@ -175,5 +178,20 @@ unsigned hpcb_balance_step(const hpcb_balance_conf_t *conf,
  * nothing. */
 unsigned hpcb_balance_groups(const hpcb_balance_places_t *places,
                              const hpcb_balance_t *balance);
+
+/*
+ * What a rank's priority means, by lever (policy/share.h):
+ *  - its weight among the ranks of its CPU, of whom the highest has top;
+ *  - the part of the time, in millionths, that it may run beside the highest one of its
+ *    core, where threads have no priorities: a quota;
+ *  - the level of POWER's PPR that it may set for itself.
+ */
+uint32_t hpcb_balance_weight(const hpcb_balance_places_t *places,
+                             const hpcb_balance_t *balance, unsigned rank,
+                             uint32_t top);
+uint32_t hpcb_balance_time(const hpcb_balance_places_t *places,
+                           const hpcb_balance_t *balance, unsigned rank);
+unsigned hpcb_balance_ppr(const hpcb_balance_places_t *places,
+                          const hpcb_balance_t *balance, unsigned rank);
 
 #endif

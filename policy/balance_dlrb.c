@@ -17,29 +17,46 @@
  *  - a bit that is set is not cleared before the rank is clearly less busy, or a rank
  *    at the limit would be a change of phase in every other iteration;
  *  - bits that are only added are no change of phase: balance is better than it was;
- *  - bits that change right after priorities have changed are our own doing.
+ *  - bits that change right after priorities have changed are our own doing;
+ *  - percents are of the busiest rank's utilization, which is less than all where
+ *    messages take time;
+ *  - after three changes in eight iterations it is nervous: what comes and goes with a
+ *    single iteration (somebody else's task on one of the CPUs) does not count then.
  *
  * With predict, priorities are worked out from what was seen whatever priorities it was
  * seen with, all at once: no iteration without them is needed then.
  */
 
 #define HYSTERESIS 10 /* percent */
+#define NERVOUS    3  /* changes in eight iterations */
 
-/* The new bitmap; whether bits were lost. */
-static bool note_busy(const hpcb_balance_conf_t *conf, hpcb_balance_t *balance)
+static double highest(const hpcb_balance_t *balance)
 {
+    double most = 0;
+
+    for (unsigned i = 0; i < balance->n; i++)
+        if (balance->rank[i].known && balance->rank[i].util > most)
+            most = balance->rank[i].util;
+    return most;
+}
+
+/* The new bitmap; whether bits were lost: those stay for now if keep. */
+static bool note_busy(const hpcb_balance_conf_t *conf, bool keep,
+                      hpcb_balance_t *balance)
+{
+    double most = highest(balance);
     bool lost = false;
 
     for (unsigned i = 0; i < balance->n; i++) {
         hpcb_balance_rank_t *rank = &balance->rank[i];
-        double percent = 100 * rank->util;
+        double percent = most > 0 ? 100 * rank->util / most : 0;
         bool busy = percent > conf->busy ||
                     (rank->busy && percent > (double)conf->busy - HYSTERESIS);
 
         if (!rank->known)
             continue;
         lost = lost || (rank->busy && !busy);
-        rank->busy = busy;
+        rank->busy = busy || (keep && rank->busy);
     }
     return lost;
 }
@@ -91,12 +108,11 @@ static unsigned begin_phase(const hpcb_balance_conf_t *conf,
     return done;
 }
 
-unsigned hpcb_balance_dlrb(const hpcb_balance_conf_t *conf,
-                           const hpcb_balance_places_t *places, bool predict,
-                           hpcb_balance_t *balance)
+/* What is to be done about an iteration, at once. */
+static unsigned act(const hpcb_balance_conf_t *conf,
+                    const hpcb_balance_places_t *places, bool predict, bool lost,
+                    hpcb_balance_t *balance)
 {
-    bool lost = note_busy(conf, balance);
-
     if (balance->dlrb.stage == HPCB_BALANCE_BLIND)
         return begin_phase(conf, places, predict, balance);
     if (balance->dlrb.stage == HPCB_BALANCE_STEADY && lost && !balance->dlrb.changed) {
@@ -104,4 +120,49 @@ unsigned hpcb_balance_dlrb(const hpcb_balance_conf_t *conf,
         return begin_phase(conf, places, predict, balance);
     }
     return prioritize(conf, places, predict, balance);
+}
+
+static void note(hpcb_balance_dlrb_t *dlrb, bool changed)
+{
+    dlrb->history = dlrb->history << 1 | changed;
+}
+
+/* The same, but only to see whether there is something: it has to come twice. */
+static bool wants(const hpcb_balance_conf_t *conf, const hpcb_balance_places_t *places,
+                  bool predict, bool lost, hpcb_balance_t *balance)
+{
+    uint8_t before[HPCB_BALANCE_RANKS];
+    bool changed;
+
+    if (lost)
+        return true;
+    for (unsigned i = 0; i < balance->n; i++)
+        before[i] = balance->rank[i].priority;
+    changed = prioritize(conf, places, predict, balance) != 0;
+    for (unsigned i = 0; i < balance->n; i++)
+        balance->rank[i].priority = before[i];
+    balance->dlrb.changed = false;
+    return changed;
+}
+
+unsigned hpcb_balance_dlrb(const hpcb_balance_conf_t *conf,
+                           const hpcb_balance_places_t *places, bool predict,
+                           hpcb_balance_t *balance)
+{
+    hpcb_balance_dlrb_t *dlrb = &balance->dlrb;
+    bool nervous = dlrb->stage == HPCB_BALANCE_STEADY &&
+                   __builtin_popcount(dlrb->history & 0xff) >= NERVOUS;
+    bool wait = nervous && !dlrb->pending;
+    bool lost = note_busy(conf, wait, balance);
+    unsigned done;
+
+    if (wait) {
+        dlrb->pending = wants(conf, places, predict, lost, balance);
+        note(dlrb, false);
+        return 0;
+    }
+    dlrb->pending = false;
+    done = act(conf, places, predict, lost, balance);
+    note(dlrb, done != 0);
+    return done;
 }

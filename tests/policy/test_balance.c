@@ -320,6 +320,29 @@ START_TEST(places_are_checked)
 }
 END_TEST
 
+START_TEST(levers)
+{
+    /* Two ranks on the first thread of a core, one on the second, one elsewhere. */
+    const uint16_t at[] = {0, 0, 1, 2};
+    const unsigned priority[] = {4, 5, 6, 4};
+    const unsigned weight[] = {341, 1024, 1024, 1024};
+    const unsigned time[] = {250000, 500000, 1000000, 1000000};
+    const unsigned ppr[] = {2, 3, 4, 4};
+
+    model_machine(&model, 1, 2, 2);
+    conf = hpcb_balance_conf(HPCB_BALANCE_DLRB);
+    ck_assert_int_eq(hpcb_balance_begin(&conf, &model.places, 4, at, &balance), 0);
+    for (unsigned i = 0; i < 4; i++)
+        balance.rank[i].priority = (uint8_t)priority[i];
+    for (unsigned i = 0; i < 4; i++) {
+        ck_assert_uint_eq(hpcb_balance_weight(&model.places, &balance, i, 1024),
+                          weight[i]);
+        ck_assert_uint_eq(hpcb_balance_time(&model.places, &balance, i), time[i]);
+        ck_assert_uint_eq(hpcb_balance_ppr(&model.places, &balance, i), ppr[i]);
+    }
+}
+END_TEST
+
 /* ---- parameters ---- */
 
 START_TEST(parameters)
@@ -671,6 +694,7 @@ static TCase *parts(void)
     tcase_add_test(tcase, a_core_each_leaves_nothing_to_do);
     tcase_add_test(tcase, starts_where_ranks_are);
     tcase_add_test(tcase, places_are_checked);
+    tcase_add_test(tcase, levers);
     tcase_add_test(tcase, parameters);
     tcase_add_loop_test(tcase, bad_parameters, 0, 20);
     tcase_add_loop_test(tcase, any_input_keeps_to_the_range, 0, 40);
