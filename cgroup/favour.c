@@ -46,6 +46,9 @@ void hpcb_favour_close(hpcb_favour_t *favour)
     if (favour->row)
         favour->row->close(favour);
     hpcb_undo_close(favour->undo);
+    /* What is in the log is undone already; with the job it has no meaning any more. */
+    if (favour->job.state_dir)
+        hpcb_undo_replay(favour->job.state_dir, favour->job.job_id, NULL);
     free(favour);
 }
 

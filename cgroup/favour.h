@@ -40,7 +40,8 @@ typedef struct {
     const hpcb_node_t *node; /* outlives the handle */
     uint32_t job_id;
     const char *dir;       /* Slurm's directory of the job (cgroup/steps.h) */
-    const char *state_dir; /* of the undo log (cgroup/undo.h); NULL: in memory */
+    const char *state_dir; /* of the undo log (cgroup/undo.h); NULL: in memory; outlives
+                              the handle */
     const char *cgroup;    /* v1: the group is called <cgroup>_<job> */
     unsigned permille;     /* the favoured part of a period */
     hpcb_window_mechanism_t wanted;
