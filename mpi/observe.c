@@ -6,8 +6,10 @@
 
 #include "mpi/observe.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -275,6 +277,23 @@ static hpcb_page_t *map_page(const char *path)
     return page == MAP_FAILED ? NULL : page;
 }
 
+static bool is_alive(uint64_t process)
+{
+    return process > 0 && process <= INT32_MAX &&
+           (kill((pid_t)process, 0) == 0 || errno == EPERM);
+}
+
+/* Nobody else is writing. */
+static bool claim(hpcb_page_t *page)
+{
+    uint64_t own = (uint64_t)getpid();
+    uint64_t owner = __atomic_load_n(&page->owner, __ATOMIC_RELAXED);
+
+    return (owner == own || !is_alive(owner)) &&
+           __atomic_compare_exchange_n(&page->owner, &owner, own, false,
+                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
 void hpcb_observe_start(void)
 {
     const char *path = getenv(PAGE_VARIABLE);
@@ -282,7 +301,7 @@ void hpcb_observe_start(void)
 
     /* Not for the programs that this one starts. */
     unsetenv(PAGE_VARIABLE);
-    if (page && pthread_atfork(NULL, NULL, in_child) == 0)
+    if (page && claim(page) && pthread_atfork(NULL, NULL, in_child) == 0)
         hpcb_observe_page(page);
 }
 
@@ -291,5 +310,6 @@ void hpcb_observe_stop(void)
     if (!hpcb_observer)
         return;
     lose(hpcb_observer);
+    __atomic_store_n(&hpcb_observer->page->owner, 0, __ATOMIC_RELAXED);
     hpcb_observer = NULL;
 }

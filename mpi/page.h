@@ -11,7 +11,9 @@
  * a SIGBUS), copies before it checks, never waits, and believes a number only as far as
  * it does no harm: what is read moves shares among the tasks of one job.
  *
- * Written by one thread of one program.  Numbers are the machine's own; a reader that
+ * Written by one thread of one program, which claims it: processes that were started by
+ * one task (mpirun's daemon starts all ranks of a node) may have been given the same
+ * page, and only the first one uses it.  Numbers are the machine's own; a reader that
  * does not know the version leaves the page alone.
  */
 #ifndef HPCB_MPI_PAGE_H
@@ -21,9 +23,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define HPCB_PAGE_MAGIC                                                                \
-    0x6567617062637068U /* "hpcbpage" on a little endian machine                       \
-                         */
+/* "hpcbpage" where the least byte comes first */
+#define HPCB_PAGE_MAGIC   0x6567617062637068U
 #define HPCB_PAGE_VERSION 1
 #define HPCB_PAGE_SIZE    256
 
@@ -44,7 +45,8 @@ typedef struct {
     uint64_t mean_ns;    /* of all iterations since the last sample */
     uint64_t ended_ns;   /* when the last of them ended */
     uint64_t waits;      /* odd: in a blocking call; changes with every one */
-    uint64_t reserved[21];
+    uint64_t owner;      /* process id of who writes, 0: nobody */
+    uint64_t reserved[20];
 } hpcb_page_t;
 
 _Static_assert(sizeof(hpcb_page_t) == HPCB_PAGE_SIZE, "the layout is an interface");
