@@ -41,18 +41,22 @@ def _expand_item(item, room):
     if not bracket:
         return []
     tails = _expand_item(tail, room) if tail else [""]
-    return [head + number + end for number in _numbers(ranges, room) for end in tails]
+    if not tails:
+        return []
+    numbers = _numbers(ranges, max(1, room // len(tails)))
+    return [head + number + end for number in numbers for end in tails]
 
 
 def _numbers(ranges, room):
+    """At most room of them."""
     numbers = []
     for part in ranges.split(","):
         found = _RANGE.match(part)
         if not found:
             return []
         low, high = found[1], found[2] or found[1]
-        last = min(int(high), int(low) + room)
-        numbers += [str(n).zfill(len(low)) for n in range(int(low), last + 1)]
+        end = min(int(high) + 1, int(low) + room - len(numbers))
+        numbers += [str(n).zfill(len(low)) for n in range(int(low), end)]
     return numbers
 
 
