@@ -159,7 +159,7 @@ runs_of_job() { # runs_of_job JOB NUMBER
     epilog=$HPCB_SANDBOX_DIR/inst/libexec/hpc-balance/epilog
     [ -e "$epilog" ] || skip "needs the epilog of a source tree"
     sed -i "2i export LD_PRELOAD=$WORK/clock_step.so CLOCK_STEP=/run/clock_step" "$epilog"
-    run_in_node n2 mount -t tmpfs -o size=256k tmpfs /run/hpcb/spool/hpc-balance/n2
+    run_in_node n2 mount -t tmpfs -o size=256k,mode=755 tmpfs /run/hpcb/spool/hpc-balance/n2
     kill_hpcbd n2
     each=$((JOBS / 4))
     submit --array=1-"$each" -n1 --wrap true
