@@ -110,7 +110,7 @@ def _year(digits, now):
 
 
 def _clock_only(text, now):
-    clock = _clock(text)
+    clock = _clock(text) if text else None
     if clock is None:
         return None
     today = time.localtime(now)
