@@ -37,8 +37,9 @@ struct bench_load {
 #define NINE(LINE_, x)                                                                 \
     LINE_((x) + 1)                                                                     \
     LINE_((x) + 2)                                                                     \
-    LINE_((x) + 3) LINE_((x) + 4) LINE_((x) + 5) LINE_((x) + 6) LINE_((x) + 7)         \
-        LINE_((x) + 8) LINE_((x) + 9)
+    LINE_((x) + 3)                                                                     \
+    LINE_((x) + 4) LINE_((x) + 5) LINE_((x) + 6) LINE_((x) + 7) LINE_((x) + 8)         \
+        LINE_((x) + 9)
 #define FIFTY_FOUR(LINE_)                                                              \
     NINE(LINE_, 0)                                                                     \
     NINE(LINE_, 9) NINE(LINE_, 18) NINE(LINE_, 27) NINE(LINE_, 36) NINE(LINE_, 45)
