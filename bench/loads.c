@@ -34,15 +34,15 @@ struct bench_load {
 };
 
 /* x_i of table 2.4 are 1 to 54: unrolled nine at a time, six times. */
-#define NINE(LINE_, x)                                                                 \
-    LINE_((x) + 1)                                                                     \
-    LINE_((x) + 2)                                                                     \
-    LINE_((x) + 3)                                                                     \
-    LINE_((x) + 4) LINE_((x) + 5) LINE_((x) + 6) LINE_((x) + 7) LINE_((x) + 8)         \
-        LINE_((x) + 9)
-#define FIFTY_FOUR(LINE_)                                                              \
-    NINE(LINE_, 0)                                                                     \
-    NINE(LINE_, 9) NINE(LINE_, 18) NINE(LINE_, 27) NINE(LINE_, 36) NINE(LINE_, 45)
+/* clang-format off */
+#define NINE(LINE_, x) \
+    LINE_((x) + 1) LINE_((x) + 2) LINE_((x) + 3) \
+    LINE_((x) + 4) LINE_((x) + 5) LINE_((x) + 6) \
+    LINE_((x) + 7) LINE_((x) + 8) LINE_((x) + 9)
+#define FIFTY_FOUR(LINE_) \
+    NINE(LINE_, 0) NINE(LINE_, 9) NINE(LINE_, 18) \
+    NINE(LINE_, 27) NINE(LINE_, 36) NINE(LINE_, 45)
+/* clang-format on */
 
 #define CPU_INT(x)                                                                     \
     a += (iter * (iter - 1)) - (x)*iter;                                               \

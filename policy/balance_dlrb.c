@@ -131,15 +131,16 @@ static void note(hpcb_balance_dlrb_t *dlrb, bool changed)
 static bool wants(const hpcb_balance_conf_t *conf, const hpcb_balance_places_t *places,
                   bool predict, bool lost, hpcb_balance_t *balance)
 {
+    const unsigned n = balance->n;
     uint8_t before[HPCB_BALANCE_RANKS];
     bool changed;
 
     if (lost)
         return true;
-    for (unsigned i = 0; i < balance->n; i++)
+    for (unsigned i = 0; i < n; i++)
         before[i] = balance->rank[i].priority;
     changed = prioritize(conf, places, predict, balance) != 0;
-    for (unsigned i = 0; i < balance->n; i++)
+    for (unsigned i = 0; i < n; i++)
         balance->rank[i].priority = before[i];
     balance->dlrb.changed = false;
     return changed;
