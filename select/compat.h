@@ -84,6 +84,13 @@ typedef bitstr_t hpcb_exc_t;
 	((details)->whole_node == WHOLE_NODE_REQUIRED)
 #endif
 
+/* job_overlap_and_running() has one more since 24.11. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0)
+#define HPCB_LICENSES_PARAMETER struct xlist *licenses __attribute__((unused)),
+#else
+#define HPCB_LICENSES_PARAMETER
+#endif
+
 /* One function for all that slurmctld asks a preempt plugin, or since 25.05 one
  * each. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)

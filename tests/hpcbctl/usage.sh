@@ -71,18 +71,18 @@ refuses "unknown verb 'checks'" checks
 refuses "unknown verb ''" ""
 refuses "check: takes no argument" check me
 refuses "status: takes no argument" status n1 n2
-refuses "release: takes no argument" release 17
+refuses "release: give nothing or windows" release 17
 refuses "snapshot: takes no argument" snapshot here
 refuses "calibrate: takes no argument" calibrate n1
 refuses "status: --cpus, --seconds, --net and --force are for calibrate" status --force
 refuses "check: --cpus, --seconds, --net and --force are for calibrate" check --cpus 0
 refuses "option '--net' needs a value" calibrate --net
-refuses "check: --output and --keep-names are for snapshot" check -o x
-refuses "status: --output and --keep-names are for snapshot" --keep-names status
+refuses "check: --output is for snapshot and metrics" check -o x
+refuses "status: --keep-names is for snapshot" --keep-names status
 refuses "profile: give show, set, forget or learn" profile
 refuses "profile: give show, set, forget or learn" profile all
 refuses "status: --user, --name, --executable and --all are for profile" status -u root
-refuses "profile: --output and --keep-names are for snapshot" profile show -o x
+refuses "profile: --output is for snapshot and metrics" profile show -o x
 refuses "profile: --all is for profile forget" profile learn --all x
 refuses "job: give begin or end" job
 refuses "job: give begin or end" job start

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "select/compat.h"
+
 extern void tables_die(const char *why)
 {
 	fprintf(stderr, "tables: %s\n", why);
@@ -68,16 +70,10 @@ static int _runs_on(void *x, void *key)
 	       bit_overlap_any(job_ptr->node_bitmap, key);
 }
 
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0)
 extern bool job_overlap_and_running(bitstr_t *node_map,
-				    struct xlist *license_list,
+				    HPCB_LICENSES_PARAMETER
 				    job_record_t *job_ptr)
 {
-	(void) license_list;
-#else
-extern bool job_overlap_and_running(bitstr_t *node_map, job_record_t *job_ptr)
-{
-#endif
 	if (job_ptr->het_job_list)
 		return list_find_first(job_ptr->het_job_list, _runs_on,
 				       node_map) != NULL;
