@@ -237,8 +237,12 @@ int hpcb_job_begin(const hpcb_ctl_t *ctl)
     return 0;
 }
 
-/* What the prolog was told counts; an epilog may have no credential. */
-static void describe_job(const hpcb_conf_t *conf, uint32_t job_id, hpcb_about_t *about)
+/*
+ * What the prolog was told counts; an epilog may have no credential.  And slurmctld
+ * counts a requeue before it sends the epilog of the run that it ends.
+ */
+static void describe_job(const hpcb_conf_t *conf, uint32_t job_id, bool recorded,
+                         hpcb_about_t *about)
 {
     hpcb_about_t now;
     hpcb_error_t err;
@@ -246,6 +250,8 @@ static void describe_job(const hpcb_conf_t *conf, uint32_t job_id, hpcb_about_t 
     if (hpcb_about_load(conf->state_dir, job_id, about, &err))
         hpcb_log(HPCB_LOG_ERROR, "job %" PRIu32 ": %s", job_id, err.text);
     hpcb_about_from_env(&now);
+    if (recorded)
+        now.restart = about->restart;
     hpcb_about_fill(about, &now);
 }
 
@@ -265,7 +271,7 @@ static bool describe_end(const hpcb_conf_t *conf, bool conf_read,
         record->job.begin_us = record->end_us;
         classify(conf, conf_read, &record->job);
     }
-    describe_job(conf, asked->job_id, &record->about);
+    describe_job(conf, asked->job_id, recorded, &record->about);
     hpcb_node_name(record->node, sizeof(record->node));
     if (hpcb_text_copy(record->cluster, sizeof(record->cluster),
                        env_text("SLURM_CLUSTER_NAME")))

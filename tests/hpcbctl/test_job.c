@@ -224,6 +224,19 @@ START_TEST(a_new_run_replaces_the_record)
 }
 END_TEST
 
+/* slurmctld has counted a requeue already when the epilog of the run before it comes.
+ */
+START_TEST(a_run_keeps_the_count_that_it_began_with)
+{
+    setenv("SLURM_JOB_RESTART_COUNT", "0", 1);
+    hpcb_job_begin(&ctl);
+    setenv("SLURM_JOB_RESTART_COUNT", "1", 1);
+    hpcb_job_end(&ctl);
+    unsetenv("SLURM_JOB_RESTART_COUNT");
+    ck_assert_uint_eq(record().about.restart, 0);
+}
+END_TEST
+
 START_TEST(damaged_and_foreign_files_in_the_records_place_are_replaced)
 {
     ck_assert_int_eq(mkdir(scratch("spool"), 0755), 0);
@@ -375,6 +388,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_second_epilog_does_not_make_the_record_worse);
     tcase_add_test(tc, another_users_old_record_is_replaced);
     tcase_add_test(tc, a_new_run_replaces_the_record);
+    tcase_add_test(tc, a_run_keeps_the_count_that_it_began_with);
     tcase_add_test(tc, damaged_and_foreign_files_in_the_records_place_are_replaced);
     tcase_add_test(tc, an_end_without_a_beginning_says_what_the_environment_says);
     tcase_add_test(tc, cpus_are_this_nodes_or_unknown);
