@@ -145,7 +145,8 @@ all_is_well() { # all_is_well DAEMONS: the same daemons run, the node takes jobs
     echo "$output"
     [ "$status" -eq 0 ]
     jobs_end_well
-    wait_until 10 on n1 test -e "/run/hpcb/spool/hpc-balance/records/$(job guest).n1.json"
+    # In records/ until hpcbd has sent it, then in sent/.
+    wait_until 10 on n1 sh -c "ls /run/hpcb/spool/hpc-balance/n1/*/$(job guest).n1.json"
 }
 
 @test "an upgrade leaves running jobs alone, and they end well" {
