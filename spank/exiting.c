@@ -22,9 +22,11 @@
 #define THREADS_MAX 4096 /* looked at in one round */
 #define PF_EXITING  0x4  /* linux/sched.h; in /proc/PID/stat since Linux 2.6 */
 
-/* Microseconds of each second: all guests of the node together, and one job. */
-#define BUDGET_ALL "200000"
-#define BUDGET_JOB "50000"
+/* Microseconds of each second: all guests of the node together, and one job.  Where so
+ * much is not to be had, others hold the rest: half of it, and so on. */
+#define BUDGET_ALL   200000u
+#define BUDGET_JOB   50000u
+#define BUDGET_LEAST 5000u
 
 typedef struct walk {
     bool (*visit)(struct walk *walk, pid_t pid); /* false: enough */
@@ -108,13 +110,18 @@ static bool process_dies(pid_t pid)
     return true;
 }
 
-static void grant(const char *dir, const char *budget)
+static void grant(const char *dir, unsigned budget)
 {
-    char path[PATH_MAX + 32], now[32];
+    char path[PATH_MAX + 32], text[32];
 
     snprintf(path, sizeof(path), "%s/cpu.rt_runtime_us", dir);
-    if (hpcb_file_read(path, now, sizeof(now), NULL) > 0 && strcmp(now, "0\n") == 0)
-        (void)hpcb_file_write(path, budget, NULL);
+    if (hpcb_file_read(path, text, sizeof(text), NULL) < 0 || strcmp(text, "0\n") != 0)
+        return;
+    for (; budget >= BUDGET_LEAST; budget /= 2) {
+        snprintf(text, sizeof(text), "%u", budget);
+        if (hpcb_file_write(path, text, NULL) == 0)
+            return;
+    }
 }
 
 /* Only groups of ours get a budget; it goes with them. */
