@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "cgroup/groups.h"
 #include "cgroup/knob.h"
 #include "cgroup/plain.h"
@@ -30,7 +31,9 @@
 #include "cgroup/tree.h"
 #include "common/cleanup.h"
 
-#define PROCS_MAX (1 << 20)
+#define PROCS_MAX    (1 << 20)
+#define NAP_FIRST_NS 1000000 /* doubled each time: 0.25 s in all */
+#define NAP_LAST_NS  128000000
 
 typedef struct cgroup *cgroup_ptr_t;
 
@@ -239,6 +242,20 @@ static void delete_by_library(const char *library, const char *group)
         cgroup_delete_cgroup_ext(doomed, CGFLAG_DELETE_RECURSIVE);
 }
 
+/* What was just killed, or has just ended, keeps its group until the kernel has taken
+ * it apart. */
+static int remove_patiently(const char *dir, const char *above, hpcb_error_t *err)
+{
+    struct timespec nap = {.tv_nsec = NAP_FIRST_NS};
+    int rc = hpcb_tree_remove(dir, above, err);
+
+    for (; rc < 0 && errno == EBUSY && nap.tv_nsec <= NAP_LAST_NS; nap.tv_nsec *= 2) {
+        nanosleep(&nap, NULL);
+        rc = hpcb_tree_remove(dir, above, err);
+    }
+    return rc;
+}
+
 int hpcb_group_delete(const hpcb_node_t *node, hpcb_controller_t controller,
                       const char *group, hpcb_error_t *err)
 {
@@ -255,7 +272,7 @@ int hpcb_group_delete(const hpcb_node_t *node, hpcb_controller_t controller,
     if (library)
         delete_by_library(library, group);
     before = enter(node);
-    rc = hpcb_tree_remove(dir, above, err);
+    rc = remove_patiently(dir, above, err);
     leave(node, before);
     return rc;
 }

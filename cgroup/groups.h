@@ -35,7 +35,7 @@ int hpcb_group_attach(const hpcb_node_t *node, hpcb_controller_t controller,
 
 /* Remove group and all groups below it; their processes go to the group above.  0 also
  * when there is none; -1 with errno EBUSY and err when processes fork faster than they
- * are moved. */
+ * are moved, or take over 0.25 s to end: it waits so long, so not for event loops. */
 int hpcb_group_delete(const hpcb_node_t *node, hpcb_controller_t controller,
                       const char *group, hpcb_error_t *err);
 
