@@ -28,7 +28,7 @@ static void iterate(int rank)
 {
     int out = rank, in, sum;
 
-    compute(rank == 0 ? 2 : 12);
+    compute(rank == 0 ? 2 : 30);
     MPI_Sendrecv(&out, 1, MPI_INT, 1 - rank, 0, &in, 1, MPI_INT, 1 - rank, 0,
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Allreduce(&out, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
