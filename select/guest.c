@@ -49,7 +49,8 @@
 
 typedef struct {
 	hpcb_fit_guest_t guest;
-	int refused;	/* nodes */
+	int candidates;	/* nodes where it could run now */
+	int refused;	/* of these, for their bandwidth */
 	int example;	/* the first of them, -1: none */
 } search_t;
 
@@ -186,9 +187,9 @@ static void _say_why(const hpcb_test_t *test, const search_t *search)
 	    _is_said(test->job_ptr->job_id))
 		return;
 	hpcb_log(HPCB_LOG_INFO,
-		 "JobId=%u waits: with its %"PRIu64" bytes/s of memory and %"PRIu64" of network bandwidth it would saturate %d of the nodes where it could run (%s)",
+		 "JobId=%u waits: with its %"PRIu64" bytes/s of memory and %"PRIu64" of network bandwidth it would saturate %d of the %d nodes where it could run now (%s)",
 		 test->job_ptr->job_id, search->guest.use.mem,
-		 search->guest.use.net, search->refused,
+		 search->guest.use.net, search->refused, search->candidates,
 		 node_record_table_ptr[search->example]->name);
 }
 
@@ -257,6 +258,7 @@ static int _search(const hpcb_test_t *test, const hpcb_usage_t *usage)
 	bitstr_t *ranked;
 	int rc = SLURM_ERROR;
 
+	search.candidates = bit_set_count(test->node_bitmap);
 	hpcb_keep_off_claims(test->node_bitmap);
 	_rank(&search, usage, test->node_bitmap);
 	ranked = bit_copy(test->node_bitmap);

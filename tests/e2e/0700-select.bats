@@ -77,7 +77,7 @@ oracle() { # oracle MEM NET [COUNT]
     primary_on n2 --bw-profile=mem=17G
     primary_on n3 --bw-profile=mem=18G
     job=$(guest -n1 --bw-profile=mem=5G)
-    wait_until 10 grep -q "JobId=$job waits: .*saturate 3 of the nodes" "$CTLD_LOG"
+    wait_until 10 grep -q "JobId=$job waits: .*saturate 3 of the 3 nodes" "$CTLD_LOG"
     [ "$(state_of "$job")" = PENDING ]
     as_root scancel "$one"
     [ "$(running "$job")" = n1 ]

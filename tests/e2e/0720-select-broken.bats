@@ -154,9 +154,12 @@ tags() {
     restart_slurmctld
     assert_sound
     for job in "${tagged[@]}"; do as_root scancel "$job"; done
+    # A node where a job completes is no candidate, and why a guest waits is said once a
+    # minute: on two nodes, that would be.
+    for job in "${tagged[@]}"; do wait_for_end "$job" 20; done
     # No node has room beside such a demand.
     job=$(guest -n1 --bw-profile=mem=1G)
-    wait_until 10 said "JobId=$job waits: .*saturate 3"
+    wait_until 10 said "JobId=$job waits: .*saturate 3 of the 3"
     as_root scancel "$job"
     for job in $some; do as_root scontrol update JobId="$job" AdminComment='{}'; done
     as_root scontrol reconfigure
