@@ -140,7 +140,6 @@ class Runner:
         self.cpus = cpus
         self.seconds = seconds
         self.directory = directory
-        self.repeated = 0
 
     def argv(self, kind):
         if kind.application:
@@ -158,14 +157,13 @@ class Runner:
         return Job(kind, cpu, self.argv(kind), directory)
 
     def measure(self, a, b, swapped):
-        """((rate of a, rate of b), lost): swapped puts a on the second CPU."""
+        """((rate of a, rate of b), lost, tries): swapped puts a on the second CPU."""
         tries = []
-        for _ in range(MAX_ATTEMPTS):
+        while len(tries) < MAX_ATTEMPTS:
             tries.append(self.attempt(a, b, swapped))
             if tries[-1][1] <= MAX_LOST:
                 break
-            self.repeated += 1
-        return min(tries, key=lambda found: found[1])
+        return *min(tries, key=lambda found: found[1]), len(tries)
 
     def attempt(self, a, b, swapped):
         cpus = self.cpus[::-1] if swapped else self.cpus

@@ -34,6 +34,11 @@ def percent(value, digits=1, sign=False):
     return None if value is None else number(100 * value, digits, sign) + " %"
 
 
+def duration(seconds):
+    """Roughly, for people who wait."""
+    return f"{seconds / 60:.0f} min" if seconds >= 90 else f"{seconds:.0f} s"
+
+
 class Progress:
     """One line on stderr that says what is going on: rewritten in place on a
     terminal, a line at most every `quiet` seconds elsewhere."""

@@ -3,6 +3,7 @@
 """membench and fit-pairs as programs, what bench/pairing computes, and whole runs of it
 that are too short for their figures to mean anything."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ import unittest
 import pairing_kinds
 import pairing_math as maths
 import pairing_run
+import pairing_state as state
 from cluster import BenchError
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -259,6 +261,38 @@ class Maths(unittest.TestCase):
         self.assertEqual(maths.orders(8, 1), maths.orders(8, 1))
 
 
+class State(unittest.TestCase):
+    PAIRS = [("max", "max"), ("max", "min"), ("filler", "max")]
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.path = os.path.join(scratch.name, "state")
+
+    def test_every_pair_once_a_repetition_and_more_of_them_begin_alike(self):
+        plan = state.schedule(self.PAIRS, 2, 7)
+        for rep in range(2):
+            self.assertEqual(sorted(step[1:3] for step in plan if step[0] == rep),
+                             sorted(self.PAIRS))
+        self.assertEqual(state.schedule(self.PAIRS, 5, 7)[:len(plan)], plan)
+
+    def test_what_was_measured_counts_the_next_time(self):
+        plan = state.schedule(self.PAIRS, 2, 7)
+        measured = state.Measurements({"seed": 7}, self.path)
+        self.assertIsNone(measured.seconds_for(plan))
+        for rep, a, b, _swapped in plan[:4]:
+            measured.add(rep, (a, b), (1.0, 2.0), 0.01 * rep, 2, 3.0)
+        again = state.Measurements({"seed": 7}, self.path)
+        self.assertEqual(again.left(plan), plan[4:])
+        self.assertEqual(again.complete(self.PAIRS, 2),
+                         [{pair: (1.0, 2.0) for pair in self.PAIRS}])
+        self.assertEqual(len(again.repetition(1)), 1)
+        self.assertEqual(again.seconds_for(plan[4:]), 6.0)
+        self.assertEqual(again.noise(), {"median": 0, "most": 0.01, "repeated": 4})
+        with self.assertRaisesRegex(BenchError, "seed 7, not 8"):
+            state.Measurements({"seed": 8}, self.path)
+
+
 class Mixes(unittest.TestCase):
     def test_of_section_6(self):
         mixes = pairing_kinds.mixes([kind.name for kind in pairing_kinds.KINDS])
@@ -348,6 +382,46 @@ class Pairing(unittest.TestCase):
         for words in ("Capacity", "max + reuse8", "ours / best", "waiting",
                       "of their speed each"):
             self.assertIn(words, done.stdout)
+
+    def ended(self, number, enough, *arguments):
+        """A run that gets the signal once its state file has that many lines."""
+        path = os.path.join(self.scratch, "state")
+        with subprocess.Popen(
+                [os.path.join(TOP, "bench", "pairing"), "--patience", "0", "--kinds",
+                 "max,min", "--state", path, *arguments], stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True,
+                env={**os.environ, "HPCB_BENCH_TMP": self.scratch}) as running:
+            self.addCleanup(running.kill)
+            deadline = time.monotonic() + LIMIT
+            lines = 0
+            while lines < enough:
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.02)
+                with contextlib.suppress(FileNotFoundError):
+                    with open(path, encoding="utf-8") as file:
+                        lines = len(file.readlines())
+            running.send_signal(number)
+            out, err = running.communicate(timeout=LIMIT)
+        self.assertEqual(running.returncode, 130, err)
+        self.assertEqual(os.listdir(self.scratch), ["state"])
+        self.assertIn("the same command goes on", err)
+        return path, out
+
+    def test_a_signal_ends_it_with_what_it_has(self):
+        path, out = self.ended(signal.SIGTERM, 3, "--reps", "1", "--seconds", "1")
+        self.assertIn("No repetition is complete", out)
+        self.assertNotIn("ours / best", out)
+        done = self.pairing("--kinds", "max,min", "--reps", "1", "--seconds", "1",
+                            "--state", path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("ours / best", done.stdout)
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(len(file.readlines()), 1 + 5)
+
+    def test_a_signal_after_a_repetition(self):
+        _path, out = self.ended(signal.SIGINT, 1 + 5 + 1, "--reps", "99", "--seconds",
+                                "0.3")
+        self.assertIn("ours / best", out)
 
     def test_bad_options(self):
         for arguments in (["--reps", "0"], ["--seconds", "0"], ["--what"], ["x"]):
