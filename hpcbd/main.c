@@ -48,7 +48,6 @@ static const hpcbd_part_t *const node_parts[] = {
     &hpcbd_window,
     &hpcbd_node,
     &hpcbd_peers,
-    &hpcbd_ship,
     /* End of node_parts */
     NULL,
 };
