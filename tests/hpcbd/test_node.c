@@ -69,8 +69,8 @@ static void start_daemon(const char *more)
         execl(program, "hpcbd", "--config", scratch("conf"), NULL);
         _exit(127);
     }
-    for (int i = 0; i < 200 && fd < 0; i++) {
-        sleep_ms(50);
+    for (int i = 0; i < 1000 && fd < 0; i++) {
+        sleep_ms(10);
         fd = hpcb_tell_connect(scratch("run"), NULL);
     }
     ck_assert_msg(fd >= 0, "hpcbd does not answer");
@@ -96,7 +96,7 @@ static void ask(const char *message, size_t length, char *text, size_t size)
     ck_assert_int_ge(fd, 0);
     text[0] = '\0';
     if (send(fd, message, length, MSG_NOSIGNAL) == (ssize_t)length) {
-        while (poll(&wait, 1, 3000) == 1 && !strstr(text, "\"end\"")) {
+        while (!strstr(text, "\"end\"") && poll(&wait, 1, 3000) == 1) {
             ssize_t n = recv(fd, text + used, size - used - 1, 0);
 
             if (n <= 0)
@@ -206,14 +206,14 @@ START_TEST(many_connections_and_silence_harm_nobody)
             send(fds[i], "{\"verb\":\"status\"}", 17, MSG_DONTWAIT | MSG_NOSIGNAL);
     }
     /* The silent are cut off after a while. */
-    for (int i = 0; i < 40 && !answered; i++) {
+    for (int i = 0; i < 160 && !answered; i++) {
         int fd = hpcb_tell_connect(scratch("run"), NULL);
 
         if (fd >= 0) {
             close(fd);
             answered = strstr(answer_to("{\"verb\":\"status\"}"), "\"version\"");
         }
-        sleep_ms(200);
+        sleep_ms(50);
     }
     for (int i = 0; i < MANY; i++)
         close(fds[i]);
