@@ -38,6 +38,7 @@ struct hpcb_loop {
     int epoll;
     bool stopping, has_dead;
     hpcb_source_t *sources;
+    hpcb_histogram_t *turns; /* NULL: not noted */
 };
 
 hpcb_loop_t *hpcb_loop_new(hpcb_error_t *err)
@@ -121,6 +122,34 @@ static void dispatch(hpcb_source_t *source, uint32_t events)
         source->fn(source->arg, (uint64_t)what);
 }
 
+void hpcb_loop_note_turns(hpcb_loop_t *loop, hpcb_histogram_t *turns)
+{
+    loop->turns = turns;
+}
+
+static uint64_t monotonic_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * BILLION + (uint64_t)now.tv_nsec;
+}
+
+static void turn(hpcb_loop_t *loop, const struct epoll_event *events, int n)
+{
+    uint64_t start = loop->turns ? monotonic_ns() : 0;
+
+    for (int i = 0; i < n; i++) {
+        hpcb_source_t *source = events[i].data.ptr;
+
+        if (!source->dead)
+            dispatch(source, events[i].events);
+    }
+    bury(loop);
+    if (loop->turns)
+        hpcb_histogram_add(loop->turns, monotonic_ns() - start);
+}
+
 int hpcb_loop_once(hpcb_loop_t *loop, int timeout_ms, hpcb_error_t *err)
 {
     struct epoll_event events[BATCH];
@@ -130,13 +159,7 @@ int hpcb_loop_once(hpcb_loop_t *loop, int timeout_ms, hpcb_error_t *err)
         return errno == EINTR
                    ? 0
                    : hpcb_error(err, "cannot wait for events: %s", strerror(errno));
-    for (int i = 0; i < n; i++) {
-        hpcb_source_t *source = events[i].data.ptr;
-
-        if (!source->dead)
-            dispatch(source, events[i].events);
-    }
-    bury(loop);
+    turn(loop, events, n);
     return 0;
 }
 

@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 #include <time.h>
 #include "common/error.h"
+#include "common/histogram.h"
 
 typedef struct hpcb_loop hpcb_loop_t;
 typedef struct hpcb_source hpcb_source_t;
@@ -39,6 +40,10 @@ int hpcb_loop_run(hpcb_loop_t *loop, hpcb_error_t *err);
 /* Wait up to timeout_ms (-1: for ever) and dispatch what has come, once.  For tests.
  * 0 or -1 with err. */
 int hpcb_loop_once(hpcb_loop_t *loop, int timeout_ms, hpcb_error_t *err);
+
+/* From now on note in turns for how long each turn keeps the loop from waiting: who
+ * comes in one waits for the rest of it.  turns outlives the loop. */
+void hpcb_loop_note_turns(hpcb_loop_t *loop, hpcb_histogram_t *turns);
 
 /* hpcb_loop_run returns after the events that it is at. */
 void hpcb_loop_stop(hpcb_loop_t *loop);
