@@ -96,16 +96,17 @@ static uint64_t own_rss_kib(void)
     return (uint64_t)resident * (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
 }
 
-static void add_late(json_object *object, const hpcb_histogram_t *late)
+static void add_times(json_object *object, const char *key,
+                      const hpcb_histogram_t *times)
 {
     json_object *us = json_object_new_object();
 
     if (!us)
         return;
-    add_number(us, "p50", hpcb_histogram_quantile(late, 0.5) / 1000);
-    add_number(us, "p99", hpcb_histogram_quantile(late, 0.99) / 1000);
-    add_number(us, "max", late->max_ns / 1000);
-    add(object, "late_us", us);
+    add_number(us, "p50", hpcb_histogram_quantile(times, 0.5) / 1000);
+    add_number(us, "p99", hpcb_histogram_quantile(times, 0.99) / 1000);
+    add_number(us, "max", times->max_ns / 1000);
+    add(object, key, us);
 }
 
 int hpcbd_status_node(size_t next, char *text, size_t size)
@@ -125,7 +126,8 @@ int hpcbd_status_node(size_t next, char *text, size_t size)
     add_number(object, "jobs", hpcbd_window_registry()->count);
     add_number(object, "edges", stats->edges);
     add_number(object, "missed", stats->missed);
-    add_late(object, &stats->late);
+    add_times(object, "late_us", &stats->late);
+    add_times(object, "loop_us", &stats->turns);
     add_number(object, "clock_sets", stats->clock_sets);
     add(object, "realtime", json_object_new_boolean(stats->realtime));
     add_text(object, "suspended", stats->suspended ? stats->suspended : "");

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,6 +23,11 @@
 #include "hpcbd/watchdog.h"
 #include "hpcbd/window.h"
 
+struct hpcbd_watchdog_page {
+    _Atomic int64_t end_ns; /* CLOCK_MONOTONIC; 0: nobody is favoured */
+    atomic_bool asleep;     /* without a limit: to be woken by a byte in the pipe */
+};
+
 static int64_t monotonic_ns(void)
 {
     struct timespec now;
@@ -30,36 +36,41 @@ static int64_t monotonic_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static int wait_ms(int64_t end_ns)
+/* How long to sleep; -1: until woken, 0: the time is up. */
+static int wait_ms(hpcbd_watchdog_page_t *page)
 {
-    int64_t left;
+    int64_t end_ns = atomic_load(&page->end_ns), left;
 
-    if (end_ns == 0)
-        return -1;
+    if (end_ns == 0) {
+        atomic_store(&page->asleep, true);
+        /* What was armed before it could see that wakes nobody. */
+        end_ns = atomic_load(&page->end_ns);
+        if (end_ns == 0)
+            return -1;
+        atomic_store(&page->asleep, false);
+    }
     left = end_ns + HPCBD_WATCHDOG_GRACE_NS - monotonic_ns();
     return left <= 0 ? 0 : (int)(left / 1000000) + 1;
 }
 
 /* Returns when the daemon is no more; true: it had to go. */
-static bool watch(int fd, pid_t daemon)
+static bool watch(hpcbd_watchdog_page_t *page, int fd, pid_t daemon)
 {
-    int64_t end_ns = 0, told;
-
     for (;;) {
         struct pollfd pipe = {.fd = fd, .events = POLLIN};
-        int n = poll(&pipe, 1, wait_ms(end_ns));
+        int limit_ms = wait_ms(page), n;
+        char byte;
         ssize_t length;
 
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n == 0) {
+        if (limit_ms == 0) {
             kill(daemon, SIGKILL);
             return true;
         }
-        length = read(fd, &told, sizeof(told));
-        if (length == sizeof(told))
-            end_ns = told;
-        else if (length == 0 || (length < 0 && errno != EINTR && errno != EAGAIN))
+        n = poll(&pipe, 1, limit_ms);
+        if (n <= 0)
+            continue;
+        length = read(fd, &byte, sizeof(byte));
+        if (length == 0 || (length < 0 && errno != EINTR && errno != EAGAIN))
             return false;
     }
 }
@@ -86,45 +97,63 @@ static void become(void)
     sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
 }
 
+static void __attribute__((noreturn))
+be_watchdog(hpcbd_watchdog_page_t *page, int fd, pid_t daemon,
+            void (*release)(void *arg), void *arg)
+{
+    bool hung;
+
+    close_others(fd);
+    become();
+    hung = watch(page, fd, daemon);
+    release(arg);
+    if (hung)
+        hpcb_log(HPCB_LOG_ERROR, "hpcbd hung while a job was favoured: killed");
+    _exit(0);
+}
+
+static int fail(hpcbd_watchdog_page_t *page, const int ends[2], hpcb_error_t *err)
+{
+    hpcb_error(err, "watchdog: %s", strerror(errno));
+    if (page)
+        munmap(page, sizeof(*page));
+    if (ends) {
+        close(ends[0]);
+        close(ends[1]);
+    }
+    return -1;
+}
+
 int hpcbd_watchdog_start(hpcbd_watchdog_t *watchdog, void (*release)(void *arg),
                          void *arg, hpcb_error_t *err)
 {
     pid_t daemon = getpid(), pid;
+    hpcbd_watchdog_page_t *page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE,
+                                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int ends[2];
 
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return hpcb_error(err, "watchdog: %s", strerror(errno));
+    if (page == MAP_FAILED)
+        return fail(NULL, NULL, err);
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+        return fail(page, NULL, err);
     pid = fork();
-    if (pid < 0) {
-        close(ends[0]);
-        close(ends[1]);
-        return hpcb_error(err, "watchdog: %s", strerror(errno));
-    }
-    if (pid == 0) {
-        bool hung;
-
-        close_others(ends[0]);
-        become();
-        hung = watch(ends[0], daemon);
-        release(arg);
-        if (hung)
-            hpcb_log(HPCB_LOG_ERROR, "hpcbd hung while a job was favoured: killed");
-        _exit(0);
-    }
+    if (pid < 0)
+        return fail(page, ends, err);
+    if (pid == 0)
+        be_watchdog(page, ends[0], daemon, release, arg);
     close(ends[0]);
-    fcntl(ends[1], F_SETFL, O_NONBLOCK);
-    *watchdog = (hpcbd_watchdog_t){.fd = ends[1], .pid = pid};
+    *watchdog = (hpcbd_watchdog_t){.fd = ends[1], .pid = pid, .page = page};
     return 0;
 }
 
-int hpcbd_watchdog_arm(hpcbd_watchdog_t *watchdog, int64_t end_ns)
+void hpcbd_watchdog_arm(hpcbd_watchdog_t *watchdog, int64_t end_ns)
 {
-    if (watchdog->fd < 0 || watchdog->armed_ns == end_ns)
-        return 0;
-    if (write(watchdog->fd, &end_ns, sizeof(end_ns)) != sizeof(end_ns))
-        return -1;
-    watchdog->armed_ns = end_ns;
-    return 0;
+    if (watchdog->fd < 0)
+        return;
+    atomic_store(&watchdog->page->end_ns, end_ns);
+    if (end_ns && atomic_exchange(&watchdog->page->asleep, false) &&
+        write(watchdog->fd, "", 1) < 0)
+        hpcb_log(HPCB_LOG_DEBUG, "the watchdog cannot be woken: %s", strerror(errno));
 }
 
 void hpcbd_watchdog_stop(hpcbd_watchdog_t *watchdog)
@@ -135,4 +164,5 @@ void hpcbd_watchdog_stop(hpcbd_watchdog_t *watchdog)
     watchdog->fd = -1;
     while (waitpid(watchdog->pid, NULL, 0) < 0 && errno == EINTR)
         ;
+    munmap(watchdog->page, sizeof(*watchdog->page));
 }

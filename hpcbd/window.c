@@ -4,12 +4,14 @@
  */
 /*
  * Three things make the engine move:
- *   the edge timer    on the wall clock, at the next edge of any job; it also comes
- * when the clock is set, and then every job's phase is worked out anew the look timer
- * once a second: has a job got threads that are not known?  A few jobs in turn, so that
- * its cost does not grow with their number the refresh timer every 10 s: all of
- * StateDir, for what nobody has told and messages (hpcbd/node.c), which bring a job's
- * look forward.
+ *   the edge timer    on the wall clock, at the next edge of any job; all jobs whose
+ *                     edge it is are switched in that turn.  It also comes when the
+ *                     clock is set, and then every job's phase is worked out anew
+ *   the look timer    once a second: has a job got threads that are not known?  A few
+ *                     jobs in turn, so that its cost does not grow with their number
+ *   the refresh timer every 30 s: all of StateDir, for what nobody has told
+ * and messages (hpcbd/node.c), which bring looks forward.  What reads files waits for a
+ * moment when nobody is favoured, and does a bounded part of its work in a turn.
  *
  * What survives a crash: undo logs below StateDir/window (written before what they
  * undo), threads that can be told by their priority, and the watchdog, which undoes
@@ -18,6 +20,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,9 +39,15 @@
 #define SOON_NS         (20 * MILLISECOND)
 #define REFRESH_NS      (30000 * MILLISECOND)
 #define LOOKS_AT_A_TIME 2
+#define DIRTY_AT_A_TIME 8
+#define LOADS_AT_A_TIME 16
 
 /* A look waits for the end of a favoured part, unless that is further away. */
 #define LOOK_WAIT_NS (5000 * MILLISECOND)
+
+/* The wall clock may gain or lose so much against the monotonic one, and a thousandth
+ * of the time that has passed (twice what the kernel slews): more is a step. */
+#define STEP_NS ((int64_t)MILLISECOND)
 
 static struct {
     hpcbd_t *daemon;
@@ -48,11 +57,16 @@ static struct {
     hpcbd_watchdog_t watchdog;
     hpcbd_window_stats_t stats;
     char state_dir[PATH_MAX]; /* StateDir/window: undo logs */
-    hpcb_source_t *edge, *look, *refresh;
-    size_t turn;    /* whose look is next */
-    bool soon;      /* the look timer has been brought forward */
-    bool look_due;  /* it came while a job was favoured */
-    int64_t due_ns; /* what the edge timer is set to; 0: off */
+    hpcb_source_t *edge, *look, *refresh, *guard;
+    size_t turn;            /* whose look is next */
+    bool soon;              /* the look timer has been brought forward */
+    bool look_due;          /* it came while a job was favoured */
+    bool refresh_due;       /* before the next look */
+    int64_t due_ns;         /* what the edge timer is set to; 0: off */
+    const char *distrusted; /* why the clock is; NULL: it is not */
+    struct {
+        int64_t wall_ns, monotonic_ns; /* when they were compared last */
+    } clocks;
 } engine;
 
 static int64_t clock_ns(clockid_t clock)
@@ -112,72 +126,137 @@ static void account(hpcbd_job_t *job, int64_t now_ns)
     hpcb_histogram_add(&engine.stats.late, late > 0 ? (uint64_t)late : 0);
 }
 
-static void act_on(hpcbd_job_t *job, int64_t now_ns, bool anew)
+/* What the job should be from now on, and until when. */
+static void plan(hpcbd_job_t *job, int64_t now_ns, bool anew)
 {
     bool due = job->edge_ns != 0 && now_ns >= job->edge_ns;
     hpcb_window_phase_t phase;
 
+    job->wanted = job->favoured;
+    job->due_ns = 0;
     if (!has_windows(job) || !(due || anew || job->edge_ns == 0))
         return;
     phase = hpcb_window_phase(&job->window, now_ns);
-    switch_job(job, phase.favoured && !engine.stats.suspended);
-    if (due && !anew)
-        account(job, now_ns);
+    job->wanted = phase.favoured && !engine.stats.suspended;
+    if (due && !anew && !engine.stats.suspended)
+        job->due_ns = job->edge_ns;
     job->edge_ns = phase.edge_ns;
 }
 
-static void restart_watchdog(void);
-
-/* Until when somebody is favoured, on the clock that nobody sets. */
-static void tell_watchdog(int64_t now_ns)
+/* Until when somebody will be favoured, on the clock that nobody sets; 0: nobody. */
+static int64_t plan_all(bool anew)
 {
-    int64_t end_ns = 0;
+    int64_t now_ns = engine.clocks.wall_ns, end_ns = 0;
 
     for (size_t i = 0; i < engine.registry.count; i++) {
-        const hpcbd_job_t *job = engine.registry.jobs[i];
+        hpcbd_job_t *job = engine.registry.jobs[i];
 
-        if (job->favoured && job->edge_ns > end_ns)
+        plan(job, now_ns, anew);
+        if (job->wanted && job->edge_ns > end_ns)
             end_ns = job->edge_ns;
     }
-    if (end_ns)
-        end_ns += clock_ns(CLOCK_MONOTONIC) - now_ns;
-    if (hpcbd_watchdog_arm(&engine.watchdog, end_ns) < 0 && errno == EPIPE)
-        restart_watchdog();
+    return end_ns ? end_ns - now_ns + engine.clocks.monotonic_ns : 0;
 }
 
-static void set_edge_timer(void)
+static void carry_out(hpcbd_job_t *job)
+{
+    switch_job(job, job->wanted);
+    if (job->due_ns)
+        account(job, engine.clocks.wall_ns);
+}
+
+/* Nothing happens at edges while windows are suspended: nobody waits for them. */
+static int64_t next_edge(void)
 {
     int64_t next_ns = INT64_MAX;
 
-    for (size_t i = 0; i < engine.registry.count; i++) {
+    for (size_t i = 0; i < engine.registry.count && !engine.stats.suspended; i++) {
         const hpcbd_job_t *job = engine.registry.jobs[i];
 
         if (has_windows(job) && job->edge_ns < next_ns)
             next_ns = job->edge_ns;
     }
-    engine.due_ns = next_ns == INT64_MAX ? 0 : next_ns;
-    if (engine.due_ns)
-        hpcb_timer_at(engine.edge, (uint64_t)next_ns, 0);
+    return next_ns == INT64_MAX ? 0 : next_ns;
+}
+
+static void set_edge_timer(bool anew)
+{
+    int64_t due_ns = next_edge();
+
+    if (due_ns == engine.due_ns && !anew)
+        return;
+    engine.due_ns = due_ns;
+    if (due_ns)
+        hpcb_timer_at(engine.edge, (uint64_t)due_ns, 0);
     else
         hpcb_timer_in(engine.edge, 0, 0);
 }
 
-/* anew: whatever was known of edges is void. */
+/* Both clocks at one moment, or nearly: somebody may come in between the calls. */
+static void read_clocks(int64_t *wall_ns, int64_t *monotonic_ns)
+{
+    for (int tries = 0; tries < 4; tries++) {
+        *monotonic_ns = clock_ns(CLOCK_MONOTONIC);
+        *wall_ns = clock_ns(CLOCK_REALTIME);
+        if (clock_ns(CLOCK_MONOTONIC) - *monotonic_ns < STEP_NS / 10)
+            return;
+    }
+}
+
+/* Read the clocks; true where somebody has set one since the last time. */
+static bool compare_clocks(void)
+{
+    int64_t wall_ns = 0, monotonic_ns = 0, passed_ns, gained_ns, limit_ns;
+
+    read_clocks(&wall_ns, &monotonic_ns);
+    passed_ns = monotonic_ns - engine.clocks.monotonic_ns;
+    gained_ns = wall_ns - engine.clocks.wall_ns - passed_ns;
+    limit_ns = STEP_NS + passed_ns / 1000;
+    engine.clocks.wall_ns = wall_ns;
+    engine.clocks.monotonic_ns = monotonic_ns;
+    return gained_ns > limit_ns || gained_ns < -limit_ns;
+}
+
+/* The watchdog knows of favour before it begins, and until it has ended. */
+static void act_once(bool anew)
+{
+    int64_t end_ns = plan_all(anew);
+
+    if (end_ns)
+        hpcbd_watchdog_arm(&engine.watchdog, end_ns);
+    for (size_t i = 0; i < engine.registry.count; i++)
+        carry_out(engine.registry.jobs[i]);
+    if (end_ns) {
+        hpcbd_calm_begin(engine.calm);
+    } else {
+        hpcbd_calm_end(engine.calm);
+        hpcbd_watchdog_arm(&engine.watchdog, 0);
+    }
+    set_edge_timer(anew);
+}
+
+static void note_clock_set(void)
+{
+    engine.stats.clock_sets++;
+    hpcb_log(HPCB_LOG_INFO, "the clock was set: phases are worked out anew");
+}
+
+/*
+ * anew: whatever was known of edges is void.  The kernel tells of a clock that is set
+ * while the timer waits; one that is set between our look at it and the timer's start
+ * has to be found by us.
+ */
 static void act(bool anew)
 {
-    int64_t now_ns = clock_ns(CLOCK_REALTIME);
-    bool favoured = false;
-
-    for (size_t i = 0; i < engine.registry.count; i++) {
-        act_on(engine.registry.jobs[i], now_ns, anew);
-        favoured |= engine.registry.jobs[i]->favoured;
+    if (compare_clocks()) {
+        note_clock_set();
+        anew = true;
     }
-    if (favoured)
-        hpcbd_calm_begin(engine.calm);
-    else
-        hpcbd_calm_end(engine.calm);
-    tell_watchdog(now_ns);
-    set_edge_timer();
+    act_once(anew);
+    if (compare_clocks()) {
+        note_clock_set();
+        act_once(true);
+    }
 }
 
 static void job_gone(hpcbd_job_t *job)
@@ -241,15 +320,49 @@ static bool must_wait(void)
     return false;
 }
 
+static void look_soon(void)
+{
+    if (!engine.soon)
+        hpcb_timer_in(engine.look, SOON_NS, LOOK_NS);
+    engine.soon = true;
+}
+
+static void refresh(void)
+{
+    engine.refresh_due = !hpcbd_registry_refresh(
+        &engine.registry, engine.daemon->conf.state_dir, LOADS_AT_A_TIME);
+}
+
+/* False: there are more. */
+static bool look_at_dirty(void)
+{
+    unsigned looks = 0;
+
+    for (size_t i = 0; i < engine.registry.count; i++) {
+        if (!engine.registry.jobs[i]->dirty)
+            continue;
+        if (looks++ == DIRTY_AT_A_TIME)
+            return false;
+        look_at(engine.registry.jobs[i]);
+    }
+    return true;
+}
+
+static void guard(void);
+
 static void look_around(void)
 {
-    size_t count = engine.registry.count;
-    size_t looks = count < LOOKS_AT_A_TIME ? count : LOOKS_AT_A_TIME;
+    size_t count, looks;
 
     engine.soon = engine.look_due = false;
-    for (size_t i = 0; i < count; i++)
-        if (engine.registry.jobs[i]->dirty)
-            look_at(engine.registry.jobs[i]);
+    if (engine.refresh_due)
+        refresh();
+    if (!engine.guard)
+        guard();
+    count = engine.registry.count;
+    looks = count < LOOKS_AT_A_TIME ? count : LOOKS_AT_A_TIME;
+    if (!look_at_dirty() || engine.refresh_due)
+        look_soon();
     for (size_t i = 0; i < looks; i++)
         look_at(engine.registry.jobs[engine.turn++ % count]);
     hpcbd_calm_look(engine.calm, &engine.daemon->conf, &engine.registry);
@@ -268,37 +381,27 @@ static void on_look(void *arg, uint64_t what)
 static void on_edge(void *arg, uint64_t what)
 {
     (void)arg;
-    if (what == 0) {
-        engine.stats.clock_sets++;
-        hpcb_log(HPCB_LOG_INFO, "the clock was set: phases are worked out anew");
-    }
+    engine.due_ns = 0; /* the timer is off now */
     act(what == 0);
     if (engine.look_due && !must_wait())
         look_around();
-}
-
-static void look_soon(void)
-{
-    if (!engine.soon)
-        hpcb_timer_in(engine.look, SOON_NS, LOOK_NS);
-    engine.soon = true;
 }
 
 static void on_refresh(void *arg, uint64_t what)
 {
     (void)arg;
     (void)what;
-    hpcbd_registry_refresh(&engine.registry, engine.daemon->conf.state_dir);
+    engine.refresh_due = true;
     look_soon();
 }
 
 void hpcbd_window_job(uint32_t job_id)
 {
-    hpcbd_job_t *job =
-        hpcbd_registry_load(&engine.registry, engine.daemon->conf.state_dir, job_id);
+    hpcbd_job_t *job = hpcbd_registry_find(&engine.registry, job_id);
 
     if (job)
         job->dirty = true;
+    engine.refresh_due = true;
     look_soon();
 }
 
@@ -308,16 +411,24 @@ void hpcbd_window_job_end(uint32_t job_id)
     act(false);
 }
 
-void hpcbd_window_suspend(const char *why)
+/* Are windows on, as things are now? */
+static void reconsider(void)
 {
-    bool was = engine.stats.suspended != NULL;
+    const char *was = engine.stats.suspended;
+    const char *why = engine.guard ? engine.distrusted : "there is no watchdog";
 
     engine.stats.suspended = why;
-    if (was == (why != NULL))
+    if (!was == !why)
         return;
     hpcb_log(why ? HPCB_LOG_ERROR : HPCB_LOG_INFO, "windows %s%s%s",
              why ? "are suspended" : "go on", why ? ": " : "", why ? why : "");
     act(true);
+}
+
+void hpcbd_window_suspend(const char *why)
+{
+    engine.distrusted = why;
+    reconsider();
 }
 
 /* In the watchdog's process, and when the daemon starts. */
@@ -331,16 +442,37 @@ static void release(void *arg)
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
 }
 
-static void restart_watchdog(void)
+static void on_watchdog_gone(void *arg, uint64_t what)
+{
+    (void)arg;
+    (void)what;
+    hpcb_log(HPCB_LOG_ERROR, "the watchdog has gone; starting another");
+    hpcb_source_remove(engine.guard);
+    engine.guard = NULL;
+    hpcbd_watchdog_stop(&engine.watchdog);
+    guard();
+}
+
+static int start_watchdog(hpcb_error_t *err)
+{
+    if (hpcbd_watchdog_start(&engine.watchdog, release, NULL, err) < 0)
+        return -1;
+    engine.guard = hpcb_loop_fd(engine.daemon->loop, engine.watchdog.fd, 0,
+                                on_watchdog_gone, NULL, err);
+    if (!engine.guard)
+        hpcbd_watchdog_stop(&engine.watchdog);
+    return engine.guard ? 0 : -1;
+}
+
+/* Without a watchdog nobody is favoured; looks try again. */
+static void guard(void)
 {
     hpcb_error_t err;
 
-    hpcb_log(HPCB_LOG_ERROR, "the watchdog has gone; starting another");
-    hpcbd_watchdog_stop(&engine.watchdog);
-    if (hpcbd_watchdog_start(&engine.watchdog, release, NULL, &err) < 0) {
+    if (start_watchdog(&err) < 0)
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
-        hpcbd_window_suspend("there is no watchdog");
-    }
+    reconsider();
+    act(true);
 }
 
 /* Not to be late, and not to be swapped out while a job spins. */
@@ -395,13 +527,13 @@ static int start(hpcbd_t *daemon, hpcb_error_t *err)
     engine.calm = hpcbd_calm_new(engine.node, engine.state_dir);
     if (!engine.calm)
         return hpcb_error(err, "out of memory");
-    if (hpcbd_watchdog_start(&engine.watchdog, release, NULL, err) < 0)
+    if (start_watchdog(err) < 0)
         return -1;
     become_realtime();
-    if (add_timers(daemon->loop, err))
-        return -1;
-    hpcbd_registry_refresh(&engine.registry, daemon->conf.state_dir);
-    return 0;
+    compare_clocks();
+    hpcbd_registry_refresh(&engine.registry, daemon->conf.state_dir, UINT_MAX);
+    hpcb_loop_note_turns(daemon->loop, &engine.stats.turns);
+    return add_timers(daemon->loop, err);
 }
 
 static void stop(hpcbd_t *daemon)
@@ -410,6 +542,8 @@ static void stop(hpcbd_t *daemon)
     hpcbd_registry_clear(&engine.registry);
     hpcbd_calm_free(engine.calm);
     engine.calm = NULL;
+    hpcb_source_remove(engine.guard);
+    engine.guard = NULL;
     hpcbd_watchdog_stop(&engine.watchdog);
     hpcb_node_close(engine.node);
     engine.node = NULL;

@@ -20,12 +20,13 @@
 #define HPCBD_PRIORITY 40
 
 typedef struct {
-    uint64_t edges;        /* jobs switched at an edge */
-    uint64_t missed;       /* edges slept over */
-    uint64_t clock_sets;   /* somebody has set the clock */
-    hpcb_histogram_t late; /* from an edge until the job was switched, ns */
-    const char *suspended; /* why nobody is favoured; NULL: windows are on */
-    bool realtime;         /* the daemon itself runs as SCHED_FIFO */
+    uint64_t edges;         /* jobs switched at an edge */
+    uint64_t missed;        /* edges slept over */
+    uint64_t clock_sets;    /* somebody has set the clock */
+    hpcb_histogram_t late;  /* from an edge until the job was switched, ns */
+    hpcb_histogram_t turns; /* how long the loop was busy at a time, ns */
+    const char *suspended;  /* why nobody is favoured; NULL: windows are on */
+    bool realtime;          /* the daemon itself runs as SCHED_FIFO */
 } hpcbd_window_stats_t;
 
 extern const hpcbd_part_t hpcbd_window;
@@ -34,7 +35,8 @@ extern const hpcbd_part_t hpcbd_window;
 void hpcbd_window_job(uint32_t job_id);
 void hpcbd_window_job_end(uint32_t job_id);
 
-/* Favour nobody from now on, because of why (a string that stays); NULL: go on. */
+/* The clock is not to be trusted, because of why (a string that stays): favour nobody
+ * from now on; NULL: it is. */
 void hpcbd_window_suspend(const char *why);
 
 const hpcbd_registry_t *hpcbd_window_registry(void);
