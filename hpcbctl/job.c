@@ -349,6 +349,19 @@ static void collect_usage(const hpcb_conf_t *conf, hpcb_node_t *node, uint32_t j
         add_usage(usage, &rest);
 }
 
+/*
+ * Whether the epilog of a job that has no state here has something to say.  Either a
+ * run of it has written its record, which may have been sent, or none began.  The count
+ * may be that of the run to come: slurmctld counts some requeues before it sends the
+ * epilog of the run that they end (22.05, _job_complete and _job_requeue_op).
+ */
+static bool is_new(const hpcb_conf_t *conf, const hpcb_record_t *record)
+{
+    bool used = record->usage.cpu_us > 0 || record->n_tasks > 0;
+
+    return (used || record->about.restart == 0) && !is_written(conf, record);
+}
+
 /* For hpcbctl metrics, which a count less harms less than one too many. */
 static void add_to_totals(const hpcb_conf_t *conf, const hpcb_record_t *record)
 {
@@ -383,7 +396,7 @@ int hpcb_job_end(const hpcb_ctl_t *ctl)
     complain(hpcb_node_open("/", &node, &err), &err);
     collect_usage(&conf, node, asked.job_id, &record.usage);
     record.n_tasks = hpcb_tasks_load(conf.state_dir, asked.job_id, tasks);
-    counts = recorded || !is_written(&conf, &record);
+    counts = recorded || is_new(&conf, &record);
     if (counts)
         write_record(&conf, &record);
     if (node)

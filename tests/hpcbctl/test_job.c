@@ -237,6 +237,36 @@ START_TEST(a_run_keeps_the_count_that_it_began_with)
 }
 END_TEST
 
+/* The other job on the node: its id, class and the CPU time that it has used. */
+static void begin_other(uint32_t job_id, const char *partition, uint64_t cpu_us)
+{
+    const hpcb_usage_t usage = {.cpu_us = cpu_us};
+    char id[16];
+
+    snprintf(id, sizeof(id), "%u", job_id);
+    setenv("SLURM_JOB_ID", id, 1);
+    setenv("SLURM_JOB_PARTITION", partition, 1);
+    hpcb_job_begin(&ctl);
+    ck_assert_int_eq(
+        hpcb_state_add_usage(scratch("state"), job_id, HPCB_USAGE_STEP, &usage, NULL),
+        0);
+    setenv("SLURM_JOB_ID", JOB, 1);
+}
+
+/* Of the run before this one: it was sent already, or no prolog of it ran here. */
+START_TEST(an_epilog_that_knows_nothing_makes_no_run_of_the_next_count)
+{
+    setenv("SLURM_JOB_RESTART_COUNT", "1", 1);
+    hpcb_job_end(&ctl);
+    ck_assert_int_eq(access(scratch("spool/records"), F_OK), -1);
+    begin_other(4000000009u, "day", 0);
+    use(3000000, 4096);
+    hpcb_job_end(&ctl);
+    ck_assert_int_eq(count_entries(scratch("spool/records")), 1);
+    unsetenv("SLURM_JOB_RESTART_COUNT");
+}
+END_TEST
+
 START_TEST(damaged_and_foreign_files_in_the_records_place_are_replaced)
 {
     ck_assert_int_eq(mkdir(scratch("spool"), 0755), 0);
@@ -389,6 +419,7 @@ static Suite *suite(void)
     tcase_add_test(tc, another_users_old_record_is_replaced);
     tcase_add_test(tc, a_new_run_replaces_the_record);
     tcase_add_test(tc, a_run_keeps_the_count_that_it_began_with);
+    tcase_add_test(tc, an_epilog_that_knows_nothing_makes_no_run_of_the_next_count);
     tcase_add_test(tc, damaged_and_foreign_files_in_the_records_place_are_replaced);
     tcase_add_test(tc, an_end_without_a_beginning_says_what_the_environment_says);
     tcase_add_test(tc, cpus_are_this_nodes_or_unknown);
