@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The slurm-hpc-balance developers
-"""Runs the test_*.py beside it and reports in TAP."""
+"""tap.py ROOM: runs tests/ROOM/test_*.py, which import the modules of ROOM/, and reports
+in TAP."""
 
 import os
 import sys
 import unittest
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
-sys.path.insert(0, os.path.join(HERE, "..", "..", "report"))
+TESTS = os.path.dirname(os.path.abspath(__file__))
 
 
 class TapResult(unittest.TestResult):
@@ -45,7 +44,9 @@ class TapResult(unittest.TestResult):
 
 
 def main():
-    suite = unittest.defaultTestLoader.discover(HERE, "test_*.py")
+    here = os.path.join(TESTS, sys.argv[1])
+    sys.path[:0] = [os.path.join(TESTS, "..", sys.argv[1]), here]
+    suite = unittest.defaultTestLoader.discover(here, "test_*.py")
     result = TapResult()
     suite.run(result)
     # Last, since a test reports each of its failed or skipped parts.
