@@ -25,10 +25,9 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/record.h"
-#include "hpcbd/child.h"
-#include "hpcbd/hpcbd.h"
 #include "hpcbd/seal.h"
 #include "hpcbd/ship_spool.h"
+#include "hpcbd/worker.h"
 
 /* A collector that fsyncs on a busy disk may be slow; one that is gone is known sooner,
  * by the kernel. */
@@ -279,30 +278,28 @@ static int ship(void *arg)
     return EXIT_FAILURE;
 }
 
-static hpcbd_child_t *child;
+static bool is_wanted(const hpcb_conf_t *conf)
+{
+    return *conf->collector_hosts != '\0';
+}
+
+static hpcbd_worker_t worker = {
+    .name = "hpcbd: ship", .wanted = is_wanted, .work = ship};
 
 static int start(hpcbd_t *daemon, hpcb_error_t *err)
 {
-    if (!*daemon->conf.collector_hosts)
-        return 0;
-    child = hpcbd_child_start(daemon->loop, "hpcbd: ship", ship, &daemon->conf, err);
-    return child ? 0 : -1;
+    return hpcbd_worker_start(&worker, daemon, err);
+}
+
+static void reload(hpcbd_t *daemon)
+{
+    hpcbd_worker_reload(&worker, daemon);
 }
 
 static void stop(hpcbd_t *daemon)
 {
     (void)daemon;
-    hpcbd_child_stop(child);
-    child = NULL;
-}
-
-static void reload(hpcbd_t *daemon)
-{
-    hpcb_error_t err;
-
-    stop(daemon);
-    if (start(daemon, &err))
-        hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
+    hpcbd_worker_stop(&worker);
 }
 
 const hpcbd_part_t hpcbd_ship = {

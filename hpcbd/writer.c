@@ -27,8 +27,7 @@
 #include "common/jobrecord.h"
 #include "common/log.h"
 #include "common/text.h"
-#include "hpcbd/child.h"
-#include "hpcbd/hpcbd.h"
+#include "hpcbd/worker.h"
 #include "hpcbd/writer_lines.h"
 #include "hpcbd/writer_slurm.h"
 
@@ -248,30 +247,28 @@ static int work(void *arg)
     return EXIT_FAILURE;
 }
 
-static hpcbd_child_t *child;
+static bool is_wanted(const hpcb_conf_t *conf)
+{
+    return conf->admin_comment_rate > 0;
+}
+
+static hpcbd_worker_t worker = {
+    .name = "hpcbd: writer", .wanted = is_wanted, .work = work};
 
 static int start(hpcbd_t *daemon, hpcb_error_t *err)
 {
-    if (daemon->conf.admin_comment_rate == 0)
-        return 0;
-    child = hpcbd_child_start(daemon->loop, "hpcbd: writer", work, &daemon->conf, err);
-    return child ? 0 : -1;
+    return hpcbd_worker_start(&worker, daemon, err);
+}
+
+static void reload(hpcbd_t *daemon)
+{
+    hpcbd_worker_reload(&worker, daemon);
 }
 
 static void stop(hpcbd_t *daemon)
 {
     (void)daemon;
-    hpcbd_child_stop(child);
-    child = NULL;
-}
-
-static void reload(hpcbd_t *daemon)
-{
-    hpcb_error_t err;
-
-    stop(daemon);
-    if (start(daemon, &err))
-        hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
+    hpcbd_worker_stop(&worker);
 }
 
 const hpcbd_part_t hpcbd_writer = {

@@ -1,0 +1,26 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/* A part of the daemon that is a child at work, as long as the settings want it. */
+#ifndef HPCB_HPCBD_WORKER_H
+#define HPCB_HPCBD_WORKER_H
+
+#include <stdbool.h>
+#include "hpcbd/child.h"
+#include "hpcbd/hpcbd.h"
+
+typedef struct {
+    const char *name;
+    bool (*wanted)(const hpcb_conf_t *conf);
+    int (*work)(void *conf); /* as of hpcbd_child_start, with the daemon's settings */
+    hpcbd_child_t *child;
+} hpcbd_worker_t;
+
+/* What a hpcbd_part_t has under these names.  The child knows the settings of its
+ * start: it is ended and started anew when they are read again. */
+int hpcbd_worker_start(hpcbd_worker_t *worker, hpcbd_t *daemon, hpcb_error_t *err);
+void hpcbd_worker_reload(hpcbd_worker_t *worker, hpcbd_t *daemon);
+void hpcbd_worker_stop(hpcbd_worker_t *worker);
+
+#endif
