@@ -26,6 +26,7 @@ typedef struct {
     hpcb_usage_t usage;
     hpcb_task_usage_t *tasks;
     size_t n_tasks;
+    hpcb_beside_t beside;
 } node_t;
 
 struct hpcb_run {
@@ -36,7 +37,7 @@ struct hpcb_run {
     char partition[HPCB_NAME_MAX];
     hpcb_about_t about;
     node_t *nodes;
-    size_t n_nodes, n_tasks;
+    size_t n_nodes, n_tasks, n_beside;
 };
 
 void hpcb_run_key_of(const hpcb_record_t *record, hpcb_run_key_t *key)
@@ -102,12 +103,18 @@ hpcb_run_t *hpcb_run_new(const hpcb_run_key_t *key)
     return run;
 }
 
+static void free_lists(node_t *node)
+{
+    free(node->tasks);
+    free(node->beside.guests);
+}
+
 void hpcb_run_free(hpcb_run_t *run)
 {
     if (!run)
         return;
     for (size_t i = 0; i < run->n_nodes; i++)
-        free(run->nodes[i].tasks);
+        free_lists(&run->nodes[i]);
     free(run->nodes);
     free(run);
 }
@@ -135,7 +142,7 @@ size_t hpcb_run_nodes(const hpcb_run_t *run)
 size_t hpcb_run_bytes(const hpcb_run_t *run)
 {
     return sizeof(*run) + run->n_nodes * sizeof(node_t) +
-           run->n_tasks * sizeof(hpcb_task_usage_t);
+           run->n_tasks * sizeof(hpcb_task_usage_t) + run->n_beside * sizeof(uint32_t);
 }
 
 static uint64_t wall_of(const node_t *node)
@@ -167,7 +174,8 @@ static int put_node(hpcb_run_t *run, const node_t *node)
         return 0;
     if (old) {
         run->n_tasks -= old->n_tasks;
-        free(old->tasks);
+        run->n_beside -= old->beside.count;
+        free_lists(old);
     } else {
         old = reallocarray(run->nodes, run->n_nodes + 1, sizeof(*old));
         if (!old)
@@ -177,6 +185,7 @@ static int put_node(hpcb_run_t *run, const node_t *node)
     }
     *old = *node;
     run->n_tasks += node->n_tasks;
+    run->n_beside += node->beside.count;
     return 1;
 }
 
@@ -192,32 +201,42 @@ static void describe(hpcb_run_t *run, const hpcb_record_t *record)
     hpcb_about_fill(&run->about, &record->about);
 }
 
-int hpcb_run_add(hpcb_run_t *run, hpcb_rjson_t *object, hpcb_error_t *err)
+/* The node's tasks and guests. */
+static int get_lists(hpcb_rjson_t *object, node_t *node, hpcb_error_t *err)
 {
-    hpcb_record_t record;
-    node_t node = {0};
-    long n_tasks;
-    int status;
+    long n_tasks = hpcb_record_get_tasks(object, &node->tasks);
 
-    if (hpcb_record_from_json(object, &record, err))
-        return -1;
-    n_tasks = hpcb_record_get_tasks(object, &node.tasks);
     if (n_tasks < 0) {
         errno = EINVAL;
         return hpcb_error(err, "a record's tasks cannot be");
     }
+    node->n_tasks = (size_t)n_tasks;
+    if (hpcb_record_get_beside(object, &node->beside) == 0)
+        return 0;
+    free_lists(node);
+    errno = EINVAL;
+    return hpcb_error(err, "a record's guests_beside cannot be");
+}
+
+int hpcb_run_add(hpcb_run_t *run, hpcb_rjson_t *object, hpcb_error_t *err)
+{
+    hpcb_record_t record;
+    node_t node = {0};
+    int status;
+
+    if (hpcb_record_from_json(object, &record, err) || get_lists(object, &node, err))
+        return -1;
     memcpy(node.name, record.node, sizeof(node.name));
     node.begin_us = record.job.begin_us;
     node.end_us = record.end_us;
     node.cpus = record.cpus;
     node.usage = record.usage;
-    node.n_tasks = (size_t)n_tasks;
     status = put_node(run, &node);
     if (status > 0) {
         describe(run, &record);
         return 1;
     }
-    free(node.tasks);
+    free_lists(&node);
     if (status == 0)
         return 0;
     errno = ENOMEM;
@@ -307,6 +326,7 @@ static int add_node(hpcb_rjson_t *array, node_t *node)
            hpcb_rjson_add_millionths(object, "begin", node->begin_us) ||
            hpcb_rjson_add_millionths(object, "end", node->end_us) ||
            add_figures(object, &sums) ||
+           hpcb_record_add_beside(object, &node->beside) ||
            hpcb_record_add_tasks(object, node->tasks, node->n_tasks);
 }
 
@@ -322,17 +342,58 @@ static int add_nodes(hpcb_rjson_t *object, const hpcb_run_t *run)
     return 0;
 }
 
-/* What nothing here measures yet is null. */
+static int compare_ids(const void *a, const void *b)
+{
+    const uint32_t *left = a, *right = b;
+
+    return *left < *right ? -1 : *left > *right;
+}
+
+/* The guests on all nodes together, each counted once.  False where a node does not
+ * know them (or memory runs out). */
+static bool guests_of(const hpcb_run_t *run, uint64_t *count, uint64_t *cpu_us)
+{
+    hpcb_autofree uint32_t *ids = calloc(run->n_beside + 1, sizeof(*ids));
+    size_t n = 0;
+
+    *count = *cpu_us = 0;
+    if (!ids)
+        return false;
+    for (size_t i = 0; i < run->n_nodes; i++) {
+        const hpcb_beside_t *beside = &run->nodes[i].beside;
+
+        if (!beside->known)
+            return false;
+        if (beside->count)
+            memcpy(ids + n, beside->guests, beside->count * sizeof(*ids));
+        n += beside->count;
+        *cpu_us = plus(*cpu_us, beside->cpu_us);
+    }
+    qsort(ids, n, sizeof(*ids), compare_ids);
+    for (size_t i = 0; i < n; i++)
+        *count += i == 0 || ids[i] != ids[i - 1];
+    return true;
+}
+
+static int add_guests(hpcb_rjson_t *object, const hpcb_run_t *run)
+{
+    uint64_t count, cpu_us;
+
+    if (!guests_of(run, &count, &cpu_us))
+        return hpcb_rjson_add_null(object, "guests_beside") ||
+               hpcb_rjson_add_null(object, "guest_cpu_seconds");
+    return hpcb_rjson_add_u64(object, "guests_beside", count) ||
+           hpcb_rjson_add_millionths(object, "guest_cpu_seconds", cpu_us);
+}
+
+/* What nothing here measures is null. */
 static int add_rest(hpcb_rjson_t *object, const hpcb_run_t *run)
 {
-    static const char *const unknown[] = {"mem_bandwidth", "net_bandwidth",
-                                          "guests_beside", "guest_cpu_seconds"};
     bool guest = run->klass == HPCB_CLASS_GUEST;
 
-    for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++)
-        if (hpcb_rjson_add_null(object, unknown[i]))
-            return -1;
-    return hpcb_rjson_add_u64(object, "evictions", guest ? run->key.restart : 0);
+    return hpcb_rjson_add_null(object, "mem_bandwidth") ||
+           hpcb_rjson_add_null(object, "net_bandwidth") || add_guests(object, run) ||
+           hpcb_rjson_add_u64(object, "evictions", guest ? run->key.restart : 0);
 }
 
 static int fill(hpcb_rjson_t *object, const hpcb_run_t *run)
@@ -446,9 +507,13 @@ static int add_short(hpcb_rjson_t *object, const char *key, double value)
 
 static int add_used(hpcb_rjson_t *tag, const hpcb_run_t *run)
 {
+    uint64_t guests, guest_cpu_us;
     sums_t sums;
 
     sum_up(run, &sums);
+    if (guests_of(run, &guests, &guest_cpu_us) &&
+        hpcb_rjson_add_u64(tag, "guests", guests))
+        return -1;
     return (run->key.restart && hpcb_rjson_add_u64(tag, "run", run->key.restart)) ||
            add_short(tag, "eff",
                      sums.held > 0 ? (double)sums.cpu_us / sums.held : -1) ||

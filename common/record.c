@@ -124,6 +124,7 @@ char *hpcb_record_render(const hpcb_record_t *record, hpcb_error_t *err)
     if (!object || add_job(object, record) || add_figures(object, record) ||
         add_known(object, "nodes", record->about.nodes, record->about.nodes) ||
         hpcb_record_add_about(object, &record->about) ||
+        hpcb_record_add_beside(object, &record->beside) ||
         hpcb_record_add_tasks(object, record->tasks, record->n_tasks)) {
         hpcb_error(err, "out of memory");
         return NULL;

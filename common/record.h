@@ -10,6 +10,7 @@
 #define HPCB_COMMON_RECORD_H
 
 #include "common/about.h"
+#include "common/beside.h"
 #include "common/state.h"
 #include "common/tasks.h"
 
@@ -28,6 +29,7 @@ typedef struct {
     hpcb_about_t about;
     const hpcb_task_usage_t *tasks; /* the caller's */
     size_t n_tasks;
+    hpcb_beside_t beside; /* of a primary; its list is the caller's */
 } hpcb_record_t;
 
 /* Render as one line of JSON (newline at the end); the caller frees it.  NULL with err
@@ -36,7 +38,7 @@ typedef struct {
 char *hpcb_record_render(const hpcb_record_t *record, hpcb_error_t *err);
 
 /* Parse one record; record is untouched on failure.  job.yield_waits is not part of a
- * record and comes out false; tasks are left out (common/record_parts.h). */
+ * record and comes out false; tasks and guests are left out (common/record_parts.h). */
 int hpcb_record_parse(const char *text, hpcb_record_t *record, hpcb_error_t *err);
 
 /* Nobody else's business.  A site that wants a group to read them gives the directory

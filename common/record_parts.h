@@ -20,6 +20,9 @@ int hpcb_record_add_about(hpcb_rjson_t *object, const hpcb_about_t *about);
 int hpcb_record_add_tasks(hpcb_rjson_t *object, const hpcb_task_usage_t *tasks,
                           size_t count);
 
+/* The members guests_beside and guest_cpu_seconds, null where they are not known. */
+int hpcb_record_add_beside(hpcb_rjson_t *object, const hpcb_beside_t *beside);
+
 /* The reverse, nodes included; what is missing or null is not known.  NULL, or the key
  * of what cannot be. */
 const char *hpcb_record_get_about(hpcb_rjson_t *object, hpcb_about_t *about);
@@ -27,5 +30,9 @@ const char *hpcb_record_get_about(hpcb_rjson_t *object, hpcb_about_t *about);
 /* The number of tasks, which the caller frees where it is not 0; or -1 with tasks
  * untouched. */
 long hpcb_record_get_tasks(hpcb_rjson_t *object, hpcb_task_usage_t **tasks);
+
+/* The guests, whose list the caller frees; not known where the members are missing or
+ * null.  0, or -1 with beside untouched. */
+int hpcb_record_get_beside(hpcb_rjson_t *object, hpcb_beside_t *beside);
 
 #endif

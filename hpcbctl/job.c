@@ -33,6 +33,7 @@
 #include "common/record.h"
 #include "common/tell.h"
 #include "common/text.h"
+#include "hpcbctl/beside.h"
 #include "hpcbctl/hostlist.h"
 #include "hpcbctl/totals.h"
 #include "hpcbctl/verbs.h"
@@ -233,6 +234,8 @@ int hpcb_job_begin(const hpcb_ctl_t *ctl)
     else {
         save_cpus(&conf, job.job_id);
         save_about(&conf, job.job_id);
+        if (job.klass == HPCB_CLASS_PRIMARY)
+            hpcb_beside_begin(&conf, job.job_id);
     }
     return 0;
 }
@@ -349,6 +352,15 @@ static void collect_usage(const hpcb_conf_t *conf, hpcb_node_t *node, uint32_t j
         add_usage(usage, &rest);
 }
 
+/* Guests and primaries that were on the node together know of each other. */
+static void meet(const hpcb_conf_t *conf, hpcb_record_t *record)
+{
+    if (record->job.klass == HPCB_CLASS_GUEST)
+        hpcb_beside_leave(conf, &record->job, record->usage.cpu_us);
+    else if (record->job.klass == HPCB_CLASS_PRIMARY)
+        hpcb_beside_end(conf, &record->job, &record->beside);
+}
+
 /*
  * Whether the epilog of a job that has no state here has something to say.  Either a
  * run of it has written its record, which may have been sent, or none began.  The count
@@ -396,9 +408,12 @@ int hpcb_job_end(const hpcb_ctl_t *ctl)
     complain(hpcb_node_open("/", &node, &err), &err);
     collect_usage(&conf, node, asked.job_id, &record.usage);
     record.n_tasks = hpcb_tasks_load(conf.state_dir, asked.job_id, tasks);
+    if (recorded)
+        meet(&conf, &record);
     counts = recorded || is_new(&conf, &record);
     if (counts)
         write_record(&conf, &record);
+    free(record.beside.guests);
     if (node)
         complain(hpcb_isolate_cleanup(node, conf.guest_cgroup, asked.job_id, &err),
                  &err);

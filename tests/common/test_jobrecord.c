@@ -127,8 +127,12 @@ START_TEST(what_is_rendered_is_read_back)
     hpcb_run_t *run = new_run(&a), *back;
     char *line, *again;
 
+    uint32_t guests[] = {5, 4294967295u};
+
     a.tasks = tasks;
     a.n_tasks = 2;
+    a.beside =
+        (hpcb_beside_t){.known = true, .cpu_us = 7, .count = 2, .guests = guests};
     if (!_i)
         a.about.nodes = 0;
     a.about.array_job = 5;
@@ -147,6 +151,49 @@ START_TEST(what_is_rendered_is_read_back)
     free(again);
     hpcb_run_free(run);
     hpcb_run_free(back);
+}
+END_TEST
+
+START_TEST(guests_beside_are_counted_once_over_the_nodes)
+{
+    uint32_t here[] = {5, 9}, there[] = {3, 9, 12};
+    hpcb_record_t a = node_record("a", 3), b = node_record("b", 3), c = b;
+    hpcb_run_t *run = new_run(&a);
+    char *comment;
+
+    a.beside = (hpcb_beside_t){.known = true, .cpu_us = 7, .count = 2, .guests = here};
+    b.beside = (hpcb_beside_t){.known = true, .cpu_us = 5, .count = 3, .guests = there};
+    ck_assert_int_eq(add(run, &a), 1);
+    ck_assert_int_eq(add(run, &b), 1);
+    ck_assert_str_eq(member(run, "guests_beside"), "4");
+    ck_assert_str_eq(member(run, "guest_cpu_seconds"), "0.000012");
+    comment = hpcb_run_comment(run, NULL, NULL);
+    ck_assert_ptr_nonnull(strstr(comment, "\"guests\":4,"));
+    free(comment);
+    strcpy(c.node, "c");
+    ck_assert_int_eq(add(run, &c), 1);
+    ck_assert_str_eq(member(run, "guests_beside"), "null");
+    ck_assert_str_eq(member(run, "guest_cpu_seconds"), "null");
+    hpcb_run_free(run);
+}
+END_TEST
+
+static const char *const no_guests[] = {
+    "1", "{}", "[0]", "[-1]", "[4294967296]", "[1.5]", "[null]", "[\"5\"]"};
+
+START_TEST(what_is_no_guest_is_no_record)
+{
+    hpcb_record_t a = node_record("a", 1);
+    hpcb_run_t *run = new_run(&a);
+    hpcb_rjson_t *object = to_json(&a);
+    hpcb_error_t err = {""};
+
+    json_object_object_add(object, "guest_cpu_seconds", json_object_new_int(1));
+    json_object_object_add(object, "guests_beside", json_tokener_parse(no_guests[_i]));
+    ck_assert_int_eq(hpcb_run_add(run, object, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "guests_beside"));
+    json_object_put(object);
+    hpcb_run_free(run);
 }
 END_TEST
 
@@ -275,6 +322,9 @@ int main(void)
     tcase_add_test(test, nodes_are_added_up);
     tcase_add_test(test, a_node_counts_once_and_what_knows_more_wins);
     tcase_add_loop_test(test, what_is_rendered_is_read_back, 0, 2);
+    tcase_add_test(test, guests_beside_are_counted_once_over_the_nodes);
+    tcase_add_loop_test(test, what_is_no_guest_is_no_record, 0,
+                        (int)(sizeof(no_guests) / sizeof(no_guests[0])));
     tcase_add_test(test, the_key_is_read_from_the_front_of_a_line);
     tcase_add_loop_test(test, what_is_no_run_is_refused, 0,
                         sizeof(no_runs) / sizeof(no_runs[0]));

@@ -21,6 +21,8 @@
 static const hpcb_task_usage_t sample_tasks[] = {
     {.step = "0", .task = 3, .cpu_us = 1500000, .run_delay_us = 1}};
 
+static uint32_t sample_guests[] = {5, 9};
+
 static const hpcb_record_t sample = {
     .job = {.job_id = 77,
             .uid = 1000,
@@ -42,6 +44,7 @@ static const hpcb_record_t sample = {
               .submit = 1699999990},
     .tasks = sample_tasks,
     .n_tasks = 1,
+    .beside = {.known = true, .cpu_us = 2500000, .count = 2, .guests = sample_guests},
 };
 
 static const char sample_json[] =
@@ -52,7 +55,8 @@ static const char sample_json[] =
     "\"memory_peak_bytes\":4096,\"efficiency\":0.750000,"
     "\"stolen_fraction\":0.002000,\"nodes\":2,\"restart\":1,\"array_job_id\":70,"
     "\"array_task_id\":0,\"het_job_id\":null,\"user\":\"ada\",\"job_name\":\"CG\","
-    "\"executable\":\"cg.B\",\"submit\":1699999990,\"tasks\":[{\"step\":\"0\","
+    "\"executable\":\"cg.B\",\"submit\":1699999990,\"guests_beside\":[5,9],"
+    "\"guest_cpu_seconds\":2.500000,\"tasks\":[{\"step\":\"0\","
     "\"task\":3,\"cpu_seconds\":1.500000,\"run_delay_seconds\":0.000001}]}\n";
 
 static void expect_equal(const hpcb_record_t *a, const hpcb_record_t *b)

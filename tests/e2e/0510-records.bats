@@ -141,6 +141,26 @@ while time.process_time() < 1: pass"'
     cat "$WORK/difference"
 }
 
+@test "a primary's record says which guests were beside it" {
+    before=$(submit --guest -w n1 -n1 --wrap "$BURN; touch $WORK/burnt; sleep 100")
+    wait_until 60 test -e "$WORK/burnt"
+    job=$(submit -w n1 -n1 --wrap 'sleep 8')
+    wait_for_state "$job" RUNNING 30
+    meanwhile=$(submit --guest -w n1 -n1 --wrap "$BURN")
+    wait_for_end "$meanwhile" 60
+    wait_for_end "$job" 60
+    as_root scancel "$before"
+    wait_until 30 record_of "$job"
+    r=$(record_of "$job")
+    echo "$r"
+    [ "$(field guests_beside <<< "$r")" = 2 ]
+    # One second of the second one; the first one's was before.
+    python3 -c 'import sys; assert 1 <= float(sys.argv[1]) < 1.6, sys.argv' "$(field guest_cpu_seconds <<< "$r")"
+    [ "$(record_of "$meanwhile" | field guests_beside)" = None ]
+    wait_until 60 has_figures "$job"
+    [ "$(as_root hpcb-sacct -X -n -P -j "$job" --format=JobID,Guests)" = "$job|2" ]
+}
+
 # Slurm 22.05 starts it two minutes later.
 @test "each run of a requeued job is one line" {
     job=$(submit -n1 --requeue --wrap "$BURN; [ \"\${SLURM_RESTART_COUNT:-0}\" != 0 ] || { scontrol requeue \$SLURM_JOB_ID; sleep 30; }")

@@ -15,7 +15,8 @@
     "\"end\":11.5,\"wall_seconds\":10.5,\"cpus\":2,\"cpu_seconds\":15.5,"              \
     "\"run_delay_seconds\":0.02,\"memory_peak_bytes\":4096,\"nodes\":2,\"restart\":1," \
     "\"array_job_id\":7,\"array_task_id\":0,\"het_job_id\":null,\"user\":\"u\","       \
-    "\"job_name\":\"a\",\"executable\":\"b\",\"submit\":1,\"tasks\":[{\"step\":\"0\"," \
+    "\"job_name\":\"a\",\"executable\":\"b\",\"submit\":1,\"guests_beside\":[5,9],"    \
+    "\"guest_cpu_seconds\":2.5,\"tasks\":[{\"step\":\"0\","                            \
     "\"task\":1,\"cpu_seconds\":1.5,\"run_delay_seconds\":0}]}"
 
 const char *const fuzz_seeds[] = {

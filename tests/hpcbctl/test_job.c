@@ -253,6 +253,23 @@ static void begin_other(uint32_t job_id, const char *partition, uint64_t cpu_us)
     setenv("SLURM_JOB_ID", JOB, 1);
 }
 
+static void end_other(uint32_t job_id)
+{
+    char id[16];
+
+    snprintf(id, sizeof(id), "%u", job_id);
+    setenv("SLURM_JOB_ID", id, 1);
+    hpcb_job_end(&ctl);
+    setenv("SLURM_JOB_ID", JOB, 1);
+}
+
+static void expect_member(const char *member)
+{
+    const char *text = get_file(record_path());
+
+    ck_assert_msg(strstr(text, member) != NULL, "%s is not in %s", member, text);
+}
+
 /* Of the run before this one: it was sent already, or no prolog of it ran here. */
 START_TEST(an_epilog_that_knows_nothing_makes_no_run_of_the_next_count)
 {
@@ -264,6 +281,35 @@ START_TEST(an_epilog_that_knows_nothing_makes_no_run_of_the_next_count)
     hpcb_job_end(&ctl);
     ck_assert_int_eq(count_entries(scratch("spool/records")), 1);
     unsetenv("SLURM_JOB_RESTART_COUNT");
+}
+END_TEST
+
+START_TEST(a_primary_knows_the_guests_beside_it)
+{
+    begin_other(4000000001u, "guest", 5000000);
+    begin_other(4000000002u, "guest", 7000000);
+    begin_other(4000000009u, "day", 9000000);
+    setenv("SLURM_JOB_PARTITION", "day", 1);
+    hpcb_job_begin(&ctl);
+    begin_other(4000000003u, "guest", 2000000);
+    end_other(4000000003u);
+    begin_other(4000000001u, "guest", 1000000);
+    end_other(4000000001u);
+    setenv("SLURM_JOB_PARTITION", "day", 1);
+    hpcb_job_end(&ctl);
+    expect_member("\"guests_beside\":[4000000001,4000000002,4000000003],"
+                  "\"guest_cpu_seconds\":3.000000,");
+}
+END_TEST
+
+START_TEST(a_guest_knows_of_none_beside_it)
+{
+    begin_other(4000000001u, "guest", 5000000);
+    begin_other(4000000009u, "day", 9000000);
+    setenv("SLURM_JOB_PARTITION", "guest", 1);
+    hpcb_job_begin(&ctl);
+    hpcb_job_end(&ctl);
+    expect_member("\"guests_beside\":null,\"guest_cpu_seconds\":null,");
 }
 END_TEST
 
@@ -420,6 +466,8 @@ static Suite *suite(void)
     tcase_add_test(tc, a_new_run_replaces_the_record);
     tcase_add_test(tc, a_run_keeps_the_count_that_it_began_with);
     tcase_add_test(tc, an_epilog_that_knows_nothing_makes_no_run_of_the_next_count);
+    tcase_add_test(tc, a_primary_knows_the_guests_beside_it);
+    tcase_add_test(tc, a_guest_knows_of_none_beside_it);
     tcase_add_test(tc, damaged_and_foreign_files_in_the_records_place_are_replaced);
     tcase_add_test(tc, an_end_without_a_beginning_says_what_the_environment_says);
     tcase_add_test(tc, cpus_are_this_nodes_or_unknown);
