@@ -128,8 +128,12 @@ bool hpcb_profile_matches(const hpcb_profile_t *profile,
 size_t hpcb_profiles_forget(hpcb_profiles_t *store,
                             const hpcb_profile_filter_t *filter);
 
-/* A name as it stands in the file.  Returns buf. */
+/* A name as it stands in the file, and in records of jobs: bytes that are not printable
+ * ASCII, and '%', as %XX.  Returns buf. */
 char *hpcb_profile_encode(const char *name, char buf[static HPCB_PROFILE_ENCODED_MAX]);
+
+/* The reverse.  -1 where text is no name in that form, or too long. */
+int hpcb_profile_decode(const char *text, char name[static HPCB_PROFILE_NAME_MAX]);
 
 /* The content of a file, length bytes and a NUL behind them.  NULL with err (errno
  * EINVAL) where it is not a store of this version, whole and within its bounds. */

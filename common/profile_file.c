@@ -95,8 +95,7 @@ static int decode_escape(const char *text)
     return byte <= 0 || is_plain((unsigned char)byte) ? -1 : byte;
 }
 
-/* -1 where text is no name in the form of the file, or too long. */
-static int decode(const char *text, char name[static HPCB_PROFILE_NAME_MAX])
+int hpcb_profile_decode(const char *text, char name[static HPCB_PROFILE_NAME_MAX])
 {
     size_t used = 0;
 
@@ -138,7 +137,7 @@ static int get_name(json_t *object, const char *key, char *name)
         strlen(json_object_get_string(member)) !=
             (size_t)json_object_get_string_len(member))
         return -1;
-    return decode(json_object_get_string(member), name);
+    return hpcb_profile_decode(json_object_get_string(member), name);
 }
 
 /* A figure that is not there was never measured. */

@@ -135,9 +135,13 @@ static const verb_t verbs[] = {
      "Usage: hpcbctl [--config FILE] profile learn [--user USER] [--name NAME]\n"
      "                [--executable NAME] [--json] RECORD...\n"
      "\n"
-     "Folds records of jobs into the profiles: each record once.  --name and "
-     "--executable\n"
-     "say what the records do not; --user passes over those of other users.\n"},
+     "Folds records of jobs, the collector's of a day or nodes' own, into the "
+     "profiles:\n"
+     "each record once.  Bandwidths are in them only where the site measures them "
+     "(see\n"
+     "hpcbctl(8)).  --name and --executable go before what the records say; --user "
+     "passes\n"
+     "over those of other users.\n"},
     {"metrics", NULL, hpcb_metrics,
      "Usage: hpcbctl [--config FILE] metrics [--output FILE]\n"
      "\n"

@@ -14,7 +14,7 @@ TZ=UTC
 export HPC_BALANCE_CONF TZ
 echo "ProfileStore=$store" > "$HPC_BALANCE_CONF"
 me=$(id -u)
-echo 1..48
+echo 1..58
 
 verdict() { # verdict DESCRIPTION FLAW
     number=$((number + 1))
@@ -105,10 +105,10 @@ works '"forgotten": 1' forget --json --user "$me" --executable cg.B.4
 record 1 n1 20.000000 ',"job_name":"CG","executable":"cg.B.4","memory_bytes":1000,"network_bytes":0'
 record 1 n2 10.000000 ',"job_name":"CG","executable":"cg.B.4","memory_bytes":3000,"network_bytes":0'
 record 2 n1 10.000000 ',"job_name":"CG","executable":"cg.C.4","memory_bytes":6000'
-works '^2 records, 1 runs learned$' learn "$dir/1.n1.json" "$dir/1.n2.json"
+works '^2 records, 1 runs learned: memory of 1, network of 1, CPU of 1$' learn "$dir/1.n1.json" "$dir/1.n2.json"
 shows 'CG +cg\.B\.4 +200\.0 \(0%\) +0\.0 \(0%\) +75% +1 '
 shows 'CG +- +200\.0 \(0%\) +0\.0 \(0%\) +75% +1 '
-works '"runs": 1' learn --json "$dir/2.n1.json"
+works '"runs": 1, "refused": 0, "with_mem": 1, "with_net": 0, "with_cpu": 1' learn --json "$dir/2.n1.json"
 shows 'CG +cg\.C\.4 +600\.0 \(0%\) +- +50% +1 '
 shows 'CG +- +400\.0 \(50%\) +0\.0 \(0%\) +62% +2 '
 works 'runs learned' learn --name EP --executable ep "$dir/1.n1.json"
@@ -120,12 +120,48 @@ shows 'EP +ep +5\.0 \(0%\) +- +- +set '
 silent set -u "$me" -n "$(printf 'x\n\033')" mem=1
 shows 'x%0A%1B '
 
+# ---- learn from what the collector has merged ----
+
+merged() { # merged JOB RESTART NAME EFFICIENCY MEM
+    cat << END
+{"version":1,"kind":"job","cluster":"c","job_id":$1,"restart":$2,"user_id":$me,"user":"u","partition":"p","job_name":"$3","executable":"/bin/x","class":"guest","efficiency":$4,"mem_bandwidth":$5,"net_bandwidth":null,"evictions":0,"node_records":[]}
+END
+}
+
+# A later line of a run replaces an earlier one; the last one is being written.
+day=$dir/2026-11-21.jsonl
+{
+    merged 11 0 MG 0.900000 null
+    merged 12 0 MG 0.500000 '{"mean":1024,"p95":9}'
+    echo
+    merged 11 0 MG 0.500000 '{"mean":1024.5,"p95":9}'
+    merged 12 1 MG 0.500000 null
+    merged 13 0 M%25%C3%A9 0.250000 null
+    merged 14 0 MG 0.100000 null | cut -c 1-90 | tr -d '\n'
+} > "$day"
+works '^5 records, 4 runs learned: memory of 2, network of 0, CPU of 4$' learn "$day"
+shows '^[^ ]+ +MG +x +1\.0K \(0%\) +- +50% +3 '
+shows 'M%25%C3%A9 +x +- +- +25%'
+shows 'M%25%C3%A9' --name "$(printf 'M%%\303\251')"
+merged 15 0 LU 0.250000 null > "$dir/cpu.jsonl"
+works '^No record says what bytes its job moved: ' learn "$dir/cpu.jsonl"
+record 16 n1 20.000000 ',"job_name":"BT","executable":"bt"'
+merged 16 0 BT 0.250000 null | sed 's,/bin/x,bt,' > "$dir/bt.jsonl"
+works '^2 records, 1 runs' learn "$dir/bt.jsonl" "$dir/16.n1.json"
+shows 'BT +bt +- +- +25% +.*1 '
+merged 17 0 M%zz 0.250000 null > "$dir/bad.jsonl"
+fails 1 "bad.jsonl, line 1: its job_name or executable is none" learn "$dir/bad.jsonl"
+merged 0 0 MG 0.250000 null > "$dir/bad.jsonl"
+fails 1 "bad.jsonl, line 1: not a record of a job" learn "$dir/bad.jsonl"
+merged 1 0 MG -1 '{"mean":-5}' > "$dir/odd.jsonl"
+works '1 runs learned: memory of 0, network of 0, CPU of 0' learn "$dir/odd.jsonl"
+
 # ---- What cannot be ----
 
 record 3 n1 10.000000 ''
-fails 1 "3.n1.json: it holds no job_name: give --name" learn "$dir/3.n1.json"
+fails 1 "3.n1.json, line 1: it holds no job_name: give --name" learn "$dir/3.n1.json"
 echo '{"version":1' > "$dir/bad.json"
-fails 1 "bad.json: not a record" learn "$dir/1.n1.json" "$dir/bad.json"
+fails 1 "bad.json, line 1: not a record" learn "$dir/1.n1.json" "$dir/bad.json"
 shows 'CG +cg\.B\.4 +.* +2 '
 fails 1 "No such file" learn "$dir/none.json"
 fails 1 "--user=no?body: no such user" show --user "$(printf 'no\nbody')"
