@@ -41,10 +41,14 @@ bool hpcb_steps_is_extern(const hpcb_node_t *node, pid_t pid)
            strncmp(dir + strlen(job), "/step_extern", strlen("/step_extern")) == 0;
 }
 
-static bool is_dir(const char *path)
+/* A look at the kind that the kernel tells spares a call for each of a group's files;
+ * some file systems tell none. */
+static bool is_dir(const struct dirent *entry, const char *path)
 {
     struct stat status;
 
+    if (entry->d_type != DT_UNKNOWN)
+        return entry->d_type == DT_DIR;
     return lstat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
@@ -57,7 +61,8 @@ static const char *next_dir(DIR *handle, const char *dir, const char *prefix,
     while (handle && (entry = readdir(handle))) {
         if (entry->d_name[0] != '.' &&
             strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
-            hpcb_knob_path(dir, entry->d_name, path, size, NULL) == 0 && is_dir(path))
+            hpcb_knob_path(dir, entry->d_name, path, size, NULL) == 0 &&
+            is_dir(entry, path))
             return entry->d_name;
     }
     return NULL;
