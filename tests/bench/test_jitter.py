@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The slurm-hpc-balance developers
+"""bench/jitter: what is left to do, what it makes of runs; bench/edges: what it counts."""
+
+import contextlib
+import importlib.util
+import io
+import os
+import sys
+import tempfile
+import unittest
+from importlib.machinery import SourceFileLoader
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "bench"))
+
+
+def load(name):
+    loader = SourceFileLoader(name, os.path.join(TOP, "bench", name))
+    spec = importlib.util.spec_from_loader(name, loader)
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+jitter = load("jitter")
+edges = load("edges")
+
+SETTINGS = {"window": "1s:90%"}
+
+
+def arguments(**changes):
+    class Args:
+        repetitions, noise, window, sweep, svg = 2, "2,21", "1s:90%", False, None
+    args = Args()
+    for key, value in changes.items():
+        setattr(args, key, value)
+    return args
+
+
+def part(mean):
+    return {"mean": mean, "p50": mean, "p99": mean, "max": mean, "buckets": [[mean, 10]]}
+
+
+def a_run(repetition, regime, wall, favoured=10.0):
+    return {"rep": repetition, "regime": regime, "took": 7, "noise": [],
+            "result": {"runs": [{"wall": wall, "operation": part(10.0 * wall),
+                                 "favoured": part(favoured)}]}}
+
+
+class JitterTest(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.path = os.path.join(directory.name, "state")
+
+    def test_a_resumed_repetition_goes_on_in_its_order(self):
+        state = jitter.State(self.path, SETTINGS)
+        todo = jitter.missing(arguments(), state)
+        self.assertEqual(len(todo), 2 * 6)
+        self.assertEqual({repetition for repetition, _ in todo[:6]}, {0})
+        for repetition, regime in todo[:4]:
+            state.add(a_run(repetition, regime.name, 1))
+        again = jitter.State(self.path, SETTINGS)
+        names = [(repetition, regime.name)
+                 for repetition, regime in jitter.missing(arguments(), again)]
+        self.assertEqual(names, [(repetition, regime.name) for repetition, regime in todo[4:]])
+        self.assertEqual(jitter.estimate(again, 8), 56)
+
+    def test_a_cut_line_is_left_out_and_another_setting_refused(self):
+        state = jitter.State(self.path, SETTINGS)
+        state.add(a_run(0, "quiet", 1))
+        with open(self.path, "a", encoding="utf-8") as stream:
+            stream.write('{"rep":0,"reg')
+        again = jitter.State(self.path, SETTINGS)
+        again.add(a_run(1, "quiet", 1))
+        self.assertEqual(jitter.State(self.path, SETTINGS).done(), {(0, "quiet"), (1, "quiet")})
+        with self.assertRaises(jitter.BenchError):
+            jitter.State(self.path, {"window": "1s:80%"})
+
+    def report(self, args, state):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            jitter.report(args, state)
+        return out.getvalue()
+
+    def test_ratios_are_of_the_same_repetition(self):
+        state = jitter.State(None, SETTINGS)
+        for repetition, slow in enumerate((1, 2)):
+            state.add(a_run(repetition, "quiet", slow))
+            state.add(a_run(repetition, "windows 1s:90%", 1.004 * slow))
+            state.add(a_run(repetition, "noise 21 %, windows 1s:90%", 1.1 * slow, 10.05))
+        text = self.report(arguments(), state)
+        self.assertIn("1.100 [1.100..1.100]", text)
+        self.assertIn("windows without noise: +0.40 % time", text)
+        self.assertIn("+0.50 % within favoured parts (at most 1 %), 9.1 % over whole", text)
+        self.assertIn("the regular part is 10 %", text)
+        self.assertIn("6 runs are missing", text)
+
+    def test_nothing_to_report(self):
+        with self.assertRaises(jitter.BenchError):
+            jitter.report(arguments(), jitter.State(None, SETTINGS))
+
+
+class EdgesTest(unittest.TestCase):
+    def test_turns_and_their_kind(self):
+        calls = ["read(8, ...", "epoll_wait(4, ...", "read(8, ...",
+                 "sched_setscheduler(42, 0x40000001 /* SCHED_??? */, [2]) = 0",
+                 "epoll_wait(4, ...", "sched_setscheduler(42, SCHED_OTHER, [0]) = 0",
+                 "epoll_wait(4, ...", "write(9, \"1024\", 4) = 4", "epoll_wait(4, ...",
+                 "recvfrom(...", "epoll_wait(4, ...", "read("]
+        turns = edges.turns_of(calls)
+        self.assertEqual([len(turn) for turn in turns], [3, 2, 2, 2])
+        self.assertEqual([edges.kind_of(turn) for turn in turns], ["begin", "end", "end", None])
+
+    def test_period(self):
+        for text, seconds in (("10ms:50%", 0.01), ("1s:90%", 1), ("0.5s:1ms", 0.5)):
+            self.assertAlmostEqual(edges.period_of(text), seconds)
+
+
+if __name__ == "__main__":
+    unittest.main()
