@@ -44,7 +44,7 @@ _SAME = {"o": "format", "fields": "format", "p": "parsable", "P": "parsable2",
 _NOT_OURS = {"help", "usage", "version", "long", "brief", "batch-script", "env-vars",
              "json", "yaml", "completion", "helpformat"}
 
-DEFAULT_FORMAT = "JobID,JobName,State,Class,Efficiency,Stolen,MemBW,NetBW,Guests"
+DEFAULT_FORMAT = "JobID,JobName,State,Class,Efficiency,Stolen,Guests"
 
 # No job has such an id: it asks for the heading alone.
 _NO_JOB = "67108863"

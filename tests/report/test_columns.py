@@ -31,6 +31,11 @@ class Columns(ReportCase):
             "JobID|Class|Efficiency|Stolen|MemBW|NetBW|Guests",
             "12|guest|0.812|0.300|12.00G|953.67M|2", "12.batch||||||", "14_[3]||||||"])
 
+    def test_the_default_has_what_is_measured(self):
+        self.assertEqual(self.sacct("-P").splitlines()[:2],
+                         ["JobID|JobName|State|Class|Efficiency|Stolen|Guests",
+                          "12|wrf|COMPLETED|guest|0.812|0.300|2"])
+
     def test_as_sacct_lays_it_out(self):
         out = self.sacct("--format=JobID,Class,JobName,Efficiency,State")
         self.assertEqual(out, """\
