@@ -10,7 +10,7 @@ load windows
 
 setup_file() {
     cluster_up
-    needs_cpuset
+    choose_window_nodes
     write_hpcbd_conf
     for n in 1 2; do
         end_sandbox_hpcbd $n
@@ -27,6 +27,7 @@ setup() { cancel_all; }
 
 teardown() {
     local n states
+    restore_clock
     for n in 1 2; do
         hpcbd_answers $n || start_hpcbd $n
         tail -n 3 "$(hpcbd_log $n)"
@@ -41,14 +42,15 @@ SPIN='srun -K0 bash -c "while :; do :; done"'
 spin() { # spin WINDOW [SBATCH OPTION]...
     local window=$1
     shift
-    submit -N2 -n2 -t10 --hpc-window="$window" "$@" --wrap "$SPIN"
+    # shellcheck disable=SC2046 # several words
+    submit $(on_window_nodes) -t10 --hpc-window="$window" "$@" --wrap "$SPIN"
 }
 
 end_of() { # end_of JOB: cancel it; then nothing of it is left
     local n
     as_root scancel "$1"
     wait_for_end "$1" 30
-    for n in 1 2; do
+    for n in $WINDOW_NODES; do
         is_regular $n 1
         wait_until 15 nothing_known "$n"
     done
@@ -60,11 +62,9 @@ nothing_known() { # nothing_known NUMBER
             grep -v /4294967295.undo'
 }
 
-edges() { top_json "$1" | sed -n 's/.*"edges": *\([0-9]*\).*/\1/p'; }
-
-@test "a job is favoured and regular in turns on both nodes, its slurmstepd above it" {
+@test "a job is favoured and regular in turns on its nodes, its slurmstepd above it" {
     job=$(spin 500ms:80%)
-    for n in 1 2; do
+    for n in $WINDOW_NODES; do
         is_favoured $n 10
         is_regular $n
         is_favoured $n
@@ -77,6 +77,8 @@ edges() { top_json "$1" | sed -n 's/.*"edges": *\([0-9]*\).*/\1/p'; }
 }
 
 @test "a CPU-bound job of 95 % does not lock its node up" {
+    # A guest of one that holds the only CPU of all hosts gets next to nothing of it.
+    needs_cpus 2
     job=$(spin 1s:95%)
     is_favoured 1 10
     timeout "$(secs 10)" "$SANDBOX" exec --host n1 -- true
@@ -123,7 +125,8 @@ edges() { top_json "$1" | sed -n 's/.*"edges": *\([0-9]*\).*/\1/p'; }
 slurmd_is_back() { as_root sinfo -h -n n1 -o %T | grep -qE 'alloc|mix|idle'; }
 
 @test "a step crashes in either phase; the next one is favoured" {
-    job=$(submit -N2 -n2 -t10 --hpc-window=500ms:60% --wrap "
+    # shellcheck disable=SC2046 # several words
+    job=$(submit $(on_window_nodes) -t10 --hpc-window=500ms:60% --wrap "
         srun -K0 bash -c '(sleep 2.1; kill -SEGV \$\$) & while :; do :; done'
         srun -K0 bash -c '(sleep 1.75; kill -9 \$\$) & while :; do :; done'
         $SPIN")
@@ -137,8 +140,7 @@ third_step() { as_root squeue -h -s -j "$1" -o %i | grep -q "\.2$"; }
 
 @test "a job is cancelled in the favoured part, and in the regular part" {
     job=$(spin 1s:70%)
-    is_favoured 1 10
-    is_favoured 2 10
+    for n in $WINDOW_NODES; do is_favoured $n 10; done
     end_of "$job"
     job=$(spin 1s:50%)
     is_favoured 1 10
@@ -221,6 +223,24 @@ third_step() { as_root squeue -h -s -j "$1" -o %i | grep -q "\.2$"; }
 knows_clock() { top_json "$1" | grep -q "\"host\": *\"$2\""; } # knows_clock NUMBER HOST
 is_suspended() { top_json "$1" | grep -q '"suspended": *"the clock'; }
 
+@test "the clock is set by an hour, either way: windows follow it" {
+    needs_own_clock
+    job=$(spin 1s:60% -t300)
+    is_favoured 1 15
+    before=$(top_number 1 clock_sets)
+    for seconds in 3600 -7200 3600; do
+        set_clock_by $seconds
+        is_regular 1
+        is_favoured 1
+        is_regular 1
+    done
+    restore_clock
+    top_json 1
+    [ "$(top_number 1 clock_sets)" -ge $((before + 3)) ]
+    [ "$(state_of "$job")" = RUNNING ]
+    end_of "$job"
+}
+
 # HPCB_WINDOW_JUNK (default 2000): malformed messages.
 @test "hostile users of the socket are refused, and no edge is missed" {
     local path=/run/hpc-balance/hpcbd.sock script=$HPCB_TOP/tests/e2e/hostile_socket.py
@@ -228,7 +248,7 @@ is_suspended() { top_json "$1" | grep -q '"suspended": *"the clock'; }
     is_favoured 1 15
     cp "$script" "$WORK/hostile_socket.py"
     hostile() { sandbox_exec --host n1 --user user -- timeout "$(secs 60)" python3 "$WORK/hostile_socket.py" "$path" "$@"; }
-    before=$(top_json 1 | sed -n 's/.*"missed": *\([0-9]*\).*/\1/p' | tail -n 1)
+    before=$(top_number 1 missed)
     hostile refused job "$job"
     hostile refused end "$job"
     hostile junk "${HPCB_WINDOW_JUNK:-2000}"
@@ -237,8 +257,8 @@ is_suspended() { top_json "$1" | grep -q '"suspended": *"the clock'; }
     is_favoured 1
     wait_until 10 hpcbd_answers 1
     top_json 1
-    [ "$(top_json 1 | sed -n 's/.*"missed": *\([0-9]*\).*/\1/p' | tail -n 1)" = "$before" ]
-    [ "$(top_json 1 | sed -n 's/.*"rss_kib": *\([0-9]*\).*/\1/p')" -le 16384 ]
+    [ "$(top_number 1 missed)" = "$before" ]
+    [ "$(top_number 1 rss_kib)" -le 16384 ]
     end_of "$job"
 }
 
@@ -246,7 +266,8 @@ is_suspended() { top_json "$1" | grep -q '"suspended": *"the clock'; }
     stop_hpcbd 1
     stop_hpcbd 2
     wait_until 5 hpcbd_gone 1
-    out=$(as_user srun -N2 -n2 -t1 --hpc-window=1s:90% hostname 2>&1)
+    # shellcheck disable=SC2046 # several words
+    out=$(as_user srun $(on_window_nodes) -t1 --hpc-window=1s:90% hostname 2>&1)
     echo "$out"
     grep -q 'hpcbd does not run' <<< "$out"
 }

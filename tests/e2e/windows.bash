@@ -1,6 +1,46 @@
 # Helpers for the tests of coordinated windows, on top of guest.bash.
 # shellcheck shell=bash
 
+# Nodes that share a CPU are favoured at once, which one of two that spin would never
+# see: then jobs use the first node only.
+choose_window_nodes() {
+    export WINDOW_NODES='1 2'
+    if [ "$(nproc --all)" -lt 2 ] || [[ $CONTROLLERS != *" cpuset "* ]]; then
+        WINDOW_NODES=1
+        echo "# one node: this machine has no CPU for each" >&3
+    fi
+}
+
+# What srun and sbatch take for one task on each of them.
+on_window_nodes() {
+    if [ "$WINDOW_NODES" = 1 ]; then
+        echo "-N1 -n1 -w $(node_name 1)"
+    else
+        echo "-N2 -n2"
+    fi
+}
+
+# A machine of tests/platforms/vm is nobody else's.
+needs_own_clock() {
+    [ -e /run/vm/init ] || skip "this machine's clock is everybody's (tests/hpcbd/node_window sets one of its own)"
+}
+
+# Slurm must not see it: it would take nodes for lost, jobs for over time.
+set_clock_by() { # set_clock_by SECONDS
+    local off
+    off=$(cat "$WORK/clock_off" 2> /dev/null || echo 0)
+    sandbox_exec -- bash -c 'kill -STOP "$(cat /run/pids/slurmctld)"'
+    echo $((off + $1)) > "$WORK/clock_off"
+    date -s "@$(($(date +%s) + $1))" > /dev/null
+}
+
+restore_clock() {
+    [ -e "$WORK/clock_off" ] || return 0
+    date -s "@$(($(date +%s) - $(cat "$WORK/clock_off")))" > /dev/null
+    rm -f "$WORK/clock_off"
+    sandbox_exec -- bash -c 'kill -CONT "$(cat /run/pids/slurmctld)"'
+}
+
 # Each node's daemon has a SpoolDir of its own; everything else is the cluster's.
 write_hpcbd_conf() { # write_hpcbd_conf [LINE]...
     local clusters=$HPCB_SANDBOX_DIR/etc/hpc-balance.conf
@@ -30,6 +70,11 @@ start_hpcbd() { # start_hpcbd NUMBER
 hpcbd_answers() { top_json "$1" > /dev/null 2>&1; }
 
 top_json() { run_in_node "n$1" hpcbctl top --json; } # top_json NUMBER
+
+# The last number called KEY: of the daemon, or where jobs have it too of its last job.
+top_number() { # top_number NUMBER KEY
+    top_json "$1" | sed -n "s/.*\"$2\": *\([0-9]*\).*/\1/p" | tail -n 1
+}
 
 stop_hpcbd() { # stop_hpcbd NUMBER [SIGNAL [SECONDS]]: after SECONDS, whatever is favoured then
     # shellcheck disable=SC2016 # expanded in the node
