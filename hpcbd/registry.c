@@ -48,7 +48,7 @@ static void remove_at(hpcbd_registry_t *registry, size_t i)
 
     registry->count--;
     memmove(&registry->jobs[i], &registry->jobs[i + 1],
-            (registry->count - i) * sizeof(job));
+            (registry->count - i) * sizeof(hpcbd_job_t *));
     if (registry->gone)
         registry->gone(job);
     free(job);
@@ -80,7 +80,7 @@ static hpcbd_job_t *add(hpcbd_registry_t *registry, uint32_t job_id)
         return NULL;
     }
     memmove(&registry->jobs[i + 1], &registry->jobs[i],
-            (registry->count - i) * sizeof(job));
+            (registry->count - i) * sizeof(hpcbd_job_t *));
     registry->jobs[i] = job;
     registry->count++;
     return job;
