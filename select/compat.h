@@ -7,7 +7,7 @@
  * and preempt/ use of them. They fit one version of Slurm to the last digit: the
  * plugins' plugin_version sees to it that slurmctld takes no other.
  *
- * Compiled against 22.05.8 and 24.11.5.
+ * Compiled against 22.05.8, 24.11.5 and 26.05.3.
  */
 #ifndef HPCB_SELECT_COMPAT_H
 #define HPCB_SELECT_COMPAT_H
