@@ -20,6 +20,7 @@ HPCB_RULE(preempt_mode);
 HPCB_RULE(scheduler_type);
 HPCB_RULE(guests_never_reserve);
 HPCB_RULE(primaries_reserve);
+HPCB_RULE(queue_depth);
 HPCB_RULE(released_guests);
 
 /* rules_partition.c: the two queues */

@@ -48,6 +48,8 @@ static const hpcb_rule_t table[] = {
     {"primaries-reserve", ANY,
      "a waiting primary below bf_min_prio_reserve is passed by smaller ones for ever",
      hpcb_rule_primaries_reserve},
+    {"queue-depth", ANY, "primaries are looked at however many guests wait",
+     hpcb_rule_queue_depth},
     {"released-guests", ANY,
      "a guest that is held and released gets a new priority, which must stay low",
      hpcb_rule_released_guests},

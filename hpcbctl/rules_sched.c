@@ -127,16 +127,22 @@ void hpcb_rule_scheduler_type(const hpcb_facts_t *facts, hpcb_report_t *report)
     expect(facts, report, "SchedulerType", "sched/backfill");
 }
 
-/* bf_min_prio_reserve, 0 for none. */
-static uint64_t backfill_limit(const hpcb_facts_t *facts)
+/* A number of SchedulerParameters. */
+static uint64_t parameter(const hpcb_facts_t *facts, const char *key, uint64_t fallback)
 {
     const char *parameters = hpcb_setting(facts, "SchedulerParameters");
     char text[32];
-    uint64_t limit = 0;
+    uint64_t number = fallback;
 
-    if (hpcb_list_value(parameters, "bf_min_prio_reserve", text, sizeof(text)))
-        hpcb_text_u64(text, UINT32_MAX, &limit);
-    return limit;
+    if (hpcb_list_value(parameters, key, text, sizeof(text)))
+        hpcb_text_u64(text, UINT32_MAX, &number);
+    return number;
+}
+
+/* 0 for none. */
+static uint64_t backfill_limit(const hpcb_facts_t *facts)
+{
+    return parameter(facts, "bf_min_prio_reserve", 0);
 }
 
 /* MinPrioThreshold of the guests' QOS counts where limits are enforced, and then stands
@@ -199,6 +205,30 @@ void hpcb_rule_guests_never_reserve(const hpcb_facts_t *facts, hpcb_report_t *re
                limit, facts->conf.guest_priority);
     if (!good)
         mend_reserve(facts, report);
+}
+
+/*
+ * Guests stand before primaries in the queue, and of a blocked partition each job still
+ * counts: of more than default_queue_depth guests that wait, primaries are not looked
+ * at when a job ends, only every sched_interval; and in the same way by the backfill
+ * scheduler (job_scheduler.c and backfill.c of Slurm 22.05 to 26.05).  What exceeds a
+ * partition's part is passed over before it counts.
+ */
+void hpcb_rule_queue_depth(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    uint64_t all = parameter(facts, "default_queue_depth", 100);
+    uint64_t part = parameter(facts, "partition_job_depth", 0);
+    uint64_t backfill = parameter(facts, "bf_max_job_part", 0);
+    bool good = part > 0 && part < all && backfill > 0;
+
+    hpcb_found(report, good ? HPCB_VERDICT_OK : HPCB_VERDICT_WARN, slurm_conf(facts),
+               "default_queue_depth=%" PRIu64 ", partition_job_depth=%" PRIu64
+               ", bf_max_job_part=%" PRIu64 "%s",
+               all, part, backfill,
+               good ? "" : " (0: guests alone may use up a cycle of the scheduler)");
+    if (!good)
+        hpcb_mend(report, "default_queue_depth=1000,partition_job_depth=100,"
+                          "bf_max_job_part=100 (in SchedulerParameters)");
 }
 
 static bool is_multifactor(const hpcb_facts_t *facts)

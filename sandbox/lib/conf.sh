@@ -186,7 +186,7 @@ MpiDefault=none
 CliFilterPlugins=lua
 
 SchedulerType=sched/backfill
-SchedulerParameters=bf_interval=1,bf_continue,bf_max_job_test=1000,default_queue_depth=1000,sched_interval=2,batch_sched_delay=1,bf_min_prio_reserve=1000
+SchedulerParameters=bf_interval=1,bf_continue,bf_max_job_test=1000,default_queue_depth=1000,partition_job_depth=400,bf_max_job_part=400,sched_interval=2,batch_sched_delay=1,bf_min_prio_reserve=1000
 $(write_preemption)
 PriorityType=priority/multifactor
 PriorityWeightPartition=10000

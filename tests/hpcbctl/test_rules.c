@@ -283,7 +283,7 @@ static const char *const texts_decide[] = {
     "core-limit",        "process-tracking",
     "accounting",        "sched-ext",
     "profile-store",     "node-capacities",
-    "primaries-apart",
+    "primaries-apart",   "queue-depth",
 };
 
 START_TEST(test_good_cluster)
@@ -303,6 +303,10 @@ START_TEST(test_good_cluster)
 END_TEST
 
 /* -- one setting of slurm.conf or cgroup.conf -- */
+
+/* SchedulerParameters that no rule minds, each for one of the two that read them. */
+#define DEPTH   "partition_job_depth=99,bf_max_job_part=9"
+#define RESERVE "bf_min_prio_reserve=1000"
 
 static const struct {
     const char *key, *value, *rule;
@@ -326,17 +330,28 @@ static const struct {
     {"PreemptType", "preempt/hpc_balance", "preempt-mode", FAIL, "PreemptMode=REQUEUE"},
     {"SchedulerType", "sched/builtin", "scheduler-type", FAIL,
      "SchedulerType=sched/backfill"},
-    {"SchedulerParameters", "(null)", "guests-never-reserve", FAIL,
-     "SchedulerParameters=bf_min_prio_reserve=1000"},
-    {"SchedulerParameters", "bf_continue,bf_min_prio_reserve=100,sched_interval=2",
+    {"SchedulerParameters", DEPTH, "guests-never-reserve", FAIL,
+     "SchedulerParameters=" DEPTH ",bf_min_prio_reserve=1000"},
+    {"SchedulerParameters", "bf_min_prio_reserve=100,sched_interval=2," DEPTH,
      "guests-never-reserve", FAIL,
-     "SchedulerParameters=bf_continue,sched_interval=2,bf_min_prio_reserve=1000"},
-    {"SchedulerParameters", "bf_min_prio_reserve=99999999999999999999",
-     "guests-never-reserve", FAIL, "=bf_min_prio_reserve=1000"},
-    {"SchedulerParameters", "xbf_min_prio_reserve=1000", "guests-never-reserve", FAIL,
-     "=xbf_min_prio_reserve=1000,bf_min_prio_reserve=1000"},
-    {"SchedulerParameters", "bf_min_prio_reserve=10001", "primaries-reserve", WARN,
-     "PriorityWeightPartition=100010"},
+     "SchedulerParameters=sched_interval=2," DEPTH ",bf_min_prio_reserve=1000"},
+    {"SchedulerParameters", DEPTH ",bf_min_prio_reserve=99999999999999999999",
+     "guests-never-reserve", FAIL, DEPTH ",bf_min_prio_reserve=1000"},
+    {"SchedulerParameters", DEPTH ",xbf_min_prio_reserve=1000", "guests-never-reserve",
+     FAIL, ",xbf_min_prio_reserve=1000,bf_min_prio_reserve=1000"},
+    {"SchedulerParameters", "bf_min_prio_reserve=10001," DEPTH, "primaries-reserve",
+     WARN, "PriorityWeightPartition=100010"},
+    {"SchedulerParameters", RESERVE, "queue-depth", WARN, "partition_job_depth=100"},
+    {"SchedulerParameters", RESERVE ",partition_job_depth=99", "queue-depth", WARN,
+     "bf_max_job_part=100"},
+    {"SchedulerParameters", RESERVE ",bf_max_job_part=9", "queue-depth", WARN, NULL},
+    {"SchedulerParameters",
+     RESERVE ",default_queue_depth=50,partition_job_depth=50,bf_max_job_part=9",
+     "queue-depth", WARN, "default_queue_depth=1000"},
+    {"SchedulerParameters", RESERVE ",partition_job_depth=100,bf_max_job_part=9",
+     "queue-depth", WARN, NULL},
+    {"SchedulerParameters", RESERVE ",partition_job_depth=99,bf_max_job_part=9",
+     "queue-depth", OK, NULL},
     {"PriorityWeightPartition", "0", "primaries-reserve", WARN,
      "PriorityWeightPartition=10000"},
     {"PriorityType", "priority/basic", "released-guests", FAIL,
@@ -496,7 +511,7 @@ START_TEST(test_reserve_by_qos)
                 "sacctmgr modify qos visitor set MinPrioThreshold=1000");
     cluster.facts.qos_threshold = 0;
     expect_only(before, "none", OK, NULL);
-    set_config("SchedulerParameters", "bf_continue");
+    set_config("SchedulerParameters", DEPTH);
     cluster.facts.qos_threshold = 1000;
     expect_only(before, "none", OK, NULL);
     set_config("AccountingStorageEnforce", "associations");
