@@ -24,6 +24,7 @@ int hpcb_favour_open(const hpcb_favour_job_t *job, hpcb_favour_t **favour,
     if (!made)
         return hpcb_error(err, "out of memory");
     made->job = *job;
+    made->knob = -1;
     if (hpcb_text_copy(made->dir, sizeof(made->dir), job->dir) ||
         hpcb_text_copy(made->cgroup, sizeof(made->cgroup), job->cgroup)) {
         free(made);

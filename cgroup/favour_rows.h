@@ -38,6 +38,7 @@ struct hpcb_favour {
     /* weight */
     char group[PATH_MAX]; /* "": none yet */
     char regular[32];
+    int knob; /* hpcb_knob_write_kept */
     size_t n_processes;
     hpcb_undo_t *undo;
 };

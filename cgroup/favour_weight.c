@@ -112,22 +112,24 @@ static int look(hpcb_favour_t *favour, hpcb_error_t *err)
     return hpcb_undo_note_file(favour->undo, path, favour->regular, err);
 }
 
+static int set(hpcb_favour_t *favour, const char *weight, hpcb_error_t *err)
+{
+    return hpcb_knob_write_kept(&favour->knob, favour->group,
+                                version(favour) == 1 ? "cpu.shares" : "cpu.weight",
+                                weight, err);
+}
+
 static int begin(hpcb_favour_t *favour, hpcb_error_t *err)
 {
     char most[16];
 
     snprintf(most, sizeof(most), "%d", SHARES_MAX);
-    return version(favour) == 1
-               ? hpcb_knob_write(favour->group, "cpu.shares", most, err)
-               : hpcb_knob_write(favour->group, "cpu.weight", WEIGHT_MAX, err);
+    return set(favour, version(favour) == 1 ? most : WEIGHT_MAX, err);
 }
 
 static int end(hpcb_favour_t *favour, hpcb_error_t *err)
 {
-    const char *knob = version(favour) == 1 ? "cpu.shares" : "cpu.weight";
-
-    if (!favour->regular[0] ||
-        hpcb_knob_write(favour->group, knob, favour->regular, err) == 0 ||
+    if (!favour->regular[0] || set(favour, favour->regular, err) == 0 ||
         hpcb_knob_gone(errno))
         return 0;
     return -1;
@@ -135,6 +137,7 @@ static int end(hpcb_favour_t *favour, hpcb_error_t *err)
 
 static void leave(hpcb_favour_t *favour)
 {
+    hpcb_knob_close(&favour->knob);
     if (version(favour) == 1)
         hpcb_tree_remove(favour->group, hpcb_node_mount(favour->job.node, HPCB_CTL_CPU),
                          NULL);

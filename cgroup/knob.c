@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 
 static const hpcb_knob_ops_t kernel = {hpcb_file_read, hpcb_file_write, mkdir, rmdir};
 static const hpcb_knob_ops_t *ops = &kernel;
+static unsigned kept; /* files of hpcb_knob_write_kept */
 
 const hpcb_knob_ops_t *hpcb_knob_set_ops(const hpcb_knob_ops_t *other)
 {
@@ -83,6 +85,42 @@ int hpcb_knob_write(const char *dir, const char *name, const char *text,
     if (hpcb_knob_path(dir, name, path, sizeof(path), err) < 0)
         return -1;
     return ops->write(path, text, err);
+}
+
+void hpcb_knob_close(int *fd)
+{
+    if (*fd < 0)
+        return;
+    close(*fd);
+    *fd = -1;
+    kept--;
+}
+
+/* False: it is not open, or the group that it was of has gone. */
+static bool write_open(int fd, const char *text)
+{
+    size_t length = strlen(text);
+
+    return fd >= 0 && pwrite(fd, text, length, 0) == (ssize_t)length;
+}
+
+int hpcb_knob_write_kept(int *fd, const char *dir, const char *name, const char *text,
+                         hpcb_error_t *err)
+{
+    char path[PATH_MAX];
+
+    if (ops == &kernel && write_open(*fd, text))
+        return 0;
+    hpcb_knob_close(fd);
+    /* By name, for a new group, and for what is to say about errors. */
+    if (hpcb_knob_write(dir, name, text, err) < 0)
+        return -1;
+    if (ops != &kernel || kept == HPCB_KNOB_KEPT_MAX ||
+        hpcb_knob_path(dir, name, path, sizeof(path), NULL) < 0)
+        return 0;
+    *fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    kept += *fd >= 0;
+    return 0;
 }
 
 int hpcb_knob_mkdir(const char *dir, const char *name, hpcb_error_t *err)

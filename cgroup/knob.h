@@ -38,6 +38,19 @@ int hpcb_knob_number(const char *dir, const char *name, uint64_t *value,
                      hpcb_error_t *err);
 int hpcb_knob_write(const char *dir, const char *name, const char *text,
                     hpcb_error_t *err);
+
+/*
+ * The same for a knob that is written again and again: its file stays open between, in
+ * *fd (-1 at first), so that a write is one system call.  A group that has been made
+ * anew under that name is found again.  At most HPCB_KNOB_KEPT_MAX files are kept open
+ * in a process; the others are opened each time.
+ */
+#define HPCB_KNOB_KEPT_MAX 256
+int hpcb_knob_write_kept(int *fd, const char *dir, const char *name, const char *text,
+                         hpcb_error_t *err);
+/* -1 is fine. */
+void hpcb_knob_close(int *fd);
+
 /* An existing directory is left as it is. */
 int hpcb_knob_mkdir(const char *dir, const char *name, hpcb_error_t *err);
 int hpcb_knob_rmdir(const char *dir, const char *name, hpcb_error_t *err);

@@ -28,6 +28,7 @@ typedef struct {
     char path[PATH_MAX];
     const char *calm;
     char normal[32];
+    int fd;     /* hpcb_knob_write_kept */
     bool found; /* by the look that is going on */
 } calm_file_t;
 
@@ -55,13 +56,25 @@ hpcbd_calm_t *hpcbd_calm_new(const hpcb_node_t *node, const char *state_dir)
     return calm;
 }
 
+static void write_file(calm_file_t *file, bool calm)
+{
+    hpcb_knob_write_kept(&file->fd, file->path, "", calm ? file->calm : file->normal,
+                         NULL);
+}
+
+static void forget(calm_file_t *file)
+{
+    hpcb_knob_close(&file->fd);
+    free(file);
+}
+
 void hpcbd_calm_free(hpcbd_calm_t *calm)
 {
     if (!calm)
         return;
     hpcbd_calm_end(calm);
     for (size_t i = 0; i < calm->count; i++)
-        free(calm->files[i]);
+        forget(calm->files[i]);
     hpcb_undo_close(calm->undo);
     free(calm);
 }
@@ -99,6 +112,7 @@ static void add(hpcbd_calm_t *calm, const char *dir, const char *name,
     strcpy(file->path, path);
     strcpy(file->normal, now);
     file->calm = text;
+    file->fd = -1;
     file->found = true;
     calm->files[calm->count++] = file;
 }
@@ -175,8 +189,8 @@ static void forget_gone(hpcbd_calm_t *calm)
         if (calm->files[i]->found)
             continue;
         if (calm->begun)
-            hpcb_knob_write(calm->files[i]->path, "", calm->files[i]->normal, NULL);
-        free(calm->files[i]);
+            write_file(calm->files[i], false);
+        forget(calm->files[i]);
         calm->files[i] = calm->files[--calm->count];
     }
 }
@@ -199,7 +213,7 @@ void hpcbd_calm_look(hpcbd_calm_t *calm, const hpcb_conf_t *conf,
         while (*list && (item = strsep(&rest, ",")))
             add_group(calm, item, registry);
     for (size_t i = before; calm->begun && i < calm->count; i++)
-        hpcb_knob_write(calm->files[i]->path, "", calm->files[i]->calm, NULL);
+        write_file(calm->files[i], true);
     forget_gone(calm);
 }
 
@@ -209,7 +223,7 @@ void hpcbd_calm_begin(hpcbd_calm_t *calm)
         return;
     calm->begun = true;
     for (size_t i = 0; i < calm->count; i++)
-        hpcb_knob_write(calm->files[i]->path, "", calm->files[i]->calm, NULL);
+        write_file(calm->files[i], true);
 }
 
 void hpcbd_calm_end(hpcbd_calm_t *calm)
@@ -218,5 +232,5 @@ void hpcbd_calm_end(hpcbd_calm_t *calm)
         return;
     calm->begun = false;
     for (size_t i = 0; i < calm->count; i++)
-        hpcb_knob_write(calm->files[i]->path, "", calm->files[i]->normal, NULL);
+        write_file(calm->files[i], false);
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +23,9 @@
 #include "hpcbd/loop.h"
 #include "hpcbd/watchdog.h"
 #include "hpcbd/window.h"
+
+/* Where the kernel has no close_range (before Linux 5.9). */
+#define FD_TRIED 1024
 
 struct hpcbd_watchdog_page {
     _Atomic int64_t end_ns; /* CLOCK_MONOTONIC; 0: nobody is favoured */
@@ -78,7 +82,11 @@ static bool watch(hpcbd_watchdog_page_t *page, int fd, pid_t daemon)
 /* Nothing of the daemon's may stay open here: its sockets must end with it. */
 static void close_others(int keep)
 {
-    for (int fd = 3; fd < 256; fd++)
+    if (keep > 3)
+        syscall(SYS_close_range, 3, keep - 1, 0);
+    if (syscall(SYS_close_range, keep + 1, ~0U, 0) == 0)
+        return;
+    for (int fd = 3; fd < FD_TRIED; fd++)
         if (fd != keep)
             close(fd);
 }

@@ -21,6 +21,7 @@
 #include "common/log.h"
 #include "hpcbd/calm.h"
 #include "tests/cgroup/fake_kernel.h"
+#include "tests/cgroup/real_kernel.h"
 
 #define GROUP   "windows"
 #define CPU     "sys/fs/cgroup/cpu/"
@@ -243,6 +244,37 @@ START_TEST(a_job_that_has_gone_is_no_error)
 }
 END_TEST
 
+/* On the running kernel. */
+START_TEST(a_knob_that_is_kept_open_is_of_the_group_that_is_there)
+{
+    char cpu[PATH_MAX], text[32];
+    hpcb_node_t *here;
+    int fd = -1;
+
+    if (!real_enter()) {
+        fprintf(stderr, "# skipped: %s\n", real_why());
+        return;
+    }
+    ck_assert_int_eq(hpcb_node_open("/", &here, NULL), 0);
+    snprintf(cpu, sizeof(cpu), "%s/job", hpcb_node_mount(here, HPCB_CTL_CPU));
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(hpcb_knob_mkdir(cpu, "", NULL), 0);
+        ck_assert_int_eq(hpcb_knob_write_kept(&fd, cpu, "cpu.shares", "262144", NULL),
+                         0);
+        ck_assert_int_ge(fd, 0);
+        ck_assert_int_eq(hpcb_knob_write_kept(&fd, cpu, "cpu.shares", "1024", NULL), 0);
+        ck_assert_int_eq(hpcb_knob_read(cpu, "cpu.shares", text, sizeof(text), NULL),
+                         0);
+        ck_assert_str_eq(text, "1024");
+        ck_assert_int_eq(hpcb_knob_rmdir(cpu, "", NULL), 0);
+    }
+    ck_assert_int_eq(hpcb_knob_write_kept(&fd, cpu, "cpu.shares", "1024", NULL), -1);
+    ck_assert(hpcb_knob_gone(errno));
+    ck_assert_int_eq(fd, -1);
+    hpcb_node_close(here);
+}
+END_TEST
+
 static hpcbd_registry_t registry;
 static hpcbd_job_t jobs[2];
 
@@ -375,6 +407,10 @@ int main(void)
     tcase_add_test(tc, v2_guests_are_frozen);
     tcase_add_test(tc, who_is_suspended_by_somebody_stays_so);
     tcase_add_test(tc, groups_of_the_system_are_idle_where_nothing_is_lost);
+    suite_add_tcase(suite, tc);
+    tc = tcase_create("running kernel");
+    tcase_add_unchecked_fixture(tc, real_setup, real_teardown);
+    tcase_add_test(tc, a_knob_that_is_kept_open_is_of_the_group_that_is_there);
     suite_add_tcase(suite, tc);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
