@@ -66,6 +66,12 @@ class Names:
         return found
 
 
+def known_time(*times):
+    """The first that is known, infinity where none is.  Slurm loses the start of some
+    runs that were requeued (22.05: where slurmdbd had not heard of it)."""
+    return next((time for time in times if time == time), float("inf"))
+
+
 class Runs:
     def __init__(self):
         for name, kind in _COLUMNS.items():
@@ -158,7 +164,7 @@ class Runs:
             return
         halves = [(row, tuple(getattr(self, name)[row] for name in _SACCT))
                   for row in told]
-        halves.sort(key=lambda half: half[1][1])
+        halves.sort(key=lambda half: known_time(*half[1][1:3]))
         recorded.sort(key=lambda row: self.restart[row])
         for row in told:
             self.set_sacct(row, _NO_SACCT)
@@ -186,9 +192,10 @@ class Runs:
         return pairs + [(None, figures) for figures in left]
 
     def _apart(self, row, figures):
-        """Seconds between the start of a record's run and that of one of sacct's."""
-        gap = abs(self.r_start[row] - figures[1])
-        return gap if gap == gap else float("inf")
+        """Seconds between the start of a record's run and that of one of sacct's, else
+        between their ends."""
+        return known_time(abs(self.r_start[row] - figures[1]),
+                          abs(self.r_end[row] - figures[2]))
 
     def is_void(self, row):
         return self.state[row] < 0 and not self.has_record(row)

@@ -10,7 +10,8 @@ capacity are the records', which have them to the microsecond and count every th
 
 from array import array
 
-from .runs import NAN, COMPLETED, PENDING, PREEMPTED, REQUEUED, RUNNING
+from .runs import (NAN, COMPLETED, PENDING, PREEMPTED, REQUEUED, RUNNING,
+                   known_time)
 
 
 class Wanted:
@@ -106,9 +107,10 @@ def _of_several_rows(runs):
 
 
 def _order(runs, row):
-    """Of runs of one job: those that have not started are the last."""
-    start = runs.s_start[row] if runs.state[row] >= 0 else runs.r_start[row]
-    return start if start == start else float("inf")
+    """Of runs of one job: those that go on and have not started are the last."""
+    if runs.state[row] >= 0:
+        return known_time(runs.s_start[row], runs.r_start[row], runs.s_end[row])
+    return known_time(runs.r_start[row])
 
 
 def _submit(runs, row):

@@ -185,6 +185,16 @@ class Requeues(ReportCase):
         for left in self.RECORDS:
             self.check(self.from_both([left], self.LINES))
 
+    def test_slurm_has_lost_the_start_of_the_first_run(self):
+        lines = (line(1, Partition="guest", State="PREEMPTED", Start="None",
+                      End=NOON + 4, TotalCPU="00:00:00"), self.LINES[1])
+        for order in (lines, lines[::-1]):
+            self.check(self.from_both(self.RECORDS, order))
+            said = self.from_both(self.RECORDS[1:], order)["by_class"]["guest"]
+            self.assertEqual((said["jobs"], said["runs"]), (1, 1))
+            self.assertEqual(said["turnaround_mean_seconds"], 45)
+            self.assertEqual(said["running_mean_seconds"], 10)
+
     def test_one_of_the_lines_is_missing(self):
         said = self.from_both(self.RECORDS, self.LINES[1:])
         self.assertEqual(said["totals"]["jobs"], 1)
