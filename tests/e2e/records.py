@@ -4,12 +4,24 @@
 """records.py CollectorDir SACCT: do the collector's files say what sacct says?
 
 SACCT is the output of sacct -n -P -D -o JobIDRaw,State,TotalCPU,NNodes,Start with a line
-for each allocation and step.  Prints both totals; exit code 1 where a run is missing, is
-there twice, is incomplete, or CPU times differ by more than a hundredth and START a run.
+for each allocation and its steps behind it.  Prints both totals; exit code 1 where a run
+is missing, is there twice, is incomplete, or CPU times differ by more than a hundredth and
+START a run.
+
+slurmctld counts a run from its allocation on, a node from its prolog on.  What Slurm takes
+back before that is a run of slurmctld's alone: it has one of TAKEN_BACK, and no step (the
+batch script is one).  We may have such a run, or not.
+
+Such a run may be without the time of its start, however long it was: until its epilog is
+over the job is pending already, so that backfill clears start_time (22.05, backfill.c,
+_clear_job_estimates), which batch_requeue_fini then sends where slurmctld had not yet an
+index from slurmdbd.  Any other job without a start has never been allocated.
 """
 import glob
 import json
 import sys
+
+TAKEN_BACK = ("PREEMPTED", "REQUEUED", "NODE_FAIL")
 
 # Seconds that starting a task takes, of which Slurm counts more than its cgroup.
 START = 0.03
@@ -35,21 +47,30 @@ def read_records(directory):
 
 
 def read_sacct(path):
-    """Allocations that started: job -> [CPU seconds, runs]."""
-    jobs = {}
+    """Allocations that started: job -> [CPU seconds, runs, those that may not have begun
+    on a node]."""
+    jobs, steps = {}, {}
     with open(path) as stream:
-        for line in stream:
-            job, state, cpu, nodes, start = line.rstrip("\n").split("|")[:5]
-            if "." in job or start in ("Unknown", "None") or int(nodes or 0) == 0:
-                continue
-            entry = jobs.setdefault(int(job), [0.0, 0])
-            entry[0] += seconds(cpu or "0")
-            entry[1] += 1
+        rows = [line.rstrip("\n").split("|")[:5] for line in stream]
+    last = None
+    for at, row in enumerate(rows):
+        if "." not in row[0]:
+            last = at
+        else:
+            steps[last] = steps.get(last, 0) + 1
+    for at, (job, state, cpu, nodes, start) in enumerate(rows):
+        if "." in job or int(nodes or 0) == 0 or (
+                start in ("Unknown", "None") and not state.startswith(TAKEN_BACK)):
+            continue
+        entry = jobs.setdefault(int(job), [0.0, 0, 0])
+        entry[0] += seconds(cpu or "0")
+        entry[1] += 1
+        entry[2] += state.startswith(TAKEN_BACK) and at not in steps
     return jobs
 
 
-def main():
-    runs, jobs = read_records(sys.argv[1]), read_sacct(sys.argv[2])
+def compare(runs, jobs):
+    """(a line with both totals, what is wrong)."""
     ours, problems = {}, []
     for (job, _), run in runs.items():
         entry = ours.setdefault(job, [0.0, 0])
@@ -59,19 +80,23 @@ def main():
         if not run["complete"] or len(names) != len(set(names)):
             problems.append("job %d: %s" % (job, json.dumps(run)))
     for job in sorted(set(ours) | set(jobs)):
-        mine, theirs = ours.get(job, [0.0, 0]), jobs.get(job, [0.0, 0])
-        if mine[1] != theirs[1]:
+        mine, theirs = ours.get(job, [0.0, 0]), jobs.get(job, [0.0, 0, 0])
+        if not theirs[1] - theirs[2] <= mine[1] <= theirs[1]:
             problems.append("job %d: %d runs, sacct has %d" % (job, mine[1], theirs[1]))
     cpu, sacct_cpu = sum(e[0] for e in ours.values()), sum(e[0] for e in jobs.values())
-    print("ours: %d runs, %.3f s; sacct: %d runs, %.3f s" % (
-        len(runs), cpu, sum(e[1] for e in jobs.values()), sacct_cpu))
     if abs(cpu - sacct_cpu) > 0.01 * sacct_cpu + START * len(runs):
         problems.append("CPU time differs by more than 1 %")
         for job in sorted(jobs):
             mine = ours.get(job, [0.0, 0])[0]
             if abs(mine - jobs[job][0]) > START + 0.01 * jobs[job][0]:
                 problems.append("job %d: %.3f s, sacct %.3f s" % (job, mine, jobs[job][0]))
-    print("\n".join(problems))
+    return "ours: %d runs, %.3f s; sacct: %d runs, %.3f s" % (
+        len(runs), cpu, sum(e[1] for e in jobs.values()), sacct_cpu), problems
+
+
+def main():
+    totals, problems = compare(read_records(sys.argv[1]), read_sacct(sys.argv[2]))
+    print("\n".join([totals, *problems]))
     return 1 if problems else 0
 
 
