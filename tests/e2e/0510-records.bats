@@ -13,6 +13,16 @@ setup_file() {
     cluster_up --fake-cpus 16 --append "$BATS_FILE_TMPDIR/append"
     export COLLECTOR=$HPCB_SANDBOX_DIR/collector
     export JOBS=${HPCB_RECORDS_JOBS:-100}
+    note_prologs
+}
+
+# The nodes write down, apart from us, which prologs have run.
+note_prologs() {
+    local prolog=$HPCB_SANDBOX_DIR/inst/libexec/hpc-balance/prolog
+    [ -e "$prolog" ] || return 0
+    export PROLOGS=$WORK/prologs
+    : > "$PROLOGS"
+    sed -i "2i echo \"\$SLURM_JOB_ID \${SLURM_JOB_RESTART_COUNT:-0}\" >> $PROLOGS" "$prolog"
 }
 teardown_file() { cluster_down; }
 setup() { cancel_all; }
@@ -53,7 +63,7 @@ sacct_lines() {
 
 agrees() {
     sacct_lines
-    python3 "$HPCB_TOP/tests/e2e/records.py" "$COLLECTOR" "$WORK/sacct" > "$WORK/difference"
+    python3 "$HPCB_TOP/tests/e2e/records.py" "$COLLECTOR" "$WORK/sacct" ${PROLOGS:+"$PROLOGS"} > "$WORK/difference"
 }
 
 @test "a job of two nodes is one line with what it was" {
@@ -182,7 +192,8 @@ explain() {
     as_root sacct -a -n -P -D -S now-1days -o \
         JobIDRaw,State,Submit,Eligible,Start,End,NNodes,DBIndex > "$WORK/rows"
     for job in $(sed -n 's/^job \([0-9]*\):.*/\1/p' "$WORK/difference" | head -n 5); do
-        echo "--- job $job: sacct; the collector; slurmctld"
+        echo "--- job $job: prologs; sacct; the collector; slurmctld"
+        [ -z "${PROLOGS:-}" ] || grep "^$job " "$PROLOGS"
         grep -E "^${job}[|.]" "$WORK/rows"
         cat "$COLLECTOR"/records/*.jsonl | grep "\"job_id\":$job,"
         grep -E "JobId=([0-9_]+\()?$job\b" "$HPCB_SANDBOX_DIR/log/slurmctld.log"

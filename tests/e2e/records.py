@@ -1,18 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The slurm-hpc-balance developers
-"""records.py CollectorDir SACCT: do the collector's files say what sacct says?
+"""records.py CollectorDir SACCT [PROLOGS]: do the collector's files say what sacct says?
 
 SACCT is the output of sacct -n -P -D -o JobIDRaw,State,TotalCPU,NNodes,Start with a line
 for each allocation and its steps behind it.  Prints both totals; exit code 1 where a run
 is missing, is there twice, is incomplete, or CPU times differ by more than a hundredth and
 START a run.
 
-slurmctld counts a run from its allocation on, a node from its prolog on.  What Slurm takes
-back before that is a run of slurmctld's alone: it has one of TAKEN_BACK, and no step (the
-batch script is one).  We may have such a run, or not.
+PROLOGS has a line "JOB RESTARTS" for each prolog that has run, which the nodes have
+written: each of these runs must be there.  Without it, all runs of sacct must.
 
-Such a run may be without the time of its start, however long it was: until its epilog is
+But slurmctld counts a run from its allocation on, a node from its prolog on.  What Slurm
+takes back before that is a run of slurmctld's alone: it has one of TAKEN_BACK, and no step
+(the batch script is one).  We may have such a run, or not.  And slurmd (22.05) runs neither
+prolog nor epilog for a requeued run where it still knows the run before: it forgets that
+at most every two seconds (slurm_cred.c, _clear_expired_job_states, whose caller in
+slurm_cred_handle_reissue counts on it).
+
+A run that was taken back may be without the time of its start, however long it was: until its epilog is
 over the job is pending already, so that backfill clears start_time (22.05, backfill.c,
 _clear_job_estimates), which batch_requeue_fini then sends where slurmctld had not yet an
 index from slurmdbd.  Any other job without a start has never been allocated.
@@ -69,7 +75,25 @@ def read_sacct(path):
     return jobs
 
 
-def compare(runs, jobs):
+def read_prologs(path):
+    """The runs that have begun on a node."""
+    with open(path) as stream:
+        return {tuple(int(number) for number in line.split()) for line in stream}
+
+
+def missing_runs(runs, jobs, began):
+    """began: None where nobody has written it down."""
+    for run in sorted((began or set()) - set(runs)):
+        yield "job %d: run %d has begun and is lost" % run
+    for job, (_, known, taken_back) in sorted(jobs.items()):
+        mine = sum(run[0] == job for run in runs)
+        # One run at least has begun on a node that knew nothing of the job.
+        needed = known - taken_back if began is None else min(known - taken_back, 1)
+        if mine < needed:
+            yield "job %d: %d runs, sacct has %d" % (job, mine, known)
+
+
+def compare(runs, jobs, began=None):
     """(a line with both totals, what is wrong)."""
     ours, problems = {}, []
     for (job, _), run in runs.items():
@@ -79,10 +103,11 @@ def compare(runs, jobs):
         names = [node["node"] for node in run["node_records"]]
         if not run["complete"] or len(names) != len(set(names)):
             problems.append("job %d: %s" % (job, json.dumps(run)))
-    for job in sorted(set(ours) | set(jobs)):
-        mine, theirs = ours.get(job, [0.0, 0]), jobs.get(job, [0.0, 0, 0])
-        if not theirs[1] - theirs[2] <= mine[1] <= theirs[1]:
-            problems.append("job %d: %d runs, sacct has %d" % (job, mine[1], theirs[1]))
+    problems += missing_runs(runs, jobs, began)
+    for job, (_, mine) in sorted(ours.items()):
+        if mine > jobs.get(job, [0.0, 0])[1]:
+            problems.append("job %d: %d runs, sacct has %d" % (
+                job, mine, jobs.get(job, [0.0, 0])[1]))
     cpu, sacct_cpu = sum(e[0] for e in ours.values()), sum(e[0] for e in jobs.values())
     if abs(cpu - sacct_cpu) > 0.01 * sacct_cpu + START * len(runs):
         problems.append("CPU time differs by more than 1 %")
@@ -95,7 +120,8 @@ def compare(runs, jobs):
 
 
 def main():
-    totals, problems = compare(read_records(sys.argv[1]), read_sacct(sys.argv[2]))
+    began = read_prologs(sys.argv[3]) if len(sys.argv) > 3 else None
+    totals, problems = compare(read_records(sys.argv[1]), read_sacct(sys.argv[2]), began)
     print("\n".join([totals, *problems]))
     return 1 if problems else 0
 

@@ -31,11 +31,11 @@ def run(job_id, restart=0, **given):
 
 
 class Agreement(unittest.TestCase):
-    def problems(self, runs, sacct=SACCT):
+    def problems(self, runs, sacct=SACCT, began=None):
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
             file.write(sacct)
             file.flush()
-            return agreement.compare(runs, agreement.read_sacct(file.name))[1]
+            return agreement.compare(runs, agreement.read_sacct(file.name), began)[1]
 
     def test_what_agrees(self):
         both = {**run(7, 1), **run(8)}
@@ -56,6 +56,15 @@ class Agreement(unittest.TestCase):
                              "PREEMPTED|00:00:00|1|None")
         for runs in ({**run(7, 1)}, {**run(7, 1), **run(7, 0, cpu=0)}):
             self.assertEqual(self.problems({**runs, **run(8)}, lost), [])
+
+    def test_what_has_begun_must_be_there(self):
+        began = SACCT.replace("7|COMPLETED", "7.batch|CANCELLED|00:00:00|1|x\n7|COMPLETED")
+        first, both = {**run(7, 0), **run(8)}, {(7, 0), (8, 0)}
+        self.assertEqual(self.problems(first, began, both), [])
+        self.assertEqual(self.problems(first, began, both | {(7, 1)}),
+                         ["job 7: run 1 has begun and is lost"])
+        self.assertIn("job 8: 0 runs, sacct has 1",
+                      self.problems(run(7, 0), began, {(7, 0)}))
 
     def test_a_run_is_doubled(self):
         self.assertEqual(self.problems({**run(7, 1), **run(8), **run(8, 1, cpu=0)}),
