@@ -154,16 +154,21 @@ tags() {
     restart_slurmctld
     assert_sound
     for job in "${tagged[@]}"; do as_root scancel "$job"; done
-    # A node where a job completes is no candidate, and why a guest waits is said once a
-    # minute: on two nodes, that would be.
-    for job in "${tagged[@]}"; do wait_for_end "$job" 20; done
     # No node has room beside such a demand.
-    job=$(guest -n1 --bw-profile=mem=1G)
-    wait_until 10 said "JobId=$job waits: .*saturate 3 of the 3"
-    as_root scancel "$job"
+    wait_until 30 refused_by_all
     for job in $some; do as_root scontrol update JobId="$job" AdminComment='{}'; done
     as_root scontrol reconfigure
     assert_works
+}
+
+# A node is a candidate when it has answered the new slurmctld and no job is completing
+# there; why a guest waits is said once a minute, so each time another one asks.
+refused_by_all() {
+    local job
+    job=$(guest -n1 --bw-profile=mem=1G)
+    sleep "$(secs 3)"
+    as_root scancel "$job"
+    said "JobId=$job waits: .*saturate 3 of the 3"
 }
 
 guests_run() { [ "$(as_root squeue -h -t R -p guest -w n2 -o %i | wc -l)" -ge "$1" ]; }
