@@ -362,16 +362,25 @@ static void meet(const hpcb_conf_t *conf, hpcb_record_t *record)
 }
 
 /*
- * Whether the epilog of a job that has no state here has something to say.  Either a
- * run of it has written its record, which may have been sent, or none began.  The count
- * may be that of the run to come: slurmctld counts some requeues before it sends the
- * epilog of the run that they end (22.05, _job_complete and _job_requeue_op).
+ * Whether the epilog of a job that has no state here, and that has used nothing, has
+ * something to say.  The count may be that of the run to come: slurmctld counts some
+ * requeues before it sends the epilog of the run that they end (22.05, _job_complete
+ * and _job_requeue_op), also where no prolog of that run was begun here.  But slurmd
+ * may leave out the prolog of a run that follows on another one here (22.05,
+ * slurm_cred_handle_reissue relies on _clear_expired_job_states, which looks every two
+ * seconds at most): the record of that other one tells.
  */
 static bool is_new(const hpcb_conf_t *conf, const hpcb_record_t *record)
 {
     bool used = record->usage.cpu_us > 0 || record->n_tasks > 0;
+    hpcb_record_t before = *record;
 
-    return (used || record->about.restart == 0) && !is_written(conf, record);
+    if (is_written(conf, record))
+        return false;
+    if (used || record->about.restart == 0)
+        return true;
+    before.about.restart--;
+    return is_written(conf, &before);
 }
 
 /* For hpcbctl metrics, which a count less harms less than one too many. */

@@ -232,6 +232,7 @@ explain() {
     wait_until $((60 + JOBS)) queue_empty
     wait_until 120 spools_empty
     wait_until 60 agrees || explain
+    wait_until 10 test -e "$COLLECTOR/stats.json"
     cat "$WORK/difference" "$COLLECTOR/stats.json" >&3
     grep -q '"refused_records":0,' "$COLLECTOR/stats.json"
 }

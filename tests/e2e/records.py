@@ -13,10 +13,10 @@ written: each of these runs must be there.  Without it, all runs of sacct must.
 
 But slurmctld counts a run from its allocation on, a node from its prolog on.  What Slurm
 takes back before that is a run of slurmctld's alone: it has one of TAKEN_BACK, and no step
-(the batch script is one).  We may have such a run, or not.  And slurmd (22.05) runs neither
-prolog nor epilog for a requeued run where it still knows the run before: it forgets that
-at most every two seconds (slurm_cred.c, _clear_expired_job_states, whose caller in
-slurm_cred_handle_reissue counts on it).
+(the batch script is one, but that it is known says not that it was launched).  We may have
+such a run, or not.  And slurmd (22.05) may leave out the prolog of a requeued run where it
+still knows the run before: it forgets that at most every two seconds (slurm_cred.c,
+_clear_expired_job_states, on which slurm_cred_handle_reissue relies).
 
 A run that was taken back may be without the time of its start, however long it was: until its epilog is
 over the job is pending already, so that backfill clears start_time (22.05, backfill.c,

@@ -270,7 +270,7 @@ static void expect_member(const char *member)
     ck_assert_msg(strstr(text, member) != NULL, "%s is not in %s", member, text);
 }
 
-/* Of the run before this one: it was sent already, or no prolog of it ran here. */
+/* Of the run before this one, which no prolog here has begun. */
 START_TEST(an_epilog_that_knows_nothing_makes_no_run_of_the_next_count)
 {
     setenv("SLURM_JOB_RESTART_COUNT", "1", 1);
@@ -280,6 +280,22 @@ START_TEST(an_epilog_that_knows_nothing_makes_no_run_of_the_next_count)
     use(3000000, 4096);
     hpcb_job_end(&ctl);
     ck_assert_int_eq(count_entries(scratch("spool/records")), 1);
+    unsetenv("SLURM_JOB_RESTART_COUNT");
+}
+END_TEST
+
+/* slurmd has left out its prolog. */
+START_TEST(a_run_without_a_prolog_follows_on_one_that_was_here)
+{
+    hpcb_job_begin(&ctl);
+    hpcb_job_end(&ctl);
+    setenv("SLURM_JOB_RESTART_COUNT", "1", 1);
+    hpcb_job_end(&ctl);
+    ck_assert_int_eq(count_entries(scratch("spool/records")), 2);
+    hpcb_job_end(&ctl);
+    setenv("SLURM_JOB_RESTART_COUNT", "3", 1);
+    hpcb_job_end(&ctl);
+    ck_assert_int_eq(count_entries(scratch("spool/records")), 2);
     unsetenv("SLURM_JOB_RESTART_COUNT");
 }
 END_TEST
@@ -466,6 +482,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_new_run_replaces_the_record);
     tcase_add_test(tc, a_run_keeps_the_count_that_it_began_with);
     tcase_add_test(tc, an_epilog_that_knows_nothing_makes_no_run_of_the_next_count);
+    tcase_add_test(tc, a_run_without_a_prolog_follows_on_one_that_was_here);
     tcase_add_test(tc, a_primary_knows_the_guests_beside_it);
     tcase_add_test(tc, a_guest_knows_of_none_beside_it);
     tcase_add_test(tc, damaged_and_foreign_files_in_the_records_place_are_replaced);
