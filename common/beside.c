@@ -6,12 +6,14 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/beside.h"
 #include "common/cleanup.h"
@@ -21,6 +23,7 @@
 /* Two newlines, two words, three numbers, the end. */
 #define LINE_BYTES 80
 #define FILE_BYTES (2 * HPCB_BESIDE_MAX * LINE_BYTES)
+#define FILE_MODE  0644
 
 static int path_of(char *path, const char *state_dir, uint32_t primary,
                    hpcb_error_t *err)
@@ -32,20 +35,45 @@ static int path_of(char *path, const char *state_dir, uint32_t primary,
     return hpcb_error(err, "the state directory's name is too long");
 }
 
+int hpcb_beside_open(const char *state_dir, uint32_t primary, hpcb_error_t *err)
+{
+    char path[PATH_MAX];
+
+    return path_of(path, state_dir, primary, err)
+               ? -1
+               : hpcb_file_append(path, "\n", FILE_MODE, err);
+}
+
+/* Of a primary that goes at this moment nothing must be left. */
+static int append_existing(const char *path, const char *line, hpcb_error_t *err)
+{
+    hpcb_autoclose int fd =
+        open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    size_t length = strlen(line);
+    struct stat st;
+
+    if (fd < 0 && errno == ENOENT)
+        return 0;
+    if (fd < 0 || fstat(fd, &st))
+        return hpcb_error(err, "cannot append to %.300s: %s", path, strerror(errno));
+    if (!S_ISREG(st.st_mode) || st.st_size > FILE_BYTES)
+        return 0;
+    if (write(fd, line, length) == (ssize_t)length)
+        return 0;
+    return hpcb_error(err, "cannot append to %.300s: %s", path, strerror(errno));
+}
+
 int hpcb_beside_note(const char *state_dir, uint32_t primary,
                      const hpcb_beside_reading_t *reading, hpcb_error_t *err)
 {
     char path[PATH_MAX], line[LINE_BYTES];
-    struct stat st;
 
     if (path_of(path, state_dir, primary, err))
         return -1;
-    if (lstat(path, &st) == 0 && st.st_size > FILE_BYTES)
-        return 0;
     snprintf(line, sizeof(line), "\n%s %" PRIu32 " %" PRIu64 " %" PRIu64 " end\n",
              reading->before ? "before" : "now", reading->guest, reading->begin_us,
              reading->cpu_us);
-    return hpcb_file_append(path, line, 0644, err);
+    return append_existing(path, line, err);
 }
 
 /* The next word of *rest as a number. */
@@ -72,7 +100,7 @@ static int read_line(char *line, hpcb_beside_reading_t *reading)
     return 0;
 }
 
-/* The file's text, "" where there is none, NULL with err. */
+/* The file's text; NULL with errno and err. */
 static char *load(const char *state_dir, uint32_t primary, hpcb_error_t *err)
 {
     char *text = malloc(FILE_BYTES + 1);
@@ -82,10 +110,8 @@ static char *load(const char *state_dir, uint32_t primary, hpcb_error_t *err)
         hpcb_error(err, "out of memory");
         return NULL;
     }
-    *text = '\0';
     if (path_of(path, state_dir, primary, err) == 0 &&
-        (hpcb_file_read_trusted(path, text, FILE_BYTES + 1, err) >= 0 ||
-         errno == ENOENT))
+        hpcb_file_read_trusted(path, text, FILE_BYTES + 1, err) >= 0)
         return text;
     hpcb_cleanup_free(&text);
     return NULL;
@@ -173,7 +199,7 @@ int hpcb_beside_sum(const char *state_dir, uint32_t primary, uint64_t begin_us,
     hpcb_autofree hpcb_beside_reading_t *all = NULL;
     hpcb_beside_t sum = {.known = true};
 
-    if (!text && errno == EFBIG) {
+    if (!text && (errno == EFBIG || errno == ENOENT)) {
         *beside = (hpcb_beside_t){.known = false};
         return 0;
     }

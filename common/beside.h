@@ -33,16 +33,19 @@ typedef struct {
     uint32_t *guests; /* their job ids, each once, ascending; free() */
 } hpcb_beside_t;
 
-/* Append a reading.  0 or -1 with err; 0 also where the file is full, which _sum sees.
- */
+/* The primary begins: readings are taken from now on.  0 or -1 with err. */
+int hpcb_beside_open(const char *state_dir, uint32_t primary, hpcb_error_t *err);
+
+/* Append a reading.  0 or -1 with err; 0 also where the primary has not begun or is
+ * gone, and where the file is full, which _sum sees. */
 int hpcb_beside_note(const char *state_dir, uint32_t primary,
                      const hpcb_beside_reading_t *reading, hpcb_error_t *err);
 
 /*
  * Sum up what has been noted, and now (of guests that are there at this moment, taken
  * BEFORE the call: a guest notes its end before it disappears).  begin_us is the
- * primary's.  Not known where there were too many.  0, or -1 with err and beside
- * untouched.
+ * primary's.  Not known where there were too many, and without _open.  0, or -1 with
+ * err and beside untouched.
  */
 int hpcb_beside_sum(const char *state_dir, uint32_t primary, uint64_t begin_us,
                     const hpcb_beside_reading_t *now, size_t count,

@@ -115,10 +115,11 @@ static void close_guests(guests_t *guests)
 
 void hpcb_beside_begin(const hpcb_conf_t *conf, uint32_t primary)
 {
+    guests_t guests = {.conf = conf};
     hpcb_error_t err;
-    guests_t guests;
 
-    if (find_guests(conf, &guests, &err))
+    if (hpcb_beside_open(conf->state_dir, primary, &err) ||
+        find_guests(conf, &guests, &err))
         complain(primary, &err);
     for (size_t i = 0; i < guests.count; i++) {
         guests.readings[i].before = true;

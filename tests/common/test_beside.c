@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/beside.h"
 #include "common/file.h"
@@ -21,6 +22,7 @@ static void enter(void)
 {
     scratch_enter();
     ck_assert_int_eq(hpcb_file_mkdirs(scratch("state/jobs"), 0755, NULL), 0);
+    ck_assert_int_eq(hpcb_beside_open(scratch("state"), PRIMARY, NULL), 0);
     beside = (hpcb_beside_t){.known = false};
 }
 
@@ -58,6 +60,17 @@ START_TEST(nobody_beside_is_known)
 {
     sum(NULL, 0);
     expect(0, 0);
+}
+END_TEST
+
+/* Its epilog is over, or its prolog has not come so far. */
+START_TEST(of_a_primary_that_is_not_there_nothing_is_left)
+{
+    ck_assert_int_eq(unlink(scratch("state/jobs/7.beside")), 0);
+    note(false, 2, 2000, 30);
+    ck_assert_int_eq(count_entries(scratch("state/jobs")), 0);
+    sum(NULL, 0);
+    ck_assert(!beside.known);
 }
 END_TEST
 
@@ -182,6 +195,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(tc, enter, leave);
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, nobody_beside_is_known);
+    tcase_add_test(tc, of_a_primary_that_is_not_there_nothing_is_left);
     tcase_add_test(tc, what_a_guest_had_used_before_does_not_count);
     tcase_add_test(tc, guests_that_stay_count_up_to_now);
     tcase_add_test(tc, one_run_counts_once_and_its_last_reading);
