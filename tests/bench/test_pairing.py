@@ -390,6 +390,8 @@ class Pairing(unittest.TestCase):
                 [os.path.join(TOP, "bench", "pairing"), "--patience", "0", "--kinds",
                  "max,min", "--state", path, *arguments], stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, text=True,
+                # What a shell starts in the background ignores SIGINT, and so all below.
+                preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
                 env={**os.environ, "HPCB_BENCH_TMP": self.scratch}) as running:
             self.addCleanup(running.kill)
             deadline = time.monotonic() + LIMIT
