@@ -115,8 +115,8 @@ static void switch_job(hpcbd_job_t *job, bool favoured)
  * missed, not late. */
 static void account(hpcbd_job_t *job, int64_t now_ns)
 {
-    uint64_t passed = hpcb_window_edges(&job->window, job->edge_ns - 1, now_ns);
-    int64_t late = clock_ns(CLOCK_REALTIME) - job->edge_ns;
+    uint64_t passed = hpcb_window_edges(&job->window, job->due_ns - 1, now_ns);
+    int64_t late = clock_ns(CLOCK_REALTIME) - job->due_ns;
 
     engine.stats.edges++;
     if (passed > 1) {

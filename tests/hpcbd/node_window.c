@@ -29,6 +29,8 @@
 #define HOUR      (3600 * SECOND)
 #define PERIOD    (20 * SECOND)
 #define FAVOURED  (10 * SECOND)
+#define SHORT     (SECOND / 10) /* a period */
+#define SLEPT     (SECOND / 2)
 #define LOOK      SECOND
 #define REFRESH   (30 * SECOND)
 #define JOB       7
@@ -195,17 +197,23 @@ int __wrap_sched_setscheduler(pid_t pid, int policy, const void *param)
 
 static hpcbd_t daemon_of_test;
 
-static void record(uint32_t job_id, uint64_t begin_us)
+static void record_period(uint32_t job_id, uint64_t begin_us, int64_t period_ns)
 {
-    const hpcb_job_state_t job = {.job_id = job_id,
-                                  .uid = geteuid(),
-                                  .klass = HPCB_CLASS_PRIMARY,
-                                  .partition = "p",
-                                  .window = {PERIOD / 1000, FAVOURED / 1000},
-                                  .begin_us = begin_us};
+    const hpcb_job_state_t job = {
+        .job_id = job_id,
+        .uid = geteuid(),
+        .klass = HPCB_CLASS_PRIMARY,
+        .partition = "p",
+        .window = {(uint64_t)period_ns / 1000, (uint64_t)period_ns / 2000},
+        .begin_us = begin_us};
 
     ck_assert_int_eq(hpcb_state_save(scratch("run"), &job, NULL), 0);
     ck_assert_int_eq(hpcb_state_save_place(scratch("run"), job_id, "/job", NULL), 0);
+}
+
+static void record(uint32_t job_id, uint64_t begin_us)
+{
+    record_period(job_id, begin_us, PERIOD);
 }
 
 static void forget(uint32_t job_id)
@@ -358,7 +366,27 @@ START_TEST(jobs_of_one_edge_are_switched_in_one_turn)
     ck_assert_uint_eq(seen.ends, MANY);
     ck_assert_uint_eq(hpcbd_window_stats()->edges, edges + MANY);
     ck_assert_uint_eq(hpcbd_window_stats()->missed, 0);
+    ck_assert_uint_eq(hpcbd_window_stats()->late.count, edges + MANY);
+    ck_assert_uint_gt(hpcbd_window_stats()->late.min_ns, 0);
+    ck_assert_uint_lt(hpcbd_window_stats()->late.max_ns, FAVOURED);
     check_edge();
+}
+END_TEST
+
+START_TEST(edges_that_were_slept_over_are_missed)
+{
+    const struct timespec nap = {0, SLEPT};
+    uint64_t missed;
+
+    record_period(JOB, 1, SHORT);
+    start_engine();
+    missed = hpcbd_window_stats()->missed;
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
+    turn(1000);
+    missed = hpcbd_window_stats()->missed - missed;
+    ck_assert_uint_ge(missed, 2 * SLEPT / SHORT - 2);
+    ck_assert_uint_eq(hpcbd_registry_find(hpcbd_window_registry(), JOB)->missed,
+                      hpcbd_window_stats()->missed);
 }
 END_TEST
 
@@ -517,6 +545,7 @@ int main(void)
     tcase_add_test(tc, a_step_of_the_clock_is_followed_in_the_same_turn);
     tcase_add_test(tc, a_step_that_no_timer_tells_of_is_found);
     tcase_add_test(tc, jobs_of_one_edge_are_switched_in_one_turn);
+    tcase_add_test(tc, edges_that_were_slept_over_are_missed);
     tcase_add_test(tc, a_turn_looks_at_few_jobs);
     tcase_add_test(tc, files_are_read_when_nobody_is_favoured);
     tcase_add_test(tc, what_nobody_tells_is_found);
