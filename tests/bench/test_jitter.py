@@ -39,7 +39,8 @@ def arguments(**changes):
 
 
 def part(mean):
-    return {"mean": mean, "p50": mean, "p99": mean, "max": mean, "buckets": [[mean, 10]]}
+    return {"mean": mean, "p50": mean, "p99": mean, "p999": mean, "max": mean,
+            "buckets": [[mean, 10]]}
 
 
 def a_run(repetition, regime, wall, favoured=10.0):
@@ -74,7 +75,8 @@ class JitterTest(unittest.TestCase):
             stream.write('{"rep":0,"reg')
         again = jitter.State(self.path, SETTINGS)
         again.add(a_run(1, "quiet", 1))
-        self.assertEqual(jitter.State(self.path, SETTINGS).done(), {(0, "quiet"), (1, "quiet")})
+        self.assertEqual(jitter.State(self.path, SETTINGS).done(),
+                         {(0, "quiet"), (1, "quiet")})
         with self.assertRaises(jitter.BenchError):
             jitter.State(self.path, {"window": "1s:80%"})
 
@@ -88,12 +90,14 @@ class JitterTest(unittest.TestCase):
         state = jitter.State(None, SETTINGS)
         for repetition, slow in enumerate((1, 2)):
             state.add(a_run(repetition, "quiet", slow))
-            state.add(a_run(repetition, "windows 1s:90%", 1.004 * slow))
-            state.add(a_run(repetition, "noise 21 %, windows 1s:90%", 1.1 * slow, 10.05))
+            state.add(a_run(repetition, "windows 1s:90%", 1.004 * slow, 10 * slow))
+            state.add(a_run(repetition, "noise 21 %, windows 1s:90%", 1.1 * slow,
+                            10.05 * slow))
         text = self.report(arguments(), state)
         self.assertIn("1.100 [1.100..1.100]", text)
-        self.assertIn("windows without noise: +0.40 % time", text)
-        self.assertIn("+0.50 % within favoured parts (at most 1 %), 9.1 % over whole", text)
+        self.assertIn("windows without noise: +0.40 % [+0.40..+0.40] time", text)
+        self.assertIn("+0.50 % [+0.50..+0.50] within favoured parts (at most 1 %), 9.1 %",
+                      text)
         self.assertIn("the regular part is 10 %", text)
         self.assertIn("6 runs are missing", text)
 
@@ -111,7 +115,8 @@ class EdgesTest(unittest.TestCase):
                  "recvfrom(...", "epoll_wait(4, ...", "read("]
         turns = edges.turns_of(calls)
         self.assertEqual([len(turn) for turn in turns], [3, 2, 2, 2])
-        self.assertEqual([edges.kind_of(turn) for turn in turns], ["begin", "end", "end", None])
+        self.assertEqual([edges.kind_of(turn) for turn in turns],
+                         ["begin", "end", "end", None])
 
     def test_period(self):
         for text, seconds in (("10ms:50%", 0.01), ("1s:90%", 1), ("0.5s:1ms", 0.5)):
