@@ -18,10 +18,10 @@ such a run, or not.  And slurmd (22.05) may leave out the prolog of a requeued r
 still knows the run before: it forgets that at most every two seconds (slurm_cred.c,
 _clear_expired_job_states, on which slurm_cred_handle_reissue relies).
 
-A run that was taken back may be without the time of its start, however long it was: until its epilog is
-over the job is pending already, so that backfill clears start_time (22.05, backfill.c,
-_clear_job_estimates), which batch_requeue_fini then sends where slurmctld had not yet an
-index from slurmdbd.  Any other job without a start has never been allocated.
+A run that was taken back may be without the time of its start, however long it was: until
+its epilog is over the job is pending already, so that backfill clears start_time (22.05,
+backfill.c, _clear_job_estimates), which batch_requeue_fini then sends where slurmctld had
+not yet an index from slurmdbd.  Any other job without a start has never been allocated.
 """
 import glob
 import json
