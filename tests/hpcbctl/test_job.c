@@ -464,6 +464,30 @@ START_TEST(killed_anywhere_another_epilog_finishes)
 }
 END_TEST
 
+static void prepare_primary(void)
+{
+    unlink(record_path());
+    setenv("SLURM_JOB_PARTITION", "day", 1);
+    hpcb_job_begin(&ctl);
+    use(3000000, 4096);
+}
+
+static void expect_guest_beside(void)
+{
+    end_job();
+    expect_member("\"cpu_seconds\":3.000000,");
+    expect_member("\"guests_beside\":[4000000001],\"guest_cpu_seconds\":0.000000,");
+    prepare_primary();
+}
+
+START_TEST(killed_anywhere_the_guests_beside_are_known)
+{
+    begin_other(4000000001u, "guest", 5000000);
+    prepare_primary();
+    ck_assert_int_ge(crash_everywhere(end_job, expect_guest_beside), 5);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("job");
@@ -492,6 +516,7 @@ static Suite *suite(void)
     tcase_add_test(tc, hostile_environments_end_in_exit_code_0);
     tcase_add_test(tc, a_full_spool_keeps_nothing_of_the_job);
     tcase_add_test(tc, killed_anywhere_another_epilog_finishes);
+    tcase_add_test(tc, killed_anywhere_the_guests_beside_are_known);
     suite_add_tcase(s, tc);
     return s;
 }
