@@ -66,14 +66,15 @@ release_requeued() {
 
 drained() { release_requeued && queue_empty; }
 
-# NAME, second of the start after zero and state, a line each: arrays and components too.
+# NAME, second of the start after zero, nodes and state, a line each: arrays and components
+# too.
 starts() { # starts NAME CLASS
-    as_root sh -c "SLURM_TIME_FORMAT=%s sacct -a -X -n -P -S now-15minutes -o JobName,JobID,Start,State" |
+    as_root sh -c "SLURM_TIME_FORMAT=%s sacct -a -X -n -P -S now-15minutes -o JobName,JobID,Start,NodeList,State" |
         awk -F'|' -v name="$1" -v class="$2" -v zero="$(cat "$WORK/$1.zero")" '
             index($1, name "-" class) == 1 {
                 part = $2
                 sub(/^[0-9]+/, "", part)
-                print substr($1, length(name) + 2) part, $3 - zero, $4
+                print substr($1, length(name) + 2) part, $3 - zero, $4, $5
             }' | sort
 }
 
@@ -102,9 +103,10 @@ play_all() { # play_all NAME NODES-OF-GUESTS
     play_all alone 'n[4-6]'
 }
 
-@test "guests among primaries: all end well, some of them in their second run" {
+@test "guests among primaries: all end well" {
     play_all among 'n[1-3]'
-    grep -q 'preempted JobId=.* has been requeued' "$CTLD_LOG"
+    # How many depends on the moment; 0705-preempt.bats wants certain ones.
+    echo "# $(grep -c 'preempted JobId=.* has been requeued' "$CTLD_LOG") guests were preempted" >&3
 }
 
 @test "each primary starts when it does without guests" {
@@ -113,11 +115,13 @@ play_all() { # play_all NAME NODES-OF-GUESTS
     [ "$(wc -l < "$WORK/alone.starts")" -eq "$(jobs_of p)" ]
     late=$(join "$WORK/alone.starts" "$WORK/among.starts" |
         awk -v most=$(((CYCLE + ROUNDING) * ${HPCB_E2E_SLOWNESS:-1})) '
-            { d = $4 - $2; sum += d; if (d > max) max = d; if (d < min) min = d }
-            d > most || d < -most { print $1 ": at " $2 " s alone, at " $4 " s among guests" }
-            END { printf "# %d primaries: %+.2f s on average, %+d to %+d s\n", NR, sum / NR, min, max > "/dev/stderr" }
+            { d = $5 - $2; sum += d; if (d > max) max = d; if (d < min) min = d }
+            $3 != $6 { elsewhere++ }
+            d > most || d < -most { print $1 ": at " $2 " s on " $3 " alone, at " $5 " s on " $6 " among guests" }
+            END { printf "# %d primaries: %+.2f s on average, %+d to %+d s; %d on other nodes\n", NR, sum / NR, min, max, elsewhere > "/dev/stderr" }
         ' 2> "$WORK/summary")
     cat "$WORK/summary" >&3
     echo "$late"
+    [ -z "$late" ] || join "$WORK/alone.starts" "$WORK/among.starts"
     [ -z "$late" ]
 }
