@@ -9,6 +9,7 @@
 #include "select/shadow.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 #include <time.h>
 
@@ -21,6 +22,11 @@
 
 static hpcb_bw_t *capacities = NULL;
 static int n_capacities = 0;
+
+/* What was read last, and when. */
+static hpcb_capacity_t *last_rows = NULL;
+static size_t last_count = 0;
+static time_t read_at = 0;
 
 /* Later lines win, for each of the two figures. */
 static void _apply(const hpcb_capacity_t *row, int node_inx)
@@ -68,12 +74,33 @@ static void _read_row(const hpcb_capacity_t *row, bool said)
 		_apply(row, i);
 }
 
+static bool _is_same(const hpcb_capacity_t *row, const hpcb_capacity_t *last)
+{
+	return (row->mem == last->mem) && (row->net == last->net) &&
+	       !strcmp(row->nodes, last->nodes);
+}
+
+/* The same lines again, at once; rows go where they are remembered. */
+static bool _is_repeated(hpcb_capacity_t *rows, size_t count)
+{
+	time_t now = time(NULL);
+	bool same = (now - read_at < REPEAT_SECONDS) && (count == last_count);
+	size_t i;
+
+	for (i = 0; same && (i < count); i++)
+		same = _is_same(&rows[i], &last_rows[i]);
+	free(last_rows);
+	last_rows = rows;
+	last_count = count;
+	read_at = now;
+	return same;
+}
+
 extern void hpcb_capacity_read(void)
 {
 	hpcb_autofree hpcb_capacity_t *rows = NULL;
-	static time_t read_at = 0;
-	time_t now = time(NULL);
 	size_t i, count = 0;
+	bool said;
 
 	/* Clients have no nodes. */
 	if (node_record_count <= 0)
@@ -87,9 +114,12 @@ extern void hpcb_capacity_read(void)
 	xfree(capacities);
 	capacities = xcalloc(node_record_count, sizeof(*capacities));
 	n_capacities = node_record_count;
-	for (i = 0; rows && (i < count); i++)
-		_read_row(&rows[i], now - read_at < REPEAT_SECONDS);
-	read_at = now;
+	if (!rows)
+		return;
+	said = _is_repeated(rows, count);
+	for (i = 0; i < count; i++)
+		_read_row(&rows[i], said);
+	rows = NULL;
 }
 
 extern const hpcb_bw_t *hpcb_capacity(int node_inx)
