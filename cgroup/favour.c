@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,42 +207,12 @@ size_t hpcb_favour_threads(const hpcb_favour_t *favour)
     return favour->n_threads;
 }
 
-/* STATE_DIR/jobs/<id>.undo */
-static int replay_logs(const char *state_dir, hpcb_error_t *err)
-{
-    hpcb_autoclosedir DIR *handle = NULL;
-    struct dirent *entry;
-    char jobs[PATH_MAX], id[16];
-    int undone = 0;
-    bool failed = false;
-
-    if (hpcb_knob_path(state_dir, "jobs", jobs, sizeof(jobs), err) < 0)
-        return -1;
-    handle = opendir(jobs);
-    while (handle && (entry = readdir(handle))) {
-        size_t length = strcspn(entry->d_name, ".");
-        uint64_t job;
-        int n;
-
-        if (length >= sizeof(id) || strcmp(entry->d_name + length, ".undo") != 0)
-            continue;
-        memcpy(id, entry->d_name, length);
-        id[length] = '\0';
-        if (hpcb_text_u64(id, UINT32_MAX, &job))
-            continue;
-        n = hpcb_undo_replay(state_dir, (uint32_t)job, failed ? NULL : err);
-        failed |= n < 0;
-        undone += n > 0 ? n : 0;
-    }
-    return failed ? -1 : undone;
-}
-
 int hpcb_favour_release(const hpcb_node_t *node, const char *state_dir,
                         const char *cgroup, hpcb_error_t *err)
 {
     /* Threads first: a spinning rank that is FIFO holds the others up. */
     int fifo = hpcb_favour_fifo_release(node, err);
-    int logs = replay_logs(state_dir, fifo < 0 ? NULL : err);
+    int logs = hpcb_undo_replay_all(state_dir, fifo < 0 ? NULL : err);
     int weight =
         hpcb_favour_weight_release(node, cgroup, fifo < 0 || logs < 0 ? NULL : err);
 

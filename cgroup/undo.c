@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -20,6 +21,7 @@
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/log.h"
+#include "common/text.h"
 
 typedef struct {
     hpcb_undo_entry_t entry; /* its texts are ours */
@@ -278,4 +280,39 @@ int hpcb_undo_replay(const char *state_dir, uint32_t job_id, hpcb_error_t *err)
     if (unlink(path) < 0 && errno != ENOENT)
         return hpcb_error(err, "%s: %s", path, strerror(errno));
     return undone;
+}
+
+/* The job that a file in jobs/ is the log of, or 0. */
+static uint32_t job_of_log(const char *name)
+{
+    size_t length = strcspn(name, ".");
+    char id[16];
+    uint64_t job;
+
+    if (length >= sizeof(id) || strcmp(name + length, ".undo") != 0)
+        return 0;
+    memcpy(id, name, length);
+    id[length] = '\0';
+    return hpcb_text_u64(id, UINT32_MAX, &job) == 0 ? (uint32_t)job : 0;
+}
+
+int hpcb_undo_replay_all(const char *state_dir, hpcb_error_t *err)
+{
+    hpcb_autoclosedir DIR *handle = NULL;
+    struct dirent *entry;
+    char jobs[PATH_MAX];
+    int undone = 0;
+    bool failed = false;
+
+    if (hpcb_knob_path(state_dir, "jobs", jobs, sizeof(jobs), err) < 0)
+        return -1;
+    handle = opendir(jobs);
+    while (handle && (entry = readdir(handle))) {
+        uint32_t job = job_of_log(entry->d_name);
+        int n = job ? hpcb_undo_replay(state_dir, job, failed ? NULL : err) : 0;
+
+        failed |= n < 0;
+        undone += n > 0 ? n : 0;
+    }
+    return failed ? -1 : undone;
 }

@@ -54,4 +54,8 @@ int hpcb_undo_revert(hpcb_undo_t *undo, const char *mechanism, pid_t pid,
  * could not be put back: the rest is done all the same, and the log stays. */
 int hpcb_undo_replay(const char *state_dir, uint32_t job_id, hpcb_error_t *err);
 
+/* The same for every job that has a log below state_dir.  The number of entries undone,
+ * or -1 with the first error when something could not be put back. */
+int hpcb_undo_replay_all(const char *state_dir, hpcb_error_t *err);
+
 #endif
