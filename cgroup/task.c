@@ -24,6 +24,7 @@
 #include "cgroup/core_sched.h"
 #include "cgroup/knob.h"
 #include "cgroup/task.h"
+#include "common/cleanup.h"
 #include "common/file.h"
 
 #define THREADS_MAX    65536
@@ -176,6 +177,40 @@ static int set_affinity(pid_t pid, const char *text)
     return sched_setaffinity(pid, sizeof(mask), mask);
 }
 
+/* Of a process whose threads all may run in the same places; ENOTUNIQ where they have
+ * places of their own, which nobody could give back. */
+static int get_process_affinity(pid_t pid, char *text, size_t size)
+{
+    hpcb_autofree pid_t *tids = NULL;
+    size_t count = 0;
+    char other[HPCB_TASK_TEXT_MAX];
+
+    if (get_affinity(pid, text, size) < 0 ||
+        hpcb_task_threads(pid, &tids, &count, NULL) < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        if (get_affinity(tids[i], other, sizeof(other)) < 0 || strcmp(other, text) == 0)
+            continue;
+        errno = ENOTUNIQ;
+        return -1;
+    }
+    return 0;
+}
+
+static int set_process_affinity(pid_t pid, const char *text)
+{
+    hpcb_autofree pid_t *tids = NULL;
+    size_t count = 0;
+    int rc = 0;
+
+    if (hpcb_task_threads(pid, &tids, &count, NULL) < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (set_affinity(tids[i], text) < 0 && errno != ESRCH)
+            rc = -1;
+    return rc;
+}
+
 /* From /proc, because prlimit(2) asks for CAP_SYS_RESOURCE even to look at another
  * user's task, and containers often run without it. */
 static int get_rlimit_nice(pid_t pid, char *text, size_t size)
@@ -306,6 +341,7 @@ static const attribute_t attributes[] = {
     {"nice", get_nice, set_nice},
     {"ioprio", get_ioprio, set_ioprio},
     {"affinity", get_affinity, set_affinity},
+    {"process-affinity", get_process_affinity, set_process_affinity},
     {"rlimit-nice", get_rlimit_nice, set_rlimit_nice},
     {"oom_score_adj", get_oom_score_adj, set_oom_score_adj},
     {"cgroup", NULL, set_cgroup},

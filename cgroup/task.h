@@ -24,6 +24,8 @@
  *   nice           thread   -20..19
  *   ioprio         thread   class << 13 | level, as ioprio_get(2)
  *   affinity       thread   hexadecimal mask, highest CPU first
+ *   process-affinity  process  the same for all of its threads, also those that it has
+ *                           started since; ENOTUNIQ where they differ
  *   rlimit-nice    process  "<soft> <hard>", each a number or "unlimited"
  *   oom_score_adj  process  -1000..1000
  *   core-cookie    process  number of its core-scheduling cookie (cgroup/core_sched.h);

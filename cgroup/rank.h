@@ -1,0 +1,82 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The hands of rank balancing (policy/balance.h decides): one rank's own cpu group, and
+ * where the rank runs.
+ *
+ * v2: Slurm's directory of the task, step_<S>/user/task_<T>; on v1 the same where cpu
+ * is mounted with cpuacct and Slurm accounts there.  Only tasks of one step compete
+ * there, so a weight moves CPU time among the ranks and nowhere else.
+ *
+ * v1 otherwise: Slurm leaves primaries in the root group.  A group of ours at the top,
+ * <cgroup>_<job>_<step>_<task>, weighs what a process in the root group does, and from
+ * there weights only go down: nothing outside of the job is pushed back.
+ *
+ * What a crash leaves behind is found without memory of it: groups of ours by their
+ * names, everything else by the undo log.
+ */
+#ifndef HPCB_CGROUP_RANK_H
+#define HPCB_CGROUP_RANK_H
+
+#include <stdint.h>
+#include "cgroup/node.h"
+#include "cgroup/undo.h"
+#include "common/error.h"
+#include "policy/cpus.h"
+
+typedef struct {
+    const hpcb_node_t *node; /* outlives the handle */
+    uint32_t job_id;
+    const char *step; /* "0" */
+    uint32_t task;    /* its number on this node */
+    pid_t pid;
+    const char *cgroup; /* v1: how groups of ours begin */
+    hpcb_undo_t *undo;  /* of the job; outlives the handle */
+} hpcb_rank_spec_t;
+
+typedef struct hpcb_rank hpcb_rank_t;
+
+/* Find the rank's group, or make it.  0, or -1 with err that says why its share cannot
+ * be changed. */
+int hpcb_rank_open(const hpcb_rank_spec_t *spec, hpcb_rank_t **rank, hpcb_error_t *err);
+
+/* Weight and places are what they were; a group of ours goes.  NULL is fine. */
+void hpcb_rank_close(hpcb_rank_t *rank);
+
+/* Take in what the rank has started before it had a group (v1), and pin what is new as
+ * the rest.  0, or -1 with err: errno ENOENT when the group has gone. */
+int hpcb_rank_look(hpcb_rank_t *rank, hpcb_error_t *err);
+
+/* What the rank weighs as an equal, in the units of hpcb_rank_weigh. */
+uint32_t hpcb_rank_top(const hpcb_rank_t *rank);
+
+/* No other rank has this one. */
+const char *hpcb_rank_group(const hpcb_rank_t *rank);
+
+/* One write, or none where it weighs so already.  0, or -1 with errno (ENOENT, ENODEV:
+ * the group has gone) and err. */
+int hpcb_rank_weigh(hpcb_rank_t *rank, uint32_t weight, hpcb_error_t *err);
+
+/* Let all its threads run on cpu alone.  0, or -1 with err: errno ENOTUNIQ where the
+ * program has given its threads places of their own. */
+int hpcb_rank_pin(hpcb_rank_t *rank, unsigned cpu, hpcb_error_t *err);
+
+typedef struct {
+    uint64_t run_ns;   /* on a CPU */
+    uint64_t delay_ns; /* ready, but waiting for one */
+} hpcb_rank_times_t;
+
+/* Of the main threads of its processes since they began.  0, or -1. */
+int hpcb_rank_times(const hpcb_rank_t *rank, hpcb_rank_times_t *times);
+
+/*
+ * After a crash, without any handle: undo what is noted below state_dir and remove
+ * groups of ours.  Harmless where there is nothing.  The number of things undone, or -1
+ * with err when one could not be.
+ */
+int hpcb_ranks_release(const hpcb_node_t *node, const char *state_dir,
+                       const char *cgroup, hpcb_error_t *err);
+
+#endif
