@@ -320,6 +320,14 @@ static int set_groups(const conf_key_t *key, const char *value, void *field)
     return hpcb_text_copy(field, key->size, value);
 }
 
+/* NAME=NUMBER,...: which names there are, policy/balance.h knows. */
+static int set_parameters(const conf_key_t *key, const char *value, void *field)
+{
+    if (value[strspn(value, "abcdefghijklmnopqrstuvwxyz0123456789=,")] != '\0')
+        return -1;
+    return hpcb_text_copy(field, key->size, value);
+}
+
 #define FIELD(member) offsetof(hpcb_conf_t, member), sizeof(((hpcb_conf_t *)0)->member)
 #define NAME_RULE     "letters, digits, '_', '.', '-', at most 63"
 #define PATH_RULE     "an absolute path other than /, without '..'"
@@ -392,6 +400,16 @@ static const conf_key_t keys[] = {
      "allowed: 1 to 65535"},
     {"MaxClockOffset", "1000", set_number, FIELD(max_clock_offset_us), 1, 10000000,
      "allowed: 1 to 10000000 (microseconds, without a unit)"},
+    {"BalanceParameters", "", set_parameters, FIELD(balance_parameters), 0, 0,
+     "allowed: NAME=NUMBER separated by commas, at most 511 bytes, or nothing"},
+    {"BalanceInterval", "1000", set_number, FIELD(balance_interval_ms), 1, 60000,
+     "allowed: 1 to 60000 (milliseconds, without a unit)"},
+    {"BalanceWaiters", "yes", set_yes_no, FIELD(balance_waiters), 0, 0,
+     "allowed: yes, no"},
+    {"BalanceCgroup", "hpcb_balance", set_expanded_name, FIELD(balance_cgroup), 0, 0,
+     "allowed: the name of a group (" NAME_RULE "; %n is the node's name)"},
+    {"BalancePages", "/dev/shm/hpc-balance", set_dir, FIELD(balance_pages), 0, 0,
+     "allowed: " PATH_RULE "; %n is the node's name"},
     {"MpiLibrary", HPCB_PKGLIBDIR "/libhpcb_mpi.so", set_library, FIELD(mpi_library), 0,
      0, "allowed: " PATH_RULE " and without ':'"},
 };

@@ -71,10 +71,15 @@ typedef struct {
     hpcb_window_mechanism_t window_mechanism; /* WindowMechanism=auto */
     bool window_freezes_guests;               /* WindowGuests=idle */
     char window_idle_groups[HPCB_LIST_MAX];   /* WindowIdleGroups= */
-    char window_cgroup[HPCB_NAME_MAX]; /* WindowCgroup=hpcb_window; %n expanded */
-    char window_peers[HPCB_LIST_MAX];  /* WindowPeers= */
-    unsigned window_port;              /* WindowPort=6824, UDP */
-    unsigned max_clock_offset_us;      /* MaxClockOffset=1000 */
+    char window_cgroup[HPCB_NAME_MAX];      /* WindowCgroup=hpcb_window; %n expanded */
+    char window_peers[HPCB_LIST_MAX];       /* WindowPeers= */
+    unsigned window_port;                   /* WindowPort=6824, UDP */
+    unsigned max_clock_offset_us;           /* MaxClockOffset=1000 */
+    char balance_parameters[HPCB_LIST_MAX]; /* BalanceParameters=NAME=N,... */
+    unsigned balance_interval_ms;           /* BalanceInterval=1000 */
+    bool balance_waiters;                   /* BalanceWaiters=yes */
+    char balance_cgroup[HPCB_NAME_MAX];     /* BalanceCgroup=hpcb_balance; %n */
+    char balance_pages[PATH_MAX];           /* BalancePages=/dev/shm/hpc-balance; %n */
 } hpcb_conf_t;
 
 /* This node's name for %n: $SLURMD_NODENAME where the caller is root and it is a

@@ -263,6 +263,8 @@ GuestPartition=guest
 GuestPriority=100
 # Several sandboxes share the machine's cpu hierarchy.
 GuestCgroup=hpcb_${ID}_%n
+BalanceCgroup=hpcb_${ID}_balance_%n
+BalancePages=/run/hpc-balance/pages
 SpoolDir=/run/hpcb/spool/hpc-balance/%n
 ProfileStore=/run/hpcb/spool/hpc-balance/profiles.json
 CollectorHost=ctl

@@ -50,6 +50,11 @@ static const char *const key_names[] = {
     "WindowPeers",
     "WindowPort",
     "MaxClockOffset",
+    "BalanceParameters",
+    "BalanceInterval",
+    "BalanceWaiters",
+    "BalanceCgroup",
+    "BalancePages",
     "MpiLibrary",
 };
 
@@ -99,6 +104,11 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_str_eq(conf.window_peers, "");
     ck_assert_uint_eq(conf.window_port, 6824);
     ck_assert_uint_eq(conf.max_clock_offset_us, 1000);
+    ck_assert_str_eq(conf.balance_parameters, "");
+    ck_assert_uint_eq(conf.balance_interval_ms, 1000);
+    ck_assert(conf.balance_waiters);
+    ck_assert_str_eq(conf.balance_cgroup, "hpcb_balance");
+    ck_assert_str_eq(conf.balance_pages, "/dev/shm/hpc-balance");
 }
 END_TEST
 
@@ -324,6 +334,14 @@ static const char *const bad_values[] = {
     "WindowPort=0",
     "MaxClockOffset=0",
     "MaxClockOffset=1ms",
+    "BalanceParameters=high=8%",
+    "BalanceParameters=High=8",
+    "BalanceInterval=0",
+    "BalanceInterval=1s",
+    "BalanceWaiters=maybe",
+    "BalanceCgroup=a/b",
+    "BalancePages=shm",
+    "BalancePages=/",
     "MpiLibrary=",
     "MpiLibrary=libx.so",
     "MpiLibrary=/a:/b",
@@ -393,10 +411,10 @@ START_TEST(duplicates_of_each_key_are_refused)
         const char *value = "7";
 
         if (strstr(key_names[i], "Dir") || strstr(key_names[i], "Library") ||
-            strstr(key_names[i], "Store"))
+            strstr(key_names[i], "Store") || strstr(key_names[i], "Pages"))
             value = "/x";
         else if (strstr(key_names[i], "Gres") || strstr(key_names[i], "Pin") ||
-                 strstr(key_names[i], "Required"))
+                 strstr(key_names[i], "Required") || strstr(key_names[i], "Waiters"))
             value = "no";
         else if (strcmp(key_names[i], "GuestSiblings") == 0 ||
                  strstr(key_names[i], "Mechanism"))

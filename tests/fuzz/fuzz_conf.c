@@ -20,6 +20,8 @@ const char *const fuzz_seeds[] = {
     "Windows=1s:90%,a=none\nWindowMaxDuty=95\nWindowMechanism=auto\n"
     "WindowGuests=freeze\nWindowIdleGroups=system.slice\nWindowCgroup=w_%n\n"
     "WindowPeers=n1,n2\nWindowPort=6824\nMaxClockOffset=1000\n",
+    "BalanceParameters=high=85,low=65\nBalanceInterval=1000\nBalanceWaiters=no\n"
+    "BalanceCgroup=b_%n\nBalancePages=/dev/shm/%n\n",
     "# comment\n\n guestgres = YES # more\n\tYieldWaits=a,b.c,d-e\nGuestCgroup=g_%n\n",
     "ExclusivePartitions=a,b\nGuestPinToPrimaries=yes\n",
     NULL,
@@ -37,6 +39,8 @@ static void check_ranges(const hpcb_conf_t *conf)
     FUZZ_ASSERT(conf->collector_wait >= 1 && conf->admin_comment_rate <= 1000);
     FUZZ_ASSERT(conf->window_max_duty <= 99);
     FUZZ_ASSERT(hpcb_text_is_name(conf->window_cgroup, HPCB_NAME_MAX));
+    FUZZ_ASSERT(hpcb_text_is_name(conf->balance_cgroup, HPCB_NAME_MAX));
+    FUZZ_ASSERT(conf->balance_interval_ms >= 1 && conf->balance_interval_ms <= 60000);
     FUZZ_ASSERT(conf->yield_spin_us <= 10000);
     FUZZ_ASSERT(conf->yield_nap_max_us >= 1 && conf->yield_nap_max_us <= 100000);
 }
@@ -63,7 +67,9 @@ static void check_round_trip(const hpcb_conf_t *conf)
         "u\nMpiLibrary=%s\nCollectorHost=%s\nCollectorPort=%u\nCollectorDir=%s\n"
         "CollectorWait=%u\nAdminCommentRate=%u\nWindows=%s\nWindowMaxDuty=%u\n"
         "WindowMechanism=%s\nWindowGuests=%s\nWindowIdleGroups=%s\nWindowCgroup=%s\n"
-        "WindowPeers=%s\nWindowPort=%u\nMaxClockOffset=%u\n",
+        "WindowPeers=%s\nWindowPort=%u\nMaxClockOffset=%u\n"
+        "BalanceParameters=%s\nBalanceInterval=%u\nBalanceWaiters=%s\n"
+        "BalanceCgroup=%s\nBalancePages=%s\n",
         conf->guest_partition, conf->guest_qos, conf->guest_priority,
         conf->guest_gres ? "yes" : "no", conf->exclusive_partitions,
         conf->guest_pin_to_primaries ? "yes" : "no", conf->guest_cgroup,
@@ -77,7 +83,9 @@ static void check_round_trip(const hpcb_conf_t *conf)
                                                        : "auto",
         conf->window_freezes_guests ? "freeze" : "idle", conf->window_idle_groups,
         conf->window_cgroup, conf->window_peers, conf->window_port,
-        conf->max_clock_offset_us);
+        conf->max_clock_offset_us, conf->balance_parameters, conf->balance_interval_ms,
+        conf->balance_waiters ? "yes" : "no", conf->balance_cgroup,
+        conf->balance_pages);
 
     FUZZ_ASSERT(hpcb_conf_parse("fuzz", text, (size_t)length, &back, NULL) == 0);
     FUZZ_ASSERT(memcmp(&back, conf, sizeof(back)) == 0);
