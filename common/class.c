@@ -41,7 +41,7 @@ bool hpcb_class_yields(const hpcb_conf_t *conf, hpcb_class_t klass,
 
     if (klass == HPCB_CLASS_GUEST)
         return named && strcasecmp(conf->yield_waits, "all") != 0;
-    return klass == HPCB_CLASS_PRIMARY && (named || policy == HPCB_POLICY_AUTO);
+    return klass == HPCB_CLASS_PRIMARY && (named || policy != HPCB_POLICY_NONE);
 }
 
 void hpcb_class_window(const hpcb_conf_t *conf, hpcb_class_t klass,

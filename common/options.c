@@ -21,21 +21,28 @@
 #include "common/options.h"
 #include "common/text.h"
 
-/* Longest value that is looked at: static: with 256 priorities takes 518 bytes. */
+/* Longest value that is looked at. */
 #define VALUE_BYTES 1024
 #define VALUE_SHOWN 64
 
-#define MILLION      1000000u
-#define PRIORITY_MAX 6
+#define MILLION 1000000u
 
 static const struct engine {
     const char *name;
     hpcb_policy_t policy;
-    bool built; /* this release has it */
+    bool built;      /* this release has it */
+    bool balances;   /* in hpcbd */
+    bool parameters; /* may stand behind a colon */
+    bool needed;     /* and must */
 } engines[] = {
-    {"auto", HPCB_POLICY_AUTO, true},        {"static", HPCB_POLICY_STATIC, false},
-    {"uniform", HPCB_POLICY_UNIFORM, false}, {"adaptive", HPCB_POLICY_ADAPTIVE, false},
-    {"dlrb", HPCB_POLICY_DLRB, false},       {"deadline", HPCB_POLICY_DEADLINE, false},
+    {"none", HPCB_POLICY_NONE, true, false, false, false},
+    {"wait", HPCB_POLICY_WAIT, true, false, false, false},
+    {"auto", HPCB_POLICY_AUTO, true, true, true, false},
+    {"static", HPCB_POLICY_STATIC, true, true, true, true},
+    {"uniform", HPCB_POLICY_UNIFORM, true, true, true, false},
+    {"adaptive", HPCB_POLICY_ADAPTIVE, true, true, true, false},
+    {"dlrb", HPCB_POLICY_DLRB, true, true, true, false},
+    {"deadline", HPCB_POLICY_DEADLINE, false, false, false, false},
 };
 
 #define N_ENGINES (sizeof(engines) / sizeof(engines[0]))
@@ -55,6 +62,13 @@ const char *hpcb_policy_name(hpcb_policy_t policy)
     return engine ? engine->name : "none";
 }
 
+bool hpcb_policy_balances(hpcb_policy_t policy)
+{
+    const struct engine *engine = find_engine(policy);
+
+    return engine && engine->balances;
+}
+
 int hpcb_policy_from_name(const char *name, hpcb_policy_t *policy)
 {
     for (size_t i = 0; i < N_ENGINES; i++) {
@@ -63,10 +77,7 @@ int hpcb_policy_from_name(const char *name, hpcb_policy_t *policy)
             return 0;
         }
     }
-    if (strcmp(name, "none") != 0)
-        return -1;
-    *policy = HPCB_POLICY_NONE;
-    return 0;
+    return -1;
 }
 
 static int scan_guest(char *value, hpcb_options_t *options)
@@ -75,34 +86,32 @@ static int scan_guest(char *value, hpcb_options_t *options)
     return value ? -1 : 0;
 }
 
-static int scan_priorities(char *list, hpcb_options_t *options)
+/* Numbers, or NAME=NUMBER, separated by commas. */
+static bool is_list(const char *text)
 {
-    uint64_t priority;
-    char *item;
-
-    options->n_priorities = 0;
-    while ((item = strsep(&list, ","))) {
-        if (options->n_priorities == HPCB_STATIC_MAX ||
-            hpcb_text_u64(item, PRIORITY_MAX, &priority) || priority == 0)
-            return -1;
-        options->priorities[options->n_priorities++] = (unsigned char)priority;
-    }
-    return 0;
+    return *text &&
+           text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789=,")] == '\0';
 }
 
 static int scan_policy(char *value, hpcb_options_t *options)
 {
+    char whole[HPCB_BALANCE_TEXT_MAX] = "auto";
     hpcb_policy_t policy = HPCB_POLICY_AUTO;
+    const struct engine *engine;
     char *list = value ? strchr(value, ':') : NULL;
 
+    if (value && hpcb_text_copy(whole, sizeof(whole), value))
+        return -1;
     if (list)
         *list++ = '\0';
-    if (value && (hpcb_policy_from_name(value, &policy) || policy == HPCB_POLICY_NONE))
+    if (value && hpcb_policy_from_name(value, &policy))
         return -1;
-    if ((list != NULL) != (policy == HPCB_POLICY_STATIC))
+    engine = find_engine(policy);
+    if (list ? !engine->parameters || !is_list(list) : engine->needed)
         return -1;
     options->policy = policy;
-    return list ? scan_priorities(list, options) : 0;
+    strcpy(options->balance, whole);
+    return 0;
 }
 
 /* "90%" or "0.9" as millionths of 1; at most 1. */
@@ -166,7 +175,8 @@ static int scan_profile(char *value, hpcb_options_t *options)
 static const hpcb_option_spec_t specs[] = {
     {"guest", NULL, false, "run in the CPU cycles that primary jobs leave"},
     {"hpc-balance", "POLICY", true,
-     "balance this job's ranks; POLICY is auto (the default): long MPI waits sleep"},
+     "balance this job's ranks; POLICY is auto (the default), dlrb, adaptive, uniform, "
+     "static:P0,P1,..., or wait: long MPI waits sleep, as with all of them"},
     {"hpc-window", "PERIOD:DUTY", false,
      "run ahead of everything for DUTY of each PERIOD, on all nodes at once, e.g. "
      "1s:90%"},
@@ -217,8 +227,9 @@ static int refuse_policy(hpcb_error_t *err, const char *value, const char *why)
     for (size_t i = 0; i < N_ENGINES; i++) {
         if (!engines[i].built)
             continue;
-        used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s", separator,
-                                 engines[i].name);
+        used +=
+            (size_t)snprintf(line + used, sizeof(line) - used, "%s%s%s", separator,
+                             engines[i].name, engines[i].needed ? ":P0,P1,..." : "");
         separator = ", ";
     }
     return refuse(err, "hpc-balance", value, line);

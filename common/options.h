@@ -18,6 +18,7 @@
 
 typedef enum {
     HPCB_POLICY_NONE,
+    HPCB_POLICY_WAIT, /* MPI waits become sleeps, as with all that follow; no more */
     HPCB_POLICY_AUTO,
     HPCB_POLICY_STATIC,
     HPCB_POLICY_UNIFORM,
@@ -26,13 +27,15 @@ typedef enum {
     HPCB_POLICY_DEADLINE
 } hpcb_policy_t;
 
-#define HPCB_STATIC_MAX 256
+/* A policy with its parameters: static: with 256 priorities takes 518 bytes. */
+#define HPCB_BALANCE_TEXT_MAX 640
 
 typedef struct {
     bool guest;
-    hpcb_policy_t policy;                      /* NONE without --hpc-balance */
-    unsigned char priorities[HPCB_STATIC_MAX]; /* static: one per local rank, 1..6 */
-    unsigned n_priorities;
+    hpcb_policy_t policy; /* NONE without --hpc-balance */
+    /* The same as it was written, "dlrb:threshold=10"; what is behind the colon is for
+     * policy/balance.h to judge.  "" without --hpc-balance. */
+    char balance[HPCB_BALANCE_TEXT_MAX];
     hpcb_window_spec_t window; /* all zero without --hpc-window */
     uint64_t bw_mem;           /* bytes/s per node, 0 = not given */
     uint64_t bw_net;
@@ -68,6 +71,9 @@ int hpcb_options_check(const hpcb_options_t *options, hpcb_error_t *err);
 
 /* "auto", "static", ... ; "none" for NONE. */
 const char *hpcb_policy_name(hpcb_policy_t policy);
+
+/* Whether hpcbd has work with it. */
+bool hpcb_policy_balances(hpcb_policy_t policy);
 
 /* The reverse, "none" included.  0, or -1 with policy untouched. */
 int hpcb_policy_from_name(const char *name, hpcb_policy_t *policy);

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include "common/log.h"
+#include "policy/balance.h"
 #include "spank/useropts.h"
 
 static hpcb_options_t given;
@@ -20,12 +21,29 @@ static const char *travelled(const char *value)
     return value && *value ? value : NULL;
 }
 
+/* A policy's parameters, which common/options.h leaves to the policy. */
+static int check_balance(const hpcb_options_t *options, hpcb_error_t *err)
+{
+    hpcb_balance_conf_t conf;
+    const char *bad;
+
+    if (!hpcb_policy_balances(options->policy) ||
+        hpcb_balance_conf_parse(options->balance, &conf, &bad) == 0)
+        return 0;
+    return hpcb_error(err,
+                      "--hpc-balance=%.64s: wrong from \"%.32s\" on (allowed: see "
+                      "hpc_balance(7))",
+                      options->balance, bad);
+}
+
 /* The first complaint counts; hpcb_spank_options_enforce says it. */
 static void accept_local(const hpcb_option_spec_t *spec, const char *value)
 {
     hpcb_error_t err;
 
-    if (hpcb_option_parse(spec->name, value, &given, &err) == 0 || wrong)
+    if ((hpcb_option_parse(spec->name, value, &given, &err) == 0 &&
+         check_balance(&given, &err) == 0) ||
+        wrong)
         return;
     wrong = true;
     complaint = err;

@@ -39,10 +39,12 @@ static bool wants_yield(const hpcb_step_t *step)
 {
     if (!step->recorded || !step->tasks)
         return false;
+    if (strcmp(hpcb_spank_options()->balance, "none") == 0)
+        return hpcb_conf_yields(&step->conf, step->job.partition);
     if (step->job.yield_waits)
         return true;
     return step->klass == HPCB_CLASS_PRIMARY &&
-           hpcb_spank_options()->policy == HPCB_POLICY_AUTO;
+           hpcb_spank_options()->policy != HPCB_POLICY_NONE;
 }
 
 void hpcb_spank_yield_decide(const hpcb_step_t *step)

@@ -96,48 +96,56 @@ START_TEST(auto_is_built_and_the_default)
 }
 END_TEST
 
-START_TEST(policies_without_an_engine_are_refused)
+START_TEST(policies_are_taken_with_their_parameters)
 {
     static const struct {
         const char *value;
         hpcb_policy_t policy;
     } rows[] = {
-        {"static:4,6,1", HPCB_POLICY_STATIC}, {"uniform", HPCB_POLICY_UNIFORM},
-        {"adaptive", HPCB_POLICY_ADAPTIVE},   {"dlrb", HPCB_POLICY_DLRB},
-        {"deadline", HPCB_POLICY_DEADLINE},
+        {"none", HPCB_POLICY_NONE},
+        {"wait", HPCB_POLICY_WAIT},
+        {"auto:busy=90", HPCB_POLICY_AUTO},
+        {"static:4,6,1", HPCB_POLICY_STATIC},
+        {"uniform:high=90,low=60", HPCB_POLICY_UNIFORM},
+        {"adaptive:global=20", HPCB_POLICY_ADAPTIVE},
+        {"dlrb", HPCB_POLICY_DLRB},
     };
-    hpcb_error_t err;
 
     for (size_t i = 0; i < COUNT(rows); i++) {
         hpcb_options_t options = {0};
 
-        expect_refused("hpc-balance", rows[i].value);
-        ck_assert_int_eq(hpcb_option_scan("hpc-balance", rows[i].value, &options, NULL),
-                         0);
+        ck_assert_int_eq(
+            hpcb_option_parse("hpc-balance", rows[i].value, &options, NULL), 0);
         ck_assert_int_eq(options.policy, rows[i].policy);
+        ck_assert_str_eq(options.balance, rows[i].value);
+        ck_assert(hpcb_policy_balances(options.policy) == (i > 1));
     }
-    hpcb_option_parse("hpc-balance", "dlrb", &(hpcb_options_t){0}, &err);
-    ck_assert_str_eq(err.text, "--hpc-balance=dlrb: not built in this release; "
-                               "allowed: auto");
+}
+END_TEST
+
+START_TEST(policies_without_an_engine_are_refused)
+{
+    hpcb_options_t options = {0};
+    hpcb_error_t err;
+
+    expect_refused("hpc-balance", "deadline");
+    ck_assert_int_eq(hpcb_option_scan("hpc-balance", "deadline", &options, NULL), 0);
+    ck_assert_int_eq(options.policy, HPCB_POLICY_DEADLINE);
+    hpcb_option_parse("hpc-balance", "deadline", &(hpcb_options_t){0}, &err);
+    ck_assert_str_eq(err.text, "--hpc-balance=deadline: not built in this release; "
+                               "allowed: none, wait, auto, static:P0,P1,..., uniform, "
+                               "adaptive, dlrb");
 }
 END_TEST
 
 START_TEST(malformed_policies_are_refused)
 {
     static const char *const bad[] = {
-        "",           "none",
-        "AUTO",       "auto ",
-        " auto",      "auto:1",
-        "dlrb:",      "static",
-        "static:",    "static:0",
-        "static:7",   "static:1,",
-        "static:,1",  "static:1,,2",
-        "static:1;2", "static:-1",
-        "static:+1",  "static:0x1",
-        "static:1.0", "static:1 ",
-        "static:a",   "static:4294967297",
-        "autoauto",   "(null",
-        "a\nb",       "%s%s%n",
+        "",           "AUTO",         "auto ",     " auto",     "auto:",
+        "dlrb:",      "none:1",       "wait:1",    "static",    "static:",
+        "deadline:1", "static:1;2",   "static:-1", "static:+1", "static:1.0",
+        "static:1 ",  "dlrb:high=8%", "autoauto",  "(null",     "a\nb",
+        "%s%s%n",     "dlrb:A=1",
     };
 
     for (size_t i = 0; i < COUNT(bad); i++)
@@ -145,21 +153,17 @@ START_TEST(malformed_policies_are_refused)
 }
 END_TEST
 
-START_TEST(priorities_are_kept_up_to_256)
+START_TEST(a_policy_is_not_endless)
 {
-    char value[8 + 2 * (HPCB_STATIC_MAX + 1)] = "static:";
+    char value[HPCB_BALANCE_TEXT_MAX + 8] = "static:";
     hpcb_options_t options = {0};
 
-    for (int i = 0; i < HPCB_STATIC_MAX; i++)
-        strcat(value, i ? ",6" : "1");
+    while (strlen(value) < HPCB_BALANCE_TEXT_MAX - 1)
+        strcat(value, "6");
     ck_assert_int_eq(hpcb_option_scan("hpc-balance", value, &options, NULL), 0);
-    ck_assert_uint_eq(options.n_priorities, HPCB_STATIC_MAX);
-    ck_assert_uint_eq(options.priorities[0], 1);
-    ck_assert_uint_eq(options.priorities[HPCB_STATIC_MAX - 1], 6);
-    strcat(value, ",6");
+    ck_assert_str_eq(options.balance, value);
+    strcat(value, "6");
     expect_malformed("hpc-balance", value);
-    ck_assert_int_eq(hpcb_option_scan("hpc-balance", "static:3", &options, NULL), 0);
-    ck_assert_uint_eq(options.n_priorities, 1);
 }
 END_TEST
 
@@ -442,9 +446,10 @@ int main(void)
     tcase_add_test(tc, the_four_options_have_usage);
     tcase_add_test(tc, guest_takes_no_value);
     tcase_add_test(tc, auto_is_built_and_the_default);
+    tcase_add_test(tc, policies_are_taken_with_their_parameters);
     tcase_add_test(tc, policies_without_an_engine_are_refused);
     tcase_add_test(tc, malformed_policies_are_refused);
-    tcase_add_test(tc, priorities_are_kept_up_to_256);
+    tcase_add_test(tc, a_policy_is_not_endless);
     tcase_add_test(tc, good_windows_are_taken);
     tcase_add_test(tc, malformed_windows_are_refused);
     tcase_add_test(tc, profiles_are_kept);

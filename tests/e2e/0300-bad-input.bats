@@ -32,10 +32,8 @@ refused() {
 }
 
 @test "--hpc-balance: policies that are not built are refused, not ignored" {
-    for v in static:3,4 uniform adaptive dlrb deadline; do
-        refused hpc-balance "$v"
-        grep -q 'not built' <<< "$output"
-    done
+    refused hpc-balance deadline
+    grep -q 'not built' <<< "$output"
 }
 
 @test "--hpc-window: ten malformed values" {

@@ -12,6 +12,7 @@ const char *const fuzz_seeds[] = {
     "0",
     "1auto",
     "1static:1,2,3,4,5,6",
+    "1dlrb:threshold=10,min=3",
     "1deadline",
     "21s:90%",
     "22.5ms:0.125",
@@ -26,9 +27,10 @@ static void check_values(const hpcb_options_t *options)
     const uint64_t limit = UINT64_C(1) << 60;
 
     FUZZ_ASSERT(options->policy <= HPCB_POLICY_DEADLINE);
-    FUZZ_ASSERT(options->n_priorities <= HPCB_STATIC_MAX);
-    for (unsigned i = 0; i < options->n_priorities; i++)
-        FUZZ_ASSERT(options->priorities[i] >= 1 && options->priorities[i] <= 6);
+    FUZZ_ASSERT(strnlen(options->balance, HPCB_BALANCE_TEXT_MAX) <
+                HPCB_BALANCE_TEXT_MAX);
+    for (const char *c = options->balance; *c; c++)
+        FUZZ_ASSERT(*c > ' ' && *c < 0x7f);
     if (options->window.period_us) {
         FUZZ_ASSERT(options->window.period_us >= HPCB_WINDOW_PERIOD_MIN_US);
         FUZZ_ASSERT(options->window.period_us <= HPCB_WINDOW_PERIOD_MAX_US);

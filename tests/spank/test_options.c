@@ -53,7 +53,7 @@ static const host_option_t malformed[] = {
     {"guest", "nulla-bene-nulla-bene-nulla-bene-nulla-bene-nulla-bene-nulla-bene"},
     {"hpc-balance", ""},
     {"hpc-balance", "AUTO"},
-    {"hpc-balance", "none"},
+    {"hpc-balance", "none:1"},
     {"hpc-balance", "auto,auto"},
     {"hpc-balance", "static:"},
     {"hpc-balance", "static:0,9"},
@@ -61,11 +61,7 @@ static const host_option_t malformed[] = {
     {"hpc-balance", "auto\n[error]"},
     {"hpc-balance", "\x01\x02"},
     {"hpc-balance", "%s%s%s%n"},
-    /* well formed, but nothing stands behind them yet */
-    {"hpc-balance", "static:3,4"},
-    {"hpc-balance", "uniform"},
-    {"hpc-balance", "adaptive"},
-    {"hpc-balance", "dlrb"},
+    /* well formed, but nothing stands behind it yet */
     {"hpc-balance", "deadline"},
     {"hpc-window", NULL},
     {"hpc-window", ""},

@@ -105,7 +105,7 @@ START_TEST(yield_is_decided)
         bool yields;
     } rows[] = {
         {"none", "primary", NULL, false},   {"none", "primary", "auto", true},
-        {"none", "primary", "x\"y", false}, {"none", "primary", "dlrb", false},
+        {"none", "primary", "x\"y", false}, {"none", "primary", "dlrb", true},
         {"all", "primary", NULL, true},     {"mpi,big", "big", NULL, true},
         {"mpi,big", "small", NULL, false},  {"none", "guest", "auto", false},
         {"all", "guest", NULL, false},      {"big,guest", "guest", NULL, true},
