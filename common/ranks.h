@@ -1,0 +1,60 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The ranks of a step that is to be balanced on this node, as its slurmstepd leaves
+ * them for hpcbd: StateDir/jobs/<jobid>.<step>.ranks, written whole before the tasks
+ * run, removed when the step ends (and with the job's other files).  libc only.
+ */
+#ifndef HPCB_COMMON_RANKS_H
+#define HPCB_COMMON_RANKS_H
+
+#include <limits.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "common/error.h"
+#include "common/options.h"
+
+/* More ranks of a step on one node are not balanced. */
+#define HPCB_RANKS_MAX 256
+
+#define HPCB_STEP_MAX 16
+
+typedef struct {
+    pid_t pid;
+    uint64_t start; /* when it started (cgroup/task.h): pids are used again */
+} hpcb_ranks_task_t;
+
+typedef struct {
+    uint32_t job_id;
+    char step[HPCB_STEP_MAX]; /* a number */
+    char policy[HPCB_BALANCE_TEXT_MAX];
+    uint32_t cpus;       /* of the job on this node */
+    char page[PATH_MAX]; /* rank N's is <page>.N (mpi/page.h); "": they have none */
+    unsigned n;
+    hpcb_ranks_task_t task[HPCB_RANKS_MAX]; /* by their number on this node */
+} hpcb_ranks_t;
+
+/* 0, or -1 with errno and err. */
+int hpcb_ranks_save(const char *state_dir, const hpcb_ranks_t *ranks,
+                    hpcb_error_t *err);
+
+/* Checks ownership.  -1 with errno (ENOENT: there is none) and err, ranks is then
+ * unspecified. */
+int hpcb_ranks_load(const char *state_dir, uint32_t job_id, const char *step,
+                    hpcb_ranks_t *ranks, hpcb_error_t *err);
+
+/* The content of such a file, but for job_id and step, which its name says. */
+int hpcb_ranks_parse(const char *text, size_t length, hpcb_ranks_t *ranks);
+
+/* A missing one is no error. */
+int hpcb_ranks_remove(const char *state_dir, uint32_t job_id, const char *step,
+                      hpcb_error_t *err);
+
+/* Call visit for each that there is.  0, or -1 with err. */
+int hpcb_ranks_each(const char *state_dir,
+                    void (*visit)(uint32_t job_id, const char *step, void *arg),
+                    void *arg, hpcb_error_t *err);
+
+#endif
