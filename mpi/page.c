@@ -97,3 +97,19 @@ int hpcb_page_read(int fd, hpcb_page_t *page)
     *page = seen;
     return 0;
 }
+
+int hpcb_page_peek(int fd, uint64_t *samples, uint64_t *waits)
+{
+    struct {
+        uint64_t samples, compute_ns, wait_ns, mean_ns, ended_ns, waits;
+    } part;
+
+    _Static_assert(sizeof(part) ==
+                       offsetof(hpcb_page_t, owner) - offsetof(hpcb_page_t, samples),
+                   "part is what the page has there");
+    if (read_part(fd, &part, sizeof(part), offsetof(hpcb_page_t, samples)))
+        return -1;
+    *samples = part.samples;
+    *waits = part.waits;
+    return 0;
+}

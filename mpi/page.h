@@ -66,4 +66,9 @@ int hpcb_page_create(int dir, const char *name, uid_t uid, gid_t gid);
  */
 int hpcb_page_read(int fd, hpcb_page_t *page);
 
+/* Only the two numbers that say whether there is something new, each as it is at some
+ * moment, unchecked.  One system call.  0, or -1 with errno (EPROTO: the file is too
+ * short). */
+int hpcb_page_peek(int fd, uint64_t *samples, uint64_t *waits);
+
 #endif

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -136,6 +137,22 @@ START_TEST(shorter_than_it_was)
 }
 END_TEST
 
+START_TEST(peeking)
+{
+    uint64_t samples = 7, waits = 7;
+
+    good.waits = 9;
+    put(&good, sizeof(good));
+    ck_assert_int_eq(hpcb_page_peek(fd, &samples, &waits), 0);
+    ck_assert_uint_eq(samples, 3);
+    ck_assert_uint_eq(waits, 9);
+    put(&good, offsetof(hpcb_page_t, waits) + 7);
+    ck_assert_int_eq(hpcb_page_peek(fd, &samples, &waits), -1);
+    ck_assert_int_eq(errno, EPROTO);
+    ck_assert_uint_eq(waits, 9);
+}
+END_TEST
+
 START_TEST(no_file_to_read)
 {
     int saved = fd;
@@ -249,6 +266,7 @@ int main(void)
     tcase_add_test(tcase, bad_numbers);
     tcase_add_test(tcase, being_written);
     tcase_add_test(tcase, shorter_than_it_was);
+    tcase_add_test(tcase, peeking);
     tcase_add_test(tcase, no_file_to_read);
     tcase_add_test(tcase, fuzzed);
     tcase_add_test(tcase, never_half_of_one_sample);
