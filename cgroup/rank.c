@@ -286,15 +286,26 @@ static int pin_all(hpcb_rank_t *rank, hpcb_error_t *err)
     return 0;
 }
 
+static int check_weight(const hpcb_rank_t *rank, hpcb_error_t *err)
+{
+    uint64_t weight;
+
+    if (hpcb_knob_number(rank->group, rank->knob, &weight, err) < 0)
+        return -1;
+    if (rank->weight == 0 || rank->weight == weight)
+        return 0;
+    errno = ESTALE;
+    return hpcb_error(err, "%s: %s is %" PRIu64 ", not %" PRIu32, rank->group,
+                      rank->knob, weight, rank->weight);
+}
+
 int hpcb_rank_look(hpcb_rank_t *rank, hpcb_error_t *err)
 {
     pid_t pids[PROCESSES_MAX];
     unsigned n;
 
-    if (!hpcb_knob_exists(rank->group, rank->knob)) {
-        errno = ENOENT;
-        return hpcb_error(err, "%s has gone", rank->group);
-    }
+    if (check_weight(rank, err) < 0)
+        return -1;
     if (rank->ours) {
         join(rank, rank->spec.pid);
         n = *rank->meter ? list(rank->meter, pids) : 0;
@@ -363,6 +374,26 @@ int hpcb_rank_times(const hpcb_rank_t *rank, hpcb_rank_times_t *times)
         return -1;
     *times = sum;
     return 0;
+}
+
+bool hpcb_rank_runs(const hpcb_rank_t *rank)
+{
+    pid_t pids[PROCESSES_MAX];
+    unsigned n = list(rank->group, pids);
+
+    for (unsigned i = 0; i < n; i++) {
+        char name[64], text[1024];
+        const char *state;
+
+        snprintf(name, sizeof(name), "proc/%d/stat", (int)pids[i]);
+        if (hpcb_node_read(rank->spec.node, name, text, sizeof(text), NULL) < 0)
+            continue;
+        /* Behind the command's name, which may hold anything. */
+        state = strrchr(text, ')');
+        if (state && strncmp(state, ") R", 3) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* <cgroup>_<job>_<step>_<task> */

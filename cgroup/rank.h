@@ -20,6 +20,7 @@
 #ifndef HPCB_CGROUP_RANK_H
 #define HPCB_CGROUP_RANK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "cgroup/node.h"
 #include "cgroup/undo.h"
@@ -46,7 +47,8 @@ int hpcb_rank_open(const hpcb_rank_spec_t *spec, hpcb_rank_t **rank, hpcb_error_
 void hpcb_rank_close(hpcb_rank_t *rank);
 
 /* Take in what the rank has started before it had a group (v1), and pin what is new as
- * the rest.  0, or -1 with err: errno ENOENT when the group has gone. */
+ * the rest.  0, or -1 with err: errno ENOENT when the group has gone, ESTALE when
+ * somebody else has changed its weight. */
 int hpcb_rank_look(hpcb_rank_t *rank, hpcb_error_t *err);
 
 /* What the rank weighs as an equal, in the units of hpcb_rank_weigh. */
@@ -70,6 +72,9 @@ typedef struct {
 
 /* Of the main threads of its processes since they began.  0, or -1. */
 int hpcb_rank_times(const hpcb_rank_t *rank, hpcb_rank_times_t *times);
+
+/* Whether the main thread of one of its processes runs now, or is ready to. */
+bool hpcb_rank_runs(const hpcb_rank_t *rank);
 
 /*
  * After a crash, without any handle: undo what is noted below state_dir and remove

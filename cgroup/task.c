@@ -423,6 +423,28 @@ int hpcb_task_start(pid_t pid, uint64_t *start)
     return 0;
 }
 
+static int read_program(pid_t pid, char *program, size_t size)
+{
+    char path[64];
+    ssize_t n;
+
+    snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+    n = pid > 0 ? readlink(path, program, size - 1) : -1;
+    if (n < 0)
+        return -1;
+    program[n] = '\0';
+    return 0;
+}
+
+bool hpcb_task_begun(pid_t pid)
+{
+    char own[PATH_MAX], parents[PATH_MAX];
+
+    return read_program(pid, own, sizeof(own)) < 0 ||
+           read_program(parent_of(pid), parents, sizeof(parents)) < 0 ||
+           strcmp(own, parents) != 0;
+}
+
 static int read_threads(DIR *dir, pid_t **tids, size_t *count)
 {
     size_t used = 0, room = 0;

@@ -10,6 +10,7 @@
 #ifndef HPCB_CGROUP_TASK_H
 #define HPCB_CGROUP_TASK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -47,6 +48,11 @@ int hpcb_task_mask(const hpcb_cpus_t *cpus, char *text, size_t size);
 /* When the task started (clock ticks since boot): with the pid it names a task for
  * ever.  -1 with errno ESRCH where there is none. */
 int hpcb_task_start(pid_t pid, uint64_t *start);
+
+/* Whether the task runs another program than its parent: a task of Slurm's, forked by
+ * slurmstepd, is bound to its CPUs until then (22.05: by itself, after task_post_fork).
+ * True where nobody can tell. */
+bool hpcb_task_begun(pid_t pid);
 
 /* The thread ids of process pid; the caller frees them.  At most 65536: what starts
  * during the call may be missing.  -1 with errno and err. */

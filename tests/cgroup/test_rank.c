@@ -356,6 +356,37 @@ START_TEST(programs_that_place_their_threads_are_left_alone)
 }
 END_TEST
 
+static int told(int fd)
+{
+    char byte;
+
+    return read(fd, &byte, 1) == 1;
+}
+
+/* A child that has not yet become another program. */
+START_TEST(whether_a_task_has_begun)
+{
+    int to[2];
+    pid_t pid;
+
+    ck_assert_int_eq(pipe(to), 0);
+    pid = fork();
+    if (pid == 0) {
+        told(to[0]);
+        execl("/bin/sleep", "sleep", "60", NULL);
+        _exit(1);
+    }
+    ck_assert(!hpcb_task_begun(pid));
+    ck_assert_int_eq(write(to[1], "x", 1), 1);
+    for (int i = 0; i < 1000 && !hpcb_task_begun(pid); i++)
+        real_sleep_ms(10);
+    ck_assert(hpcb_task_begun(pid));
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    ck_assert(hpcb_task_begun(pid));
+}
+END_TEST
+
 START_TEST(times_are_summed)
 {
     pid_t pid = fake_task(100), child = fake_task(100);
@@ -373,6 +404,19 @@ START_TEST(times_are_summed)
     ck_assert_int_eq(hpcb_rank_times(rank, &times), 0);
     ck_assert_uint_eq(times.run_ns, 105);
     ck_assert_uint_eq(times.delay_ns, 21);
+    hpcb_rank_close(rank);
+}
+END_TEST
+
+START_TEST(a_weight_that_somebody_else_changes_is_noticed)
+{
+    hpcb_rank_t *rank = open_rank(4, 0, task_v2(0));
+
+    ck_assert_int_eq(hpcb_rank_weigh(rank, 20, &err), 0);
+    ck_assert_int_eq(hpcb_rank_look(rank, &err), 0);
+    put(USER "task_0/cpu.weight", "100\n");
+    ck_assert_int_eq(hpcb_rank_look(rank, &err), -1);
+    ck_assert_int_eq(errno, ESTALE);
     hpcb_rank_close(rank);
 }
 END_TEST
@@ -412,12 +456,14 @@ int main(void)
     tcase_add_test(v1, groups_of_others_are_not_removed);
     tcase_add_test(v1, places_come_back_also_for_children);
     tcase_add_test(v1, programs_that_place_their_threads_are_left_alone);
+    tcase_add_test(v1, whether_a_task_has_begun);
     tcase_add_test(v1, times_are_summed);
     suite_add_tcase(suite, v1);
     tcase_add_checked_fixture(v2, setup_v2, teardown);
     tcase_add_test(v2, v2_uses_slurms_group_and_gives_the_weight_back);
     tcase_add_test(v2, v2_without_groups_of_tasks_says_so);
     tcase_add_loop_test(v2, v2_a_crash_leaves_nothing, 1, CRASHES);
+    tcase_add_test(v2, a_weight_that_somebody_else_changes_is_noticed);
     tcase_add_test(v2, a_group_that_goes_is_noticed);
     suite_add_tcase(suite, v2);
     srunner_run_all(sr, CK_ENV);
