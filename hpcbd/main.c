@@ -20,6 +20,7 @@
 
 #include "common/file.h"
 #include "common/log.h"
+#include "hpcbd/balance.h"
 #include "hpcbd/hpcbd.h"
 #include "hpcbd/log.h"
 #include "hpcbd/node.h"
@@ -46,6 +47,7 @@ static const char help[] =
 static const hpcbd_part_t *const node_parts[] = {
     &hpcbd_ship, /* forks: before others lock memory */
     &hpcbd_window,
+    &hpcbd_balance,
     &hpcbd_node,
     &hpcbd_peers,
     /* End of node_parts */

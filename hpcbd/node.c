@@ -17,6 +17,7 @@
 
 #include "common/log.h"
 #include "common/tell.h"
+#include "hpcbd/balance.h"
 #include "hpcbd/node.h"
 #include "hpcbd/peers.h"
 #include "hpcbd/status.h"
@@ -174,10 +175,13 @@ static int obey(const client_t *client, const char *verb, json_object *message)
     job_id = (uint32_t)number_of(message, "job");
     if (job_id == 0)
         return refuse(client, "no job");
-    if (strcmp(verb, "job") == 0)
+    if (strcmp(verb, "job") == 0) {
         hpcbd_window_job(job_id);
-    else
+        hpcbd_balance_job(job_id);
+    } else {
         hpcbd_window_job_end(job_id);
+        hpcbd_balance_job_end(job_id);
+    }
     return answer(client, "{\"end\":true}", strlen("{\"end\":true}"));
 }
 

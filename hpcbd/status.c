@@ -12,6 +12,7 @@
 
 #include "common/conf.h"
 #include "common/file.h"
+#include "hpcbd/balance.h"
 #include "hpcbd/peers.h"
 #include "hpcbd/status.h"
 #include "hpcbd/window.h"
@@ -72,6 +73,7 @@ int hpcbd_status_job(const hpcbd_job_t *job, char *text, size_t size)
     add_text(object, "class", hpcb_class_name(job->state.klass));
     add_text(object, "partition", job->state.partition);
     add_window(object, job);
+    add(object, "balance", hpcbd_balance_status(job->state.job_id));
     return render(object, text, size);
 }
 
