@@ -33,15 +33,15 @@
  *                        step, as task -1 without pid   primaries on a core, and watch
  *                                                       over that and their end in a
  *                                                       thread of our own
- * task_init             the task (user), released,     guests: verify, or end the task
- *                        its stdio in place; not in
+ * task_init             the task (user), released,     guests: verify, or end the task;
+ *                        its stdio in place; not in     balanced: name its page
  *                        the extern step
  * task_exit             slurmstepd (root), the task    read what Slurm's cgroups say
  *                        is reaped, the step's
  *                        cgroups are still there
  * exit                  slurmstepd (root), the step's  end the thread, fold the step's
- *                        v1 cgroups are gone (on v2     usage
- *                        it is still in its own)
+ *                        v1 cgroups are gone (on v2     usage, take back pages and
+ *                        it is still in its own)        ranks
  *                       elsewhere                      nothing
  * job_epilog            own slurmstepd (root), before  nothing; epilog=yes: clean up
  *                        the Epilog script
@@ -54,6 +54,7 @@
 
 #include "common/compat.h"
 #include "spank/args.h"
+#include "spank/balance.h"
 #include "spank/dying.h"
 #include "spank/extern.h"
 #include "spank/isolate.h"
@@ -121,6 +122,7 @@ static void task_post_fork(spank_t sp, const hpcb_step_t *step)
     hpcb_spank_stepd_settle(step, pid);
     hpcb_spank_dying_watch(step, pid);
     hpcb_spank_window_task(step, pid);
+    hpcb_spank_balance_task(sp, step, pid);
 }
 
 static void in_step(hook_t hook, spank_t sp, const hpcb_step_t *step)
@@ -130,10 +132,12 @@ static void in_step(hook_t hook, spank_t sp, const hpcb_step_t *step)
         hpcb_spank_usage_array(sp, step);
         hpcb_spank_stepd_open(step);
         hpcb_spank_yield_decide(step);
+        hpcb_spank_balance_decide(step);
         break;
     case HOOK_USER_INIT:
         hpcb_spank_yield_env(sp, step);
         hpcb_spank_window_user(step);
+        hpcb_spank_balance_user();
         break;
     case HOOK_TASK_INIT_PRIVILEGED:
         hpcb_spank_isolate_privileged(step);
@@ -143,6 +147,7 @@ static void in_step(hook_t hook, spank_t sp, const hpcb_step_t *step)
         break;
     case HOOK_TASK_INIT:
         hpcb_spank_isolate_verify(step);
+        hpcb_spank_balance_env(sp);
         break;
     case HOOK_TASK_EXIT:
         hpcb_spank_usage_task_exit(sp, step);
@@ -151,6 +156,7 @@ static void in_step(hook_t hook, spank_t sp, const hpcb_step_t *step)
         hpcb_spank_dying_stop();
         hpcb_spank_stepd_leave();
         hpcb_spank_siblings_exit(step);
+        hpcb_spank_balance_exit(step);
         hpcb_spank_usage_exit(step);
         hpcb_spank_step_close();
         break;

@@ -147,6 +147,9 @@ static spank_err_t step_item(spank_item_t item, va_list arguments)
     case S_JOB_STEPID:
         *va_arg(arguments, uint32_t *) = now.step_id;
         return ESPANK_SUCCESS;
+    case S_JOB_GID:
+        *va_arg(arguments, gid_t *) = now.uid;
+        return ESPANK_SUCCESS;
     case S_JOB_NCPUS:
         *va_arg(arguments, uint16_t *) = HOST_CPUS;
         return ESPANK_SUCCESS;

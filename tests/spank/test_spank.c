@@ -151,6 +151,7 @@ int main(void)
     suite_add_tcase(suite, usage_tests());
     suite_add_tcase(suite, siblings_tests());
     suite_add_tcase(suite, stepd_tests());
+    suite_add_tcase(suite, balance_tests());
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);

@@ -21,6 +21,7 @@ TCase *yield_tests(void);
 TCase *usage_tests(void);
 TCase *siblings_tests(void);
 TCase *stepd_tests(void);
+TCase *balance_tests(void);
 
 /* A directory of the test's own (below $TMPDIR or /tmp) with an empty state/, removed
  * by test_teardown. */
