@@ -80,14 +80,14 @@ static const verb_t verbs[] = {
     {"release", "windows", hpcb_release_windows,
      "Usage: hpcbctl [--config FILE] release windows\n"
      "\n"
-     "Makes favoured jobs normal again and thaws guests, after hpcbd was killed; "
-     "guests\n"
-     "stay guests.  Needs root.\n"},
+     "Makes favoured and balanced jobs normal again and thaws guests, after hpcbd was\n"
+     "killed; guests stay guests.  Needs root.\n"},
     {"top", NULL, hpcb_top,
      "Usage: hpcbctl [--config FILE] top [--json]\n"
      "\n"
-     "Shows what hpcbd says of the windows of jobs on this node, every second on a\n"
-     "terminal, else once.  Users see their own jobs.\n"},
+     "Shows what hpcbd says of windows and balance of the jobs on this node, every "
+     "second\n"
+     "on a terminal, else once.  Users see their own jobs.\n"},
     {"snapshot", NULL, hpcb_snapshot,
      "Usage: hpcbctl [--config FILE] snapshot [--output DIR|FILE.tar.gz] "
      "[--keep-names]\n"

@@ -37,6 +37,7 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/state.h"
+#include "hpcbctl/balance.h"
 #include "hpcbctl/output.h"
 #include "hpcbctl/release.h"
 #include "hpcbctl/tasks.h"
@@ -411,6 +412,18 @@ static void release_windows(const hpcb_conf_t *conf, const hpcb_node_t *node,
     ++*problems;
 }
 
+/* And weights and places of ranks. */
+static void release_balance(const hpcb_conf_t *conf, const hpcb_node_t *node,
+                            unsigned *problems)
+{
+    hpcb_error_t err;
+
+    if (hpcb_balance_release(node, conf, &err) >= 0)
+        return;
+    hpcb_log(HPCB_LOG_ERROR, "balance: %s", err.text);
+    ++*problems;
+}
+
 int hpcb_release(const hpcb_ctl_t *ctl)
 {
     hpcb_autojson json_object *report = NULL;
@@ -431,6 +444,7 @@ int hpcb_release(const hpcb_ctl_t *ctl)
         return 1;
     }
     release_windows(&conf, node, &problems);
+    release_balance(&conf, node, &problems);
     report = hpcb_release_all(&conf, node, boot_time(), &problems);
     hpcb_node_close(node);
     if (!report || print(report, ctl->json) < 0) {

@@ -18,6 +18,7 @@
 #include "common/conf.h"
 #include "common/log.h"
 #include "common/tell.h"
+#include "hpcbctl/balance.h"
 #include "hpcbctl/output.h"
 #include "hpcbctl/verbs.h"
 #include "hpcbctl/windows.h"
@@ -155,6 +156,7 @@ void hpcb_windows_text(json_object *hpcbd, FILE *out)
             "EDGE s", "MECHANISM", "THREADS", "MISSED");
     for (size_t i = 0; i < json_object_array_length(jobs); i++)
         text_job(json_object_array_get_idx(jobs, i), out);
+    hpcb_balance_text(jobs, out);
 }
 
 static int load_conf(const hpcb_ctl_t *ctl, hpcb_conf_t *conf)
@@ -208,7 +210,7 @@ int hpcb_release_windows(const hpcb_ctl_t *ctl)
     hpcb_node_t *node;
     hpcb_conf_t conf;
     hpcb_error_t err;
-    int undone;
+    int favoured, balanced;
 
     if (load_conf(ctl, &conf))
         return 1;
@@ -217,11 +219,13 @@ int hpcb_release_windows(const hpcb_ctl_t *ctl)
         hpcb_log(HPCB_LOG_ERROR, "release windows: this node cannot be looked at");
         return 1;
     }
-    undone = hpcb_favour_release(node, dir, conf.window_cgroup, &err);
+    favoured = hpcb_favour_release(node, dir, conf.window_cgroup, &err);
+    balanced = hpcb_balance_release(node, &conf, favoured < 0 ? NULL : &err);
     hpcb_node_close(node);
-    if (undone < 0)
+    if (favoured < 0 || balanced < 0)
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
     else
-        printf("%d settings of favoured jobs undone\n", undone);
-    return undone < 0 ? 1 : 0;
+        printf("%d settings of favoured and %d of balanced jobs undone\n", favoured,
+               balanced);
+    return favoured < 0 || balanced < 0 ? 1 : 0;
 }
