@@ -1,0 +1,213 @@
+#!/usr/bin/env bats
+# Balance: hpcbd moves CPU time among the ranks of a job, and whatever becomes of job or
+# daemon, ranks are as they were before.
+
+load helpers
+load guest
+
+setup_file() {
+    cluster_up --nodes 1 --cpus-per-node 2
+    needs_cpus 2
+    needs_cpuset
+    build_program || skip "no MPI that this Slurm can start"
+}
+
+teardown_file() { cluster_down; }
+setup() { cancel_all; }
+
+teardown() { tail -n 5 "$HPCB_SANDBOX_DIR/log/hpcbd.n1.log"; }
+
+# uneven ITERATIONS [crash|abort]: rank 3 computes four times as much as rank 0; rank 0
+# prints a sum that all have part in.
+build_program() {
+    cat > "$WORK/uneven.c" <<'EOF'
+#include <mpi.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static uint64_t work(uint64_t x, long units)
+{
+    for (long i = 0; i < units * 1000000; i++)
+        x = x * 6364136223846793005u + 1442695040888963407u;
+    return x >> 40;
+}
+int main(int argc, char **argv)
+{
+    int rank, iterations = atoi(argv[1]);
+    uint64_t mine = 1, sum = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < iterations; i++) {
+        mine = work(mine + sum + (uint64_t)rank, 5 * (rank + 1));
+        MPI_Allreduce(&mine, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+        if (argc > 2 && rank == 1 && i == 100 && strcmp(argv[2], "crash") == 0)
+            raise(SIGSEGV);
+        if (argc > 2 && rank == 1 && i == 100 && strcmp(argv[2], "abort") == 0)
+            MPI_Abort(MPI_COMM_WORLD, 3);
+    }
+    if (rank == 0)
+        printf("sum %llu\n", (unsigned long long)sum);
+    MPI_Finalize();
+    return 0;
+}
+EOF
+    local mpi interface
+    for mpi in openmpi mpich; do
+        interface=pmix
+        [ "$mpi" = openmpi ] || interface=pmi2
+        command -v "mpicc.$mpi" > /dev/null || continue
+        as_user srun --mpi=list 2>&1 | grep -qw $interface || continue
+        "mpicc.$mpi" -O2 -o "$WORK/uneven" "$WORK/uneven.c"
+        chmod 755 "$WORK/uneven"
+        echo "--mpi=$interface" > "$WORK/mpi"
+        return 0
+    done
+    return 1
+}
+
+# A job of four ranks on both CPUs of the node; its output is in $WORK/JOB.out.
+uneven() { # uneven POLICY ITERATIONS [crash|abort]
+    local policy=$1
+    shift
+    OUT=$WORK/%j.out submit -N1 -n2 -t5 ${policy:+--hpc-balance="$policy"} --wrap \
+        "srun -K1 -n4 --overcommit $(cat "$WORK/mpi") $WORK/uneven $*"
+}
+
+top_json() { run_in_node n1 hpcbctl top --json; }
+
+# What the ranks of the job weigh, one a line.
+weights() { # weights JOB
+    # shellcheck disable=SC2016 # expanded in the node
+    run_in_node n1 bash -c '
+        shopt -s nullglob
+        for file in /sys/fs/cgroup/cpu/*_balance_n1_"$0"_*/cpu.shares \
+            /sys/fs/cgroup/system.slice/*slurmstepd.scope/*/step_0/user/task_*/cpu.weight; do
+            cat "$file"
+        done' "$1" 2> /dev/null
+}
+
+differ() { [ "$(weights "$1" | sort -u | wc -l)" -gt 1 ]; } # differ JOB
+
+# Where the ranks may run, one a line.
+places() {
+    # shellcheck disable=SC2016 # expanded in the node
+    run_in_node n1 bash -c '
+        for pid in $(pgrep -x uneven); do
+            sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" "/proc/$pid/status"
+        done'
+}
+
+are_pinned() { [ "$(places | grep -cx '[0-9]*')" -eq 4 ]; }
+
+# No rank weighs less than another, and each may run where Slurm let it.
+is_neutral() { # is_neutral JOB
+    not differ "$1" && [ "$(places | sort -u | wc -l)" -le 1 ] && not grep -qx '[0-9]*' <(places)
+}
+
+nothing_left() { # nothing_left JOB
+    [ -z "$([ "$CGROUP" = 2 ] || weights "$1")" ] &&
+        [ -z "$(run_in_node n1 bash -c '
+            ls /run/hpc-balance/balance/jobs/*.undo /run/hpc-balance/jobs/*.ranks \
+                /run/hpc-balance/pages/* 2> /dev/null')" ]
+}
+
+end_of() { # end_of JOB
+    wait_for_end "$1" 60
+    wait_until 10 nothing_left "$1"
+}
+
+balanced() { [ "$(top_json | grep -c '"mechanism": *"weight"')" -gt 0 ]; }
+
+@test "wrong policies are refused in one line" {
+    local v
+    for v in dlrb:nonsense=1 static:7 static:4,,6 adaptive:global=101 uniform:high=1,low=2; do
+        run as_user srun -n1 --hpc-balance="$v" true
+        echo "$v: $output"
+        [ "$status" -ne 0 ]
+        [ "$(grep -c -- --hpc-balance <<< "$output")" = 1 ]
+    done
+}
+
+@test "dlrb: weights differ, the result does not, and nothing is left" {
+    plain=$(uneven '' 60)
+    wait_for_end "$plain" 60
+    job=$(uneven dlrb 100000)
+    wait_until 20 differ "$job"
+    weights "$job"
+    places
+    wait_until 10 balanced
+    top_json
+    top_json | grep -q '"by": *"iteration"'
+    run_in_node n1 hpcbctl top | grep -E "^$job +0 +dlrb +4 +weight"
+    as_root scancel "$job"
+    end_of "$job"
+    job=$(uneven dlrb 60)
+    end_of "$job"
+    cat "$WORK/$plain.out" "$WORK/$job.out"
+    grep -q '^sum ' "$WORK/$job.out"
+    cmp "$WORK/$plain.out" "$WORK/$job.out"
+}
+
+@test "ranks with a CPU each: said once, and left alone" {
+    job=$(OUT=$WORK/%j.out submit -N1 -n2 -t5 --hpc-balance=dlrb --wrap \
+        "srun -K1 -n2 $(cat "$WORK/mpi") $WORK/uneven 200")
+    wait_until 20 says_nothing_to_win
+    [ "$(grep -c "job $job step 0: .*weights move nothing" "$HPCB_SANDBOX_DIR/log/hpcbd.n1.log")" = 1 ]
+    as_root scancel "$job"
+    end_of "$job"
+}
+
+says_nothing_to_win() { top_json | grep -q 'weights move nothing'; }
+
+@test "a rank crashes, or calls MPI_Abort: nothing is left" {
+    local how
+    for how in crash abort; do
+        job=$(uneven static:4,4,6,6 100000 $how)
+        wait_until 20 differ "$job"
+        end_of "$job"
+        [ "$(state_of "$job")" = FAILED ]
+    done
+}
+
+@test "hpcbd is killed: within a second ranks are equal and free; a new one goes on" {
+    job=$(uneven dlrb 100000)
+    wait_until 20 differ "$job"
+    are_pinned
+    # shellcheck disable=SC2016 # expanded in the node
+    run_in_node n1 bash -c 'kill -9 "$(cat /run/pids/hpcbd)"'
+    sleep 1
+    is_neutral "$job"
+    run_in_node n1 /run/hpcb/lib/daemon start hpcbd
+    wait_until 20 are_pinned
+    as_root scancel "$job"
+    end_of "$job"
+    job=$(uneven static:4,4,6,6 100000)
+    wait_until 20 differ "$job"
+    # And the watchdog with it: then it is hpcbctl's turn.
+    # shellcheck disable=SC2016 # expanded in the node
+    run_in_node n1 bash -c '
+        for dir in $(grep -ls ^hpcbd /proc/[0-9]*/comm); do
+            dir=${dir%/comm}
+            kill -9 "${dir##*/}"
+        done'
+    sleep 1
+    differ "$job"
+    run_in_node n1 hpcbctl release > /dev/null
+    is_neutral "$job"
+    run_in_node n1 /run/hpcb/lib/daemon start hpcbd
+    wait_until 20 differ "$job"
+    as_root scancel "$job"
+    end_of "$job"
+}
+
+@test "without hpcbd the job runs, and its user is told" {
+    run_in_node n1 /run/hpcb/lib/daemon stop hpcbd
+    run as_user srun -N1 -n2 -t1 --hpc-balance=dlrb hostname
+    run_in_node n1 /run/hpcb/lib/daemon start hpcbd
+    echo "$output"
+    [ "$status" -eq 0 ]
+    grep -q 'hpcbd does not run' <<< "$output"
+    grep -q 'only their waits are turned' "$(slurmd_log 1)"
+}
