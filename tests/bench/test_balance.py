@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The slurm-hpc-balance developers
-"""bench/balance: which settings it searches, and what it expects of them."""
+"""bench/balance: which settings it searches, and what it expects of them;
+bench/balance-jobs: what it asks of Slurm."""
 
 import importlib.util
 import os
+import sys
 import unittest
 from importlib.machinery import SourceFileLoader
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+sys.path.insert(0, os.path.join(TOP, "bench"))
 
 
 def load(name):
@@ -19,6 +24,7 @@ def load(name):
 
 
 balance = load("balance")
+jobs = load("balance-jobs")
 
 
 class Settings(unittest.TestCase):
@@ -53,6 +59,20 @@ class Settings(unittest.TestCase):
 
     def test_nothing_for_a_balanced_job(self):
         self.assertEqual(self.best("balanced").priorities, [4] * 4)
+
+
+class Jobs(unittest.TestCase):
+    def test_regimes(self):
+        for regime in jobs.REGIMES.split(","):
+            job, step = jobs.options_of(regime, "metbench")
+            self.assertEqual(len(job), 0 if regime in ("none", "pinned") else 1)
+            for option in job:
+                self.assertTrue(option.startswith("--hpc-balance="))
+            self.assertNotIn("-spin", " ".join(job + step))
+
+    def test_static_is_where_the_model_wants_it(self):
+        self.assertEqual(jobs.options_of("static", "metbench"),
+                         (["--hpc-balance=static:4,5,4,5"], ["--cpu-bind=map_cpu:0,0,1,1"]))
 
 
 if __name__ == "__main__":
