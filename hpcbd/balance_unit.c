@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cgroup/knob.h"
@@ -33,6 +34,11 @@
 #define SPINNING 3
 
 #define NS_PER_MS 1000000
+
+/* A rank is let alone for so long after its start, and so long at most until its
+ * threads may all run in the same places. */
+#define INIT_MS    2000
+#define SETTLED_MS 10000
 
 /* A turn of the daemon's loop stays short. */
 #define LOOKS_AT_A_TIME 16
@@ -59,12 +65,35 @@ static int parse_policy(const char *text, const char *site, hpcb_balance_conf_t 
     return 0;
 }
 
-/* Before that, Slurm still binds them. */
+static int64_t age_ms(uint64_t start_ticks)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 -
+           (int64_t)(start_ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/* What binds its threads apart for good is for hpcb_rank_pin() to refuse. */
+static bool has_settled(pid_t pid, int64_t age)
+{
+    char mask[HPCB_TASK_TEXT_MAX];
+
+    return age >= SETTLED_MS ||
+           hpcb_task_get(pid, "process-affinity", mask, sizeof(mask), NULL) == 0;
+}
+
+/* Before that, Slurm still binds them, and hwloc in MPI_Init() each in turn to every
+ * CPU for a moment (x86). */
 static bool have_begun(const hpcb_ranks_t *ranks)
 {
-    for (unsigned i = 0; i < ranks->n; i++)
-        if (!hpcb_task_begun(ranks->task[i].pid))
+    for (unsigned i = 0; i < ranks->n; i++) {
+        int64_t age = age_ms(ranks->task[i].start);
+
+        if (age < INIT_MS || !hpcb_task_begun(ranks->task[i].pid) ||
+            !has_settled(ranks->task[i].pid, age))
             return false;
+    }
     return true;
 }
 

@@ -42,9 +42,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < iterations; i++) {
         mine = work(mine + sum + (uint64_t)rank, 5 * (rank + 1));
         MPI_Allreduce(&mine, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
-        if (argc > 2 && rank == 1 && i == 100 && strcmp(argv[2], "crash") == 0)
+        if (argc > 2 && rank == 1 && i == 300 && strcmp(argv[2], "crash") == 0)
             raise(SIGSEGV);
-        if (argc > 2 && rank == 1 && i == 100 && strcmp(argv[2], "abort") == 0)
+        if (argc > 2 && rank == 1 && i == 300 && strcmp(argv[2], "abort") == 0)
             MPI_Abort(MPI_COMM_WORLD, 3);
     }
     if (rank == 0)
@@ -131,7 +131,7 @@ balanced() { [ "$(top_json | grep -c '"mechanism": *"weight"')" -gt 0 ]; }
 }
 
 @test "dlrb: weights differ, the result does not, and nothing is left" {
-    plain=$(uneven '' 60)
+    plain=$(uneven '' 250)
     wait_for_end "$plain" 60
     job=$(uneven dlrb 100000)
     wait_until 20 differ "$job"
@@ -143,7 +143,8 @@ balanced() { [ "$(top_json | grep -c '"mechanism": *"weight"')" -gt 0 ]; }
     run_in_node n1 hpcbctl top | grep -E "^$job +0 +dlrb +4 +weight"
     as_root scancel "$job"
     end_of "$job"
-    job=$(uneven dlrb 60)
+    job=$(uneven dlrb 250)
+    wait_until 20 differ "$job"
     end_of "$job"
     cat "$WORK/$plain.out" "$WORK/$job.out"
     grep -q '^sum ' "$WORK/$job.out"
@@ -152,7 +153,7 @@ balanced() { [ "$(top_json | grep -c '"mechanism": *"weight"')" -gt 0 ]; }
 
 @test "ranks with a CPU each: said once, and left alone" {
     job=$(OUT=$WORK/%j.out submit -N1 -n2 -t5 --hpc-balance=dlrb --wrap \
-        "srun -K1 -n2 $(cat "$WORK/mpi") $WORK/uneven 200")
+        "srun -K1 -n2 $(cat "$WORK/mpi") $WORK/uneven 100000")
     wait_until 20 says_nothing_to_win
     [ "$(grep -c "job $job step 0: .*weights move nothing" "$HPCB_SANDBOX_DIR/log/hpcbd.n1.log")" = 1 ]
     as_root scancel "$job"
@@ -188,10 +189,9 @@ says_nothing_to_win() { top_json | grep -q 'weights move nothing'; }
     # And the watchdog with it: then it is hpcbctl's turn.
     # shellcheck disable=SC2016 # expanded in the node
     run_in_node n1 bash -c '
-        for dir in $(grep -ls ^hpcbd /proc/[0-9]*/comm); do
-            dir=${dir%/comm}
-            kill -9 "${dir##*/}"
-        done'
+        all=$(grep -ls ^hpcbd /proc/[0-9]*/comm | tr -dc "0-9\n")
+        kill -STOP $all
+        kill -9 $all'
     sleep 1
     differ "$job"
     run_in_node n1 hpcbctl release > /dev/null
