@@ -4,11 +4,9 @@
 load select
 
 setup_file() {
-    # A partition whose jobs had whole nodes by OverSubscribe=EXCLUSIVE; and Slurm preempts
-    # for a job once in MessageTimeout and KillWait.
+    # A partition whose jobs had whole nodes by OverSubscribe=EXCLUSIVE.
     export WHOLE=$BATS_FILE_TMPDIR/whole.conf
-    printf '%s\n' "PartitionName=whole Nodes=ALL PriorityTier=10 PriorityJobFactor=1 OverSubscribe=FORCE:1 MaxTime=INFINITE State=UP" \
-        MessageTimeout=90 > "$WHOLE"
+    echo "PartitionName=whole Nodes=ALL PriorityTier=10 PriorityJobFactor=1 OverSubscribe=FORCE:1 MaxTime=INFINITE State=UP" > "$WHOLE"
     select_up --append "$WHOLE" || return 1
     echo ExclusivePartitions=whole >> "$CONF"
     as_root scontrol reconfigure
@@ -87,6 +85,7 @@ start_guest() { # start_guest SBATCH-OPTION...
     if requeued "$polite"; then grep -q signalled "$WORK/grace"; fi
 }
 
+# Slurm preempts for a job once in KillWait and MessageTimeout, 25 s here.
 @test "a primary that loses to another one what was cleared for it preempts again at once" {
     as_root scontrol update PartitionName=guest GraceTime="$(secs 8)"
     # shellcheck disable=SC2016 # expanded by the job
@@ -101,7 +100,7 @@ start_guest() { # start_guest SBATCH-OPTION...
     as_root scontrol update PartitionName=guest GraceTime=0
     primary_on n1
     as_root scancel "$ends"
-    running "$job" 30
+    running "$job" 12
     requeued "$other"
 }
 
