@@ -80,30 +80,6 @@ extern void hpcb_claim(const hpcb_test_t *test, struct xlist *guests)
 		       grace;
 }
 
-/* Not even without guests would the job start on what was cleared for it. */
-static bool _is_taken(const hpcb_test_t *test, const bitstr_t *cleared,
-		      struct xlist *guests)
-{
-	bitstr_t *nodes = bit_copy((bitstr_t *) cleared);
-	bool fits = hpcb_fits_without(test, nodes, guests);
-
-	FREE_NULL_BITMAP(nodes);
-	return !fits;
-}
-
-/* slurmctld offers no node on which a job completes: what that one holds is still on
- * its way. */
-extern void hpcb_claim_again(const hpcb_test_t *test, struct xlist *guests)
-{
-	claim_t *claim = _find(test->job_ptr->job_id);
-
-	if (!claim || !bit_super_set(claim->nodes, test->node_bitmap) ||
-	    !_is_taken(test, claim->nodes, guests))
-		return;
-	test->job_ptr->details->preempt_start_time = 0;
-	_drop(claim);
-}
-
 extern void hpcb_unclaim(uint32_t job_id)
 {
 	claim_t *claim = _find(job_id);

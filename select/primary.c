@@ -34,7 +34,6 @@ static int _preempt(const hpcb_test_t *test, struct xlist *guests)
 	bool first = test->preemptee_list && !*test->preemptee_list;
 	int rc = SLURM_ERROR;
 
-	hpcb_claim_again(test, guests);
 	nodes = bit_copy(test->node_bitmap);
 	paid.preemptees = guests;
 	if ((list_count(guests) < 2) ||

@@ -73,9 +73,6 @@ extern void hpcb_spare(const hpcb_test_t *test, struct xlist *list);
 
 /* These guests go, for the job to have test's nodes. */
 extern void hpcb_claim(const hpcb_test_t *test, struct xlist *guests);
-/* Before guests are chosen, of these: where the job's claim came to nothing, Slurm
- * may preempt for it once more. */
-extern void hpcb_claim_again(const hpcb_test_t *test, struct xlist *guests);
 /* The job starts, or is gone. */
 extern void hpcb_unclaim(uint32_t job_id);
 /* Take the nodes that are claimed out of a guest's candidates. */

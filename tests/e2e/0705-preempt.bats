@@ -85,25 +85,6 @@ start_guest() { # start_guest SBATCH-OPTION...
     if requeued "$polite"; then grep -q signalled "$WORK/grace"; fi
 }
 
-# Slurm preempts for a job once in KillWait and MessageTimeout, 25 s here.
-@test "a primary that loses to another one what was cleared for it preempts again at once" {
-    as_root scontrol update PartitionName=guest GraceTime="$(secs 8)"
-    # shellcheck disable=SC2016 # expanded by the job
-    slow=$(submit --guest --requeue -n1 -w n1 --mem="$(share 80)" --wrap '
-        trap "" TERM; for i in $(seq 300); do sleep 1; done')
-    running "$slow"
-    other=$(start_guest -w n2 --mem="$(share 80)")
-    ends=$(primary_on n2)
-    primary_on n3
-    job=$(submit -n1 --nice=1000 --mem="$(share 50)" --wrap "sleep $(secs 60)")
-    wait_until 10 is_told "$slow"
-    as_root scontrol update PartitionName=guest GraceTime=0
-    primary_on n1
-    as_root scancel "$ends"
-    running "$job" 12
-    requeued "$other"
-}
-
 @test "--exclusive takes a guest's GRES back, and only that guest goes" {
     has=$(start_guest -w n1 --gres=acc:1)
     other=$(start_guest -w n1)

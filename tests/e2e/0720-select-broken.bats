@@ -230,6 +230,8 @@ churned() {
 
 kill_slurmctld() { run_in_node ctl bash -c 'kill -9 "$(cat /run/pids/slurmctld)"'; }
 
+is_told() { [[ $(job_field "$1" PreemptTime) = 20* ]]; }
+
 # Slurm writes what it knows of jobs within five seconds; what changed after that is lost
 # with the process, whichever plugins it has.
 @test "slurmctld is killed in the middle of a preemption: the primary starts, no job is lost" {

@@ -45,9 +45,6 @@ no_guests() { [ -z "$(as_root squeue -h -p guest -o %i)" ]; }
 # A guest that ends by itself, for those that come back.
 short_guest() { submit --guest --requeue "$@" --wrap "sleep $(secs 12)"; }
 
-# A guest in its grace time.
-is_told() { [[ $(job_field "$1" PreemptTime) = 20* ]]; }
-
 requeued() { [ "$(job_field "$1" Restarts)" = 1 ]; }
 
 # Slurm keeps a requeued job back for two minutes (the life of its old credential).

@@ -366,91 +366,6 @@ START_TEST(what_a_guest_gave_back_is_no_other_guests)
 }
 END_TEST
 
-/* What is asked of the job when slurmctld offers it just these nodes. */
-static bool _preempts(job_record_t *job, const char *nodes,
-		      struct xlist *preemptees, job_record_t *guest)
-{
-	bitstr_t *at = bit_alloc(node_record_count);
-	struct xlist *gone = NULL;
-	bool does;
-
-	ck_assert_int_eq(bit_unfmt(at, (char *) nodes), 0);
-	does = (tables_ask(test, job, at, SELECT_MODE_RUN_NOW, preemptees,
-			   &gone) == SLURM_SUCCESS) && gone &&
-	       (list_count(gone) == 1) && list_find_first(gone, _is, guest);
-	free_job_resources(&job->job_resrcs);
-	FREE_NULL_LIST(gone);
-	FREE_NULL_BITMAP(at);
-	return does;
-}
-
-static void _end(job_record_t *job)
-{
-	int (*fini)(job_record_t *job_ptr) =
-		tables_function(plugin, "select_p_job_fini");
-
-	ck_assert_int_eq(fini(job), SLURM_SUCCESS);
-	job->job_state = JOB_PENDING;
-	free_job_resources(&job->job_resrcs);
-}
-
-/* slurmctld calls both; the latter counts the job. */
-static void _begin(job_record_t *job, int node, uint64_t memory)
-{
-	int (*begin)(job_record_t *job_ptr) =
-		tables_function(plugin, "select_p_job_begin");
-	int (*set)(job_record_t *job_ptr) =
-		tables_function(plugin, "select_p_select_nodeinfo_set");
-
-	tables_run(job, node, 0, memory);
-	ck_assert_int_eq(begin(job), SLURM_SUCCESS);
-	ck_assert_int_eq(set(job), SLURM_SUCCESS);
-}
-
-/* Slurm waits for KillWait and MessageTimeout before it preempts again. */
-START_TEST(who_loses_what_was_cleared_preempts_again)
-{
-	job_record_t *guest[2], *job, *first, *next;
-	struct xlist *both;
-	int n;
-
-	for (n = 0; n < 2; n++)
-		guest[n] = _running(guests, n, 0, 800, 0);
-	_running(primaries, 2, 0, 950, 0);
-	_load();
-	slurm_conf.kill_wait = 30;
-	slurm_conf.msg_timeout = 10;
-	both = _list(guest, NULL, 2);
-	job = _pending(primaries, 1, 500, UNKNOWN);
-	first = _pending(primaries, 1, 10, UNKNOWN);
-	next = _pending(guests, 1, 100, UNKNOWN);
-	ck_assert(_preempts(job, "0", both, guest[0]));
-	job->details->preempt_start_time = 7;
-	/* Still there, in its grace time; then completing. */
-	guest[0]->preempt_time = 7;
-	ck_assert(_preempts(job, "0-2", both, guest[0]));
-	ck_assert_int_eq(job->details->preempt_start_time, 7);
-	list_remove_first(both, _is, guest[0]);
-	ck_assert(_preempts(job, "1-2", both, guest[1]));
-	ck_assert_int_eq(job->details->preempt_start_time, 7);
-	_end(guest[0]);
-	ck_assert_int_eq(_node_of(next, SELECT_MODE_RUN_NOW), 1);
-	/* Another guest is there: not a primary's doing. */
-	_begin(next, 0, 600);
-	list_append(both, next);
-	ck_assert(_preempts(job, "0-2", both, next) ||
-		  _preempts(job, "0-2", both, guest[1]));
-	ck_assert_int_eq(job->details->preempt_start_time, 7);
-	_end(next);
-	list_remove_first(both, _is, next);
-	_begin(first, 0, 950);
-	ck_assert(_preempts(job, "0-2", both, guest[1]));
-	ck_assert_int_eq(job->details->preempt_start_time, 0);
-	ck_assert_int_eq(_node_of(next, SELECT_MODE_RUN_NOW), -1);
-	FREE_NULL_LIST(both);
-}
-END_TEST
-
 START_TEST(a_heterogeneous_guest_goes_by_its_leader)
 {
 	job_record_t *jobs[3], *job;
@@ -586,7 +501,6 @@ static Suite *_suite(void)
 	tcase_add_test(few, the_grace_of_one_is_not_the_end_of_another);
 	tcase_add_test(few, guests_stay_where_that_helps_nobody);
 	tcase_add_test(few, what_a_guest_gave_back_is_no_other_guests);
-	tcase_add_test(few, who_loses_what_was_cleared_preempts_again);
 	tcase_add_test(few, a_heterogeneous_guest_goes_by_its_leader);
 	tcase_add_test(few, the_rank_counts_before_the_weight);
 	tcase_add_test(few, a_guests_priority_only_falls);
