@@ -165,6 +165,8 @@ static void visit(uint32_t job_id, const char *step, void *arg)
     unit->found = true;
 }
 
+static void guard(void);
+
 /* Until when it has to hear of us again, or the ranks are let go. */
 static void tell_watchdog(void)
 {
@@ -196,6 +198,9 @@ static void look_soon(void)
 static void look_around(void)
 {
     engine.soon = false;
+    guard();
+    if (engine.watchdog.fd < 0)
+        return;
     find_steps();
     for (size_t i = engine.count; i-- > 0;) {
         if (engine.units[i]->found)
@@ -330,19 +335,27 @@ static void release(void *arg)
 
 static int start_watchdog(hpcb_error_t *err);
 
-/* Without one, what is left behind is undone by the next daemon, or by hpcbctl. */
-static void on_watchdog_gone(void *arg, uint64_t what)
+/* Without one nobody is weighed or placed; looks try again. */
+static void guard(void)
 {
     hpcb_error_t err;
 
+    if (engine.watchdog.fd >= 0 || start_watchdog(&err) == 0)
+        return;
+    hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
+    while (engine.count)
+        remove_at(engine.count - 1);
+}
+
+static void on_watchdog_gone(void *arg, uint64_t what)
+{
     (void)arg;
     (void)what;
     hpcb_log(HPCB_LOG_ERROR, "the watchdog of balance has gone; starting another");
     hpcb_source_remove(engine.guard);
     engine.guard = NULL;
     hpcbd_watchdog_stop(&engine.watchdog);
-    if (start_watchdog(&err) < 0)
-        hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
+    guard();
 }
 
 static int start_watchdog(hpcb_error_t *err)
@@ -368,6 +381,16 @@ static int make_state_dir(hpcb_error_t *err)
     return hpcb_file_mkdirs(jobs, 0755, err);
 }
 
+/* Before users can take the name: /dev/shm is everybody's.  Steps look again. */
+static void make_pages(void)
+{
+    const char *dir = engine.daemon->conf.balance_pages;
+    hpcb_error_t err;
+
+    if (hpcb_file_mkdirs(dir, 0755, &err) < 0 || hpcb_file_trusted(dir, &err) < 0)
+        hpcb_log(HPCB_LOG_ERROR, "BalancePages: %s", err.text);
+}
+
 /* A descriptor a page: they must not leave the daemon's sockets without. */
 static void make_room(void)
 {
@@ -383,6 +406,7 @@ static int start(hpcbd_t *daemon, hpcb_error_t *err)
 {
     engine.daemon = daemon;
     make_room();
+    make_pages();
     if (make_state_dir(err) || hpcb_node_open("/", &engine.node, err) < 0)
         return -1;
     engine.env = (hpcbd_balance_env_t){

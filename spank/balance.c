@@ -238,9 +238,10 @@ void hpcb_spank_balance_exit(const hpcb_step_t *step)
 {
     hpcb_error_t err;
 
+    /* Also where not all tasks could be launched. */
+    remove_pages();
     if (!balance.saved)
         return;
-    remove_pages();
     if (hpcb_ranks_remove(step->conf.state_dir, step->job_id, step->name, &err) < 0)
         hpcb_log(HPCB_LOG_INFO, "%s", err.text);
     hpcb_tell(step->conf.state_dir, "job", step->job_id, NULL);

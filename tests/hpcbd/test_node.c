@@ -52,11 +52,11 @@ static int open_log(void)
 static void start_daemon(const char *more)
 {
     const char *build = getenv("HPCB_BUILDDIR");
-    char conf[2 * PATH_MAX + 256], program[PATH_MAX];
+    char conf[3 * PATH_MAX + 256], program[PATH_MAX];
     int fd = -1;
 
-    snprintf(conf, sizeof(conf), "StateDir=%s\nSpoolDir=%s\n%s", scratch("run"),
-             scratch("spool"), more);
+    snprintf(conf, sizeof(conf), "StateDir=%s\nSpoolDir=%s\nBalancePages=%s\n%s",
+             scratch("run"), scratch("spool"), scratch("pages"), more);
     ck_assert_int_eq(hpcb_file_replace(scratch("conf"), conf, strlen(conf), 0644, NULL),
                      0);
     snprintf(program, sizeof(program), "%s/hpcbd/hpcbd", build ? build : ".");

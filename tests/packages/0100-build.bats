@@ -139,7 +139,7 @@ setup_file() {
     echo "$output"
     [ "$status" -eq 0 ] && [ -z "$output" ]
     for dir in run/hpc-balance run/hpc-balance/jobs var/spool/hpc-balance \
-        var/spool/hpc-balance/records; do
+        var/spool/hpc-balance/records dev/shm/hpc-balance; do
         [ "$(stat -c '%a %u %g' "$root/$dir")" = "755 0 0" ]
     done
 }

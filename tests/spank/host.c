@@ -539,7 +539,8 @@ static void tasks_run(host_step_t *step, child_t *children)
         now.task_pid = children[i].pid;
         if (step->forked)
             step->forked(now.task_pid);
-        call("task_post_fork", POST_FORK);
+        if (!step->cut || i + 1 < (int)now.tasks)
+            call("task_post_fork", POST_FORK);
     }
     if (step->running)
         step->running();

@@ -32,6 +32,7 @@ typedef struct {
     const host_option_t *options; /* up to a NULL name */
     const char *const *env;       /* "NAME=value", up to NULL */
     bool parent_first;            /* the task's own set-up runs after post_fork */
+    bool cut;                     /* the last task cannot be launched: no post_fork */
     void (*forked)(pid_t pid);    /* in slurmstepd, before each task_post_fork */
     void (*running)(void);        /* in slurmstepd, after the last task_post_fork */
     void (*prepare)(void);        /* in the task, where Slurm prepares it as root */

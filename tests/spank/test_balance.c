@@ -140,6 +140,29 @@ START_TEST(each_rank_has_a_page_of_its_user)
 }
 END_TEST
 
+/* The step's pages would stay until the machine is started again. */
+START_TEST(a_launch_that_fails_leaves_no_page)
+{
+    const host_option_t options[] = {{"hpc-balance", "dlrb"}, {NULL, NULL}};
+    host_step_t step = {.job_id = JOB,
+                        .uid = test_user(),
+                        .tasks = 2,
+                        .options = options,
+                        .program = say_page,
+                        .running = look,
+                        .cut = true};
+
+    load();
+    start_hpcbd();
+    test_record(JOB, "primary", "none", false);
+    host_step(&step);
+    ck_assert_int_eq(seen_rc, -1);
+    ck_assert_int_eq(page_rc[0], 0);
+    look();
+    ck_assert_int_eq(page_rc[0], -1);
+}
+END_TEST
+
 static const struct {
     const char *klass, *recorded, *given;
     int tasks;
@@ -241,6 +264,7 @@ TCase *balance_tests(void)
     tcase_add_checked_fixture(tc, test_setup, test_teardown);
     tcase_add_test(tc, a_step_says_who_its_ranks_are);
     tcase_add_test(tc, each_rank_has_a_page_of_its_user);
+    tcase_add_test(tc, a_launch_that_fails_leaves_no_page);
     tcase_add_loop_test(tc, who_is_balanced, 0, sizeof(rows) / sizeof(rows[0]));
     tcase_add_loop_test(tc, without_hpcbd_one_line_and_no_more, 0, 2);
     tcase_add_loop_test(tc, pages_in_a_place_that_is_not_roots, 0, 2);
