@@ -388,6 +388,14 @@ static void add_dead_tasks(void)
     ck_assert_int_eq(fclose(file), 0);
 }
 
+/* A disk that takes its time over one compaction must not let the log grow for ever. */
+static bool log_is_short(void)
+{
+    struct stat status;
+
+    return stat(log_file, &status) == 0 && status.st_size < 1 << 20;
+}
+
 /* One process compacts again and again while another one notes. */
 START_TEST(compaction_loses_nothing)
 {
@@ -401,7 +409,8 @@ START_TEST(compaction_loses_nothing)
     pid = real_fork();
     ck_assert_int_ge(pid, 0);
     while (pid == 0) {
-        add_dead_tasks();
+        if (log_is_short())
+            add_dead_tasks();
         hpcb_undo_close(open_undo());
         if (access(other, F_OK) < 0)
             _exit(0);

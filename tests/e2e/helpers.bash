@@ -73,8 +73,9 @@ sandbox_down() {
     timeout -k 5 "$(secs 120)" "$SANDBOX" down
 }
 
+# With a limit, so that what waits for ever fails its test and not the whole run.
 sandbox_exec() { # sandbox_exec [EXEC OPTION]... -- CMD...
-    "$SANDBOX" exec "$@"
+    timeout --foreground -k 5 "$(secs 900)" "$SANDBOX" exec "$@"
 }
 
 sandbox_user() { sed -n 's/^user=//p' "$HPCB_SANDBOX_DIR/state"; }
