@@ -80,6 +80,37 @@ extern void hpcb_claim(const hpcb_test_t *test, struct xlist *guests)
 		       grace;
 }
 
+static int _is_untold(void *x, void *key)
+{
+	const job_record_t *guest = x;
+
+	(void) key;
+	return !guest->preempt_time;
+}
+
+static int _is_overdue(void *x, void *key)
+{
+	const job_record_t *guest = x;
+	const time_t *now = key;
+
+	return guest->end_time <= *now;
+}
+
+/*
+ * slurmctld requeues a guest whose grace time is over when its next check of
+ * all jobs' limits is due (PERIODIC_TIMEOUT, 30 s), or a primary preempts it
+ * once more, which the same primary does not before KillWait and MessageTimeout
+ * have passed. Where it tells nobody else to go, let it do so at once.
+ */
+extern void hpcb_end_grace(job_record_t *job_ptr, struct xlist *guests)
+{
+	time_t now = time(NULL);
+
+	if (!list_find_first(guests, _is_untold, NULL) &&
+	    list_find_first(guests, _is_overdue, &now))
+		job_ptr->details->preempt_start_time = 0;
+}
+
 extern void hpcb_unclaim(uint32_t job_id)
 {
 	claim_t *claim = _find(job_id);

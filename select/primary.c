@@ -48,6 +48,7 @@ static int _preempt(const hpcb_test_t *test, struct xlist *guests)
 	if ((rc == SLURM_SUCCESS) && first && *test->preemptee_list) {
 		hpcb_spare(test, *test->preemptee_list);
 		hpcb_claim(test, *test->preemptee_list);
+		hpcb_end_grace(test->job_ptr, *test->preemptee_list);
 	}
 	return rc;
 }

@@ -73,6 +73,8 @@ extern void hpcb_spare(const hpcb_test_t *test, struct xlist *list);
 
 /* These guests go, for the job to have test's nodes. */
 extern void hpcb_claim(const hpcb_test_t *test, struct xlist *guests);
+/* These guests go for the job: not later than at the end of their grace time. */
+extern void hpcb_end_grace(job_record_t *job_ptr, struct xlist *guests);
 /* The job starts, or is gone. */
 extern void hpcb_unclaim(uint32_t job_id);
 /* Take the nodes that are claimed out of a guest's candidates. */

@@ -79,7 +79,8 @@ start_guest() { # start_guest SBATCH-OPTION...
     other=$(start_guest -w n1 --mem="$(share 30)")
     # Either would do by its size, in this order of their age; asked for more than once.
     big=$(submit -n1 -w n1 --mem="$(share 60)" --wrap "sleep $(secs 5)")
-    running "$big" 30
+    # The grace time, KillWait (5 s) and a few cycles; Slurm alone takes up to 30 s more.
+    running "$big" 22
     echo "restarts: $(job_field "$polite" Restarts) $(job_field "$other" Restarts)"
     [ $(($(job_field "$polite" Restarts) + $(job_field "$other" Restarts))) -eq 1 ]
     if requeued "$polite"; then grep -q signalled "$WORK/grace"; fi

@@ -306,6 +306,49 @@ START_TEST(the_grace_of_one_is_not_the_end_of_another)
 }
 END_TEST
 
+#define PREEMPTED_AT 7
+
+/* Does slurmctld ask the guest once more to go, though it has just done so? */
+static bool _asks_again(job_record_t *job, struct xlist *list)
+{
+	struct xlist *gone = NULL;
+
+	job->details->preempt_start_time = PREEMPTED_AT;
+	ck_assert(_starts(job, SELECT_MODE_RUN_NOW, list, &gone));
+	ck_assert_ptr_nonnull(gone);
+	FREE_NULL_LIST(gone);
+	return job->details->preempt_start_time != PREEMPTED_AT;
+}
+
+/* Slurm itself waits for KillWait and MessageTimeout. */
+START_TEST(a_grace_time_is_not_longer_than_it_says)
+{
+	job_record_t *jobs[2], *job;
+	time_t now = time(NULL);
+	struct xlist *list;
+	int i;
+
+	for (i = 0; i < 2; i++)
+		jobs[i] = _running(guests, 0, i, 400, 0);
+	_running(primaries, 1, 0, 900, 0);
+	_running(primaries, 2, 0, 900, 0);
+	_load();
+	list = _list(jobs, NULL, 2);
+	job = _pending(primaries, 1, 900, UNKNOWN);
+	for (i = 0; i < 2; i++) {
+		jobs[i]->preempt_time = PREEMPTED_AT;
+		jobs[i]->end_time = now + 100;
+	}
+	ck_assert(!_asks_again(job, list));
+	jobs[1]->end_time = now;
+	ck_assert(_asks_again(job, list));
+	/* That would be the other one's first time. */
+	jobs[0]->preempt_time = 0;
+	ck_assert(!_asks_again(job, list));
+	FREE_NULL_LIST(list);
+}
+END_TEST
+
 /* Preempting cannot help: what it lacks is held by primaries, or nobody. */
 START_TEST(guests_stay_where_that_helps_nobody)
 {
@@ -499,6 +542,7 @@ static Suite *_suite(void)
 	tcase_add_loop_test(few, only_guests_in_the_way_go, 0,
 			    sizeof(cases) / sizeof(cases[0]));
 	tcase_add_test(few, the_grace_of_one_is_not_the_end_of_another);
+	tcase_add_test(few, a_grace_time_is_not_longer_than_it_says);
 	tcase_add_test(few, guests_stay_where_that_helps_nobody);
 	tcase_add_test(few, what_a_guest_gave_back_is_no_other_guests);
 	tcase_add_test(few, a_heterogeneous_guest_goes_by_its_leader);
