@@ -71,17 +71,28 @@ extern int fini(void)
 	return SLURM_SUCCESS;
 }
 
+static bool _is_het_guest(const job_queue_rec_t *rec)
+{
+	if (!rec->job_ptr->het_job_id || !rec->part_ptr || !rec->part_ptr->name)
+		return false;
+	hpcb_select_settings_refresh(slurm_conf.last_update);
+	return hpcb_select_is_guest(rec->part_ptr->name);
+}
+
 /*
- * This one orders the queue, and does not decide on preemption: with primaries
- * sorted before guests, a waiting primary would hold guests back that could
+ * This one orders the queue, and does not decide on preemption. With primaries
+ * sorted before all guests, a waiting primary would hold guests back that could
  * start.
+ *
+ * Heterogeneous guests come last nevertheless, since each that waits would hold
+ * primaries back: the main scheduler takes all nodes of its partition from who
+ * comes behind it, and backfill those of a component that could start while
+ * another one cannot (22.05 to 26.05).
  */
 extern bool preempt_p_job_preempt_check(job_queue_rec_t *preemptor,
 					job_queue_rec_t *preemptee)
 {
-	(void) preemptor;
-	(void) preemptee;
-	return false;
+	return _is_het_guest(preemptee) && !_is_het_guest(preemptor);
 }
 
 /* preemptee may be any job, also one that waits and has no partition yet. */

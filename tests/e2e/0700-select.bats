@@ -72,6 +72,23 @@ oracle() { # oracle MEM NET [COUNT]
     [ "$(running "$job+1")" = "$(oracle 10 0.01 <<< "$nodes")" ]
 }
 
+# Slurm keeps the nodes of a component that could start for it, and in the main scheduler
+# those of its whole partition, as long as it stands before the primaries.
+@test "a heterogeneous guest that waits for one node keeps no primary off the other" {
+    first=$(primary_on n2 --exclusive --mem=0)
+    het=$(as_user sbatch --parsable -o /dev/null --guest -n1 --mem=50 -w n1 \
+        : --guest -n1 --mem=50 -w n2 --wrap "sleep $(secs 300)")
+    # Until both schedulers have seen it.
+    sleep "$(secs 5)"
+    [ "$(state_of "$het+0")" = PENDING ] && [ "$(state_of "$het+1")" = PENDING ]
+    job=$(submit -N1 --exclusive -w n1 --mem=100 --wrap "sleep $(secs 300)")
+    running "$job" 10
+    [ "$(state_of "$het+0")" = PENDING ]
+    as_root scancel "$first"
+    running "$het+0" && running "$het+1"
+    [ "$(state_of "$job")" = RUNNING ]
+}
+
 @test "a guest that would saturate every node waits, says why, and starts when one is free" {
     one=$(primary_on n1 --bw-profile=mem=16G)
     primary_on n2 --bw-profile=mem=17G

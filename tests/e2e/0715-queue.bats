@@ -35,6 +35,14 @@ waiting() { [ "$(as_root squeue -h -t PD -p guest -o %i | wc -l)" -ge "$1" ]; }
     waiting 30
 }
 
+# Slurm's main scheduler starts none, and takes its partition's nodes from who comes next.
+@test "a primary starts at once although a heterogeneous guest waits" {
+    het=$(as_user sbatch --parsable -o /dev/null --guest -n1 --mem=50 -w n1 \
+        : --guest -n1 --mem=50 -w n2 --wrap "sleep $(secs 300)")
+    [ "$(state_of "$het+0")" = PENDING ]
+    running "$(submit -N3 -n12 --mem=100 --wrap "sleep $(secs 60)")" 8
+}
+
 @test "hpcbctl check is content with these depths, and not with Slurm's defaults" {
     run as_root hpcbctl check
     grep -qw queue-depth <<< "$(sed -n '/^OK/,/^[A-NP-Z]/p' <<< "$output")"
