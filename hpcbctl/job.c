@@ -285,21 +285,31 @@ static bool describe_end(const hpcb_conf_t *conf, bool conf_read,
     return recorded;
 }
 
+/* A record that was sent may have given its content up (hpcbd_spool_prune). */
+static bool is_written_to(const char *dir, const char *place,
+                          const hpcb_record_t *record)
+{
+    static char text[HPCB_RECORD_BYTES];
+    char path[PATH_MAX];
+    hpcb_record_t old;
+    ssize_t length;
+
+    if (hpcb_record_path(dir, place, record, path, NULL))
+        return false;
+    length = hpcb_file_read_trusted(path, text, sizeof(text), NULL);
+    if (length == 0)
+        return strcmp(place, HPCB_SPOOL_SENT) == 0;
+    return length > 0 && hpcb_record_parse(text, &old, NULL) == 0 &&
+           old.job.uid == record->job.uid;
+}
+
 /* An epilog that has done its work leaves a record, which may have been sent, and no
  * state.  When it is run again it knows less than the first time. */
 static bool is_written(const hpcb_conf_t *conf, const hpcb_record_t *record)
 {
-    static const char *const places[] = {HPCB_SPOOL_RECORDS, HPCB_SPOOL_SENT};
-    static char text[HPCB_RECORD_BYTES];
-    char path[PATH_MAX];
-    hpcb_record_t old;
-
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-        if (hpcb_record_path(conf->spool_dir, places[i], record, path, NULL) == 0 &&
-            hpcb_file_read_trusted(path, text, sizeof(text), NULL) > 0 &&
-            hpcb_record_parse(text, &old, NULL) == 0 && old.job.uid == record->job.uid)
-            return true;
-    return false;
+    return is_written_to(conf->spool_dir, HPCB_SPOOL_RECORDS, record) ||
+           is_written_to(conf->state_dir, HPCB_SPOOL_RECORDS, record) ||
+           is_written_to(conf->spool_dir, HPCB_SPOOL_SENT, record);
 }
 
 /* Where the spool takes no more, the record waits in memory (StateDir is a tmpfs), from

@@ -202,7 +202,6 @@ static int send_batch(const hpcb_conf_t *conf, hpcbd_spool_t *spool, hpcb_error_
     answer = exchange(conf, request, err);
     if (!answer || hpcbd_answer_parse(answer, nonce, settle, spool, err))
         return -1;
-    hpcbd_spool_prune(spool);
     return count;
 }
 
@@ -265,8 +264,10 @@ static int ship(void *arg)
     watcher = watch(conf);
     for (;;) {
         hpcb_error_t err = {""};
-        int sent = send_batch(conf, &spool, &err);
+        int sent;
 
+        hpcbd_spool_prune(&spool);
+        sent = send_batch(conf, &spool, &err);
         if (sent < 0) {
             back_off(&trouble, &err);
         } else if (sent == 0) {

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -23,6 +24,9 @@
 
 /* What is removed at once: not with every batch. */
 #define PRUNE_SLACK 200
+
+/* A file system is short of what it has less than this part of left. */
+#define SHORT_PART 16
 
 static void make_dir(const char *dir, const char *place)
 {
@@ -59,13 +63,28 @@ static int path_of(char *path, const char *dir, const char *place, const char *n
     return snprintf(path, PATH_MAX, "%s/%s/%s", dir, place, name) < PATH_MAX ? 0 : -1;
 }
 
+/* From StateDir it cannot be moved: its name tells that it was sent. */
+static void leave_name(const char *path)
+{
+    hpcb_autoclose int fd = open(
+        path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, HPCB_RECORD_MODE);
+
+    if (fd < 0)
+        hpcb_log(HPCB_LOG_DEBUG, "%.300s: %s", path, strerror(errno));
+}
+
 static void move_to(const hpcbd_spool_t *spool, const char *from, const char *place,
                     const char *name)
 {
     char to[PATH_MAX];
 
-    if (path_of(to, spool->spool_dir, place, name) || rename(from, to))
-        unlink(from);
+    if (path_of(to, spool->spool_dir, place, name) == 0) {
+        if (rename(from, to) == 0)
+            return;
+        if (strcmp(place, HPCB_SPOOL_SENT) == 0)
+            leave_name(to);
+    }
+    unlink(from);
 }
 
 static void refuse(const hpcbd_spool_t *spool, const char *path, const char *name,
@@ -184,6 +203,7 @@ void hpcbd_spool_settle(hpcbd_spool_t *spool, const char *id, hpcbd_verdict_t ve
 typedef struct {
     char name[HPCBD_ID_MAX];
     struct timespec when;
+    bool emptied;
 } sent_t;
 
 static int by_age(const void *a, const void *b)
@@ -215,26 +235,57 @@ static long list(DIR *dir, sent_t **files)
             return -1;
         *files = larger;
         larger[count].when = st.st_ctim;
+        larger[count].emptied = st.st_size == 0;
         (void)hpcb_text_copy(larger[count++].name, HPCBD_ID_MAX, entry->d_name);
     }
     return (long)count;
+}
+
+static void empty_file(int dir, const char *name)
+{
+    hpcb_autoclose int fd =
+        openat(dir, name, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        hpcb_log(HPCB_LOG_DEBUG, "%.100s: %s", name, strerror(errno));
+}
+
+/* Some file systems do not say how many inodes they have. */
+static bool is_short(fsfilcnt_t left, fsfilcnt_t all)
+{
+    return all > 0 && left < all / SHORT_PART;
+}
+
+/* How many of the files may stay. */
+static long kept_of(long count, const struct statvfs *fs)
+{
+    if (is_short(fs->f_ffree, fs->f_files))
+        return 0;
+    return count < HPCBD_SENT_KEPT + PRUNE_SLACK ? count : HPCBD_SENT_KEPT;
 }
 
 void hpcbd_spool_prune(const hpcbd_spool_t *spool)
 {
     hpcb_autoclosedir DIR *dir = NULL;
     hpcb_autofree sent_t *files = NULL;
+    struct statvfs fs = {.f_files = 0};
     char path[PATH_MAX];
-    long count;
+    long count, surplus;
 
     if (snprintf(path, sizeof(path), "%s/" HPCB_SPOOL_SENT, spool->spool_dir) >=
         (int)sizeof(path))
         return;
     dir = opendir(path);
     count = dir ? list(dir, &files) : 0;
-    if (count < HPCBD_SENT_KEPT + PRUNE_SLACK)
+    if (count <= 0 || fstatvfs(dirfd(dir), &fs))
         return;
-    qsort(files, (size_t)count, sizeof(*files), by_age);
-    for (long i = 0; i < count - HPCBD_SENT_KEPT; i++)
-        unlinkat(dirfd(dir), files[i].name, 0);
+    surplus = count - kept_of(count, &fs);
+    if (surplus > 0)
+        qsort(files, (size_t)count, sizeof(*files), by_age);
+    for (long i = 0; i < count; i++) {
+        if (i < surplus)
+            unlinkat(dirfd(dir), files[i].name, 0);
+        else if (is_short(fs.f_bfree, fs.f_blocks) && !files[i].emptied)
+            empty_file(dirfd(dir), files[i].name);
+    }
 }

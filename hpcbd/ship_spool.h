@@ -14,7 +14,8 @@
 #include "hpcbd/wire.h"
 
 /* What has been sent stays in SpoolDir/sent up to this number, give or take the batch
- * of one message. */
+ * of one message.  Its name is what counts: an epilog that is run again finds it.  So
+ * a file may be empty. */
 #define HPCBD_SENT_KEPT 1000
 
 typedef struct {
@@ -37,10 +38,13 @@ void hpcbd_spool_open(hpcbd_spool_t *spool, const hpcb_conf_t *conf);
 int hpcbd_spool_read(hpcbd_spool_t *spool, hpcb_rjson_t *request, hpcb_error_t *err);
 
 /* A record of the batch needs no sending any more: move its file to SpoolDir/sent or
- * SpoolDir/refused, or remove it where that cannot be. */
+ * SpoolDir/refused, or where that cannot be remove it; of one that was sent an empty
+ * file stays. */
 void hpcbd_spool_settle(hpcbd_spool_t *spool, const char *id, hpcbd_verdict_t verdict);
 
-/* Remove the oldest files of SpoolDir/sent beyond HPCBD_SENT_KEPT. */
+/* Remove the oldest files of SpoolDir/sent beyond HPCBD_SENT_KEPT.  Where the spool is
+ * short of room they all are emptied, where it is short of inodes removed: what has not
+ * been sent comes first. */
 void hpcbd_spool_prune(const hpcbd_spool_t *spool);
 
 #endif

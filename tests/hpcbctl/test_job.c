@@ -56,13 +56,19 @@ static void enter_job(void)
     unsetenv("HPC_BALANCE_CONF");
 }
 
-static const char *record_path(void)
+/* restart: "", or "+" and a count. */
+static const char *spool_path(const char *place, const char *restart)
 {
     char name[HPCB_NAME_MAX], path[256];
 
-    snprintf(path, sizeof(path), "spool/records/" JOB ".%s.json",
+    snprintf(path, sizeof(path), "spool/%s/" JOB "%s.%s.json", place, restart,
              hpcb_node_name(name, sizeof(name)));
     return scratch(path);
+}
+
+static const char *record_path(void)
+{
+    return spool_path("records", "");
 }
 
 static hpcb_record_t record(void)
@@ -422,6 +428,32 @@ START_TEST(hostile_environments_end_in_exit_code_0)
 }
 END_TEST
 
+/* hpcbd has sent the record, and given its content up because the spool was full. */
+START_TEST(a_name_among_what_was_sent_is_a_record)
+{
+    hpcb_job_end(&ctl);
+    ck_assert_int_eq(mkdir(scratch("spool/sent"), 0750), 0);
+    put_file(spool_path("sent", ""), "");
+    ck_assert_int_eq(unlink(record_path()), 0);
+    hpcb_job_end(&ctl);
+    ck_assert_int_eq(access(record_path(), F_OK), -1);
+}
+END_TEST
+
+/* The spool took none the first time. */
+START_TEST(a_record_in_memory_is_a_record)
+{
+    hpcb_job_begin(&ctl);
+    use(3000000, 4096);
+    put_file(scratch("spool"), "");
+    hpcb_job_end(&ctl);
+    ck_assert_int_eq(unlink(scratch("spool")), 0);
+    hpcb_job_end(&ctl);
+    ck_assert_int_eq(count_entries(scratch("state/records")), 1);
+    ck_assert_int_eq(access(record_path(), F_OK), -1);
+}
+END_TEST
+
 START_TEST(a_full_spool_keeps_nothing_of_the_job)
 {
     hpcb_job_begin(&ctl);
@@ -514,6 +546,8 @@ static Suite *suite(void)
     tcase_add_test(tc, cpus_are_this_nodes_or_unknown);
     tcase_add_test(tc, an_epilog_without_credential_has_the_prologs_cpus);
     tcase_add_test(tc, hostile_environments_end_in_exit_code_0);
+    tcase_add_test(tc, a_name_among_what_was_sent_is_a_record);
+    tcase_add_test(tc, a_record_in_memory_is_a_record);
     tcase_add_test(tc, a_full_spool_keeps_nothing_of_the_job);
     tcase_add_test(tc, killed_anywhere_another_epilog_finishes);
     tcase_add_test(tc, killed_anywhere_the_guests_beside_are_known);

@@ -8,9 +8,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/file.h"
@@ -396,6 +399,105 @@ START_TEST(the_last_thousand_that_were_sent_stay)
 }
 END_TEST
 
+/* A spool on a file system of its own, of 32 files that were sent and one that was not.
+ * False where this user may not mount: nothing is tested then. */
+static bool open_small_spool(hpcbd_spool_t *spool, const char *size)
+{
+    static hpcb_conf_t conf;
+
+    make_conf(&conf);
+    ck_assert_int_eq(mkdir(conf.spool_dir, 0755), 0);
+    if (unshare(CLONE_NEWNS) || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) ||
+        mount("tmpfs", conf.spool_dir, "tmpfs", 0, size))
+        return false;
+    hpcbd_spool_open(spool, &conf);
+    for (unsigned i = 0; i < 32; i++) {
+        char name[64];
+
+        snprintf(name, sizeof(name), "spool/sent/%u.n0.json", i);
+        put_file(scratch(name), "{}");
+    }
+    put_record("spool", "99.n0.json", 99);
+    return true;
+}
+
+static long long bytes_of(const char *name)
+{
+    struct stat status;
+
+    ck_assert_int_eq(lstat(scratch(name), &status), 0);
+    return status.st_size;
+}
+
+/* Nothing fits any more. */
+static void fill_spool(void)
+{
+    static const char zeros[4096];
+    FILE *stream = fopen(scratch("spool/full"), "w");
+
+    while (fwrite(zeros, sizeof(zeros), 1, stream) == 1 && fflush(stream) == 0)
+        ;
+    fclose(stream);
+}
+
+START_TEST(on_a_full_spool_what_was_sent_is_a_name)
+{
+    hpcb_error_t err = {""};
+    hpcbd_spool_t spool;
+
+    if (!open_small_spool(&spool, "size=256k,mode=755"))
+        return;
+    hpcbd_spool_prune(&spool);
+    ck_assert_int_eq(bytes_of("spool/sent/0.n0.json"), 2);
+    fill_spool();
+    ck_assert_int_eq(
+        hpcb_file_replace(scratch("spool/records/1.n0.json"), "{}", 2, 0640, &err), -1);
+    hpcbd_spool_prune(&spool);
+    ck_assert_int_eq(count_entries(scratch("spool/sent")), 32);
+    for (unsigned i = 0; i < 32; i++) {
+        char name[64];
+
+        snprintf(name, sizeof(name), "spool/sent/%u.n0.json", i);
+        ck_assert_int_eq(bytes_of(name), 0);
+    }
+    ck_assert_int_gt(bytes_of("spool/records/99.n0.json"), 2);
+    ck_assert_msg(
+        hpcb_file_replace(scratch("spool/records/1.n0.json"), "{}", 2, 0640, &err) == 0,
+        "%s", err.text);
+}
+END_TEST
+
+START_TEST(without_inodes_what_was_sent_goes)
+{
+    hpcbd_spool_t spool;
+
+    if (!open_small_spool(&spool, "nr_inodes=38,mode=755"))
+        return;
+    hpcbd_spool_prune(&spool);
+    ck_assert_int_eq(count_entries(scratch("spool/sent")), 0);
+    ck_assert_int_gt(bytes_of("spool/records/99.n0.json"), 2);
+}
+END_TEST
+
+/* Where the spool was full, from another file system. */
+START_TEST(what_waited_in_memory_leaves_its_name)
+{
+    hpcbd_spool_t spool;
+    hpcb_rjson_t *request;
+
+    if (!open_small_spool(&spool, "size=256k,mode=755"))
+        return;
+    fill_spool();
+    put_record("state", "8.n0.json", 8);
+    request = hpcbd_request_new("a");
+    ck_assert_int_eq(hpcbd_spool_read(&spool, request, NULL), 2);
+    json_object_put(request);
+    hpcbd_spool_settle(&spool, "8.n0.json", HPCBD_KEPT);
+    ck_assert_int_eq(count_entries(scratch("state/records")), 0);
+    ck_assert_int_eq(bytes_of("spool/sent/8.n0.json"), 0);
+}
+END_TEST
+
 static TCase *wire_case(void)
 {
     TCase *test = scratch_case("wire");
@@ -429,6 +531,9 @@ static TCase *spool_case(void)
     tcase_add_test(test, what_can_never_be_sent_is_put_aside);
     tcase_add_test(test, a_batch_has_limits_and_all_get_their_turn);
     tcase_add_test(test, the_last_thousand_that_were_sent_stay);
+    tcase_add_test(test, on_a_full_spool_what_was_sent_is_a_name);
+    tcase_add_test(test, without_inodes_what_was_sent_goes);
+    tcase_add_test(test, what_waited_in_memory_leaves_its_name);
     return test;
 }
 
