@@ -6,6 +6,9 @@
  * StateDir/jobs: <id> is written whole by hpcb_file_create (so that the first writer
  * wins) and read whole; <id>.usage grows by a line per finished step.
  *
+ * Removing a job renames <id> to <id>.over, which goes last: whoever finds that one,
+ * and no <id>, finishes a removal that was cut short.
+ *
  * A usage line begins with a newline and ends with the word "end": one that a crash or
  * a full disk cut short is closed by the next one and lacks its end.
  */
@@ -29,6 +32,7 @@
 #define LINE_BYTES   256
 #define FILE_MODE    0644
 #define DIR_MODE     0755
+#define OVER         ".over"
 
 static const char *const class_names[] = {
     [HPCB_CLASS_UNKNOWN] = "unknown",
@@ -300,31 +304,6 @@ static leftover_t judge_leftover(const char *state_dir, const hpcb_job_state_t *
     return LEFTOVER_REPLACE;
 }
 
-int hpcb_state_save(const char *state_dir, const hpcb_job_state_t *state,
-                    hpcb_error_t *err)
-{
-    char path[PATH_MAX], text[RECORD_BYTES];
-    int length = render(state, text, err);
-
-    if (length < 0 || job_path(path, state_dir, 0, "", err) ||
-        hpcb_file_mkdirs(path, DIR_MODE, err) || check_dirs(state_dir, err) ||
-        job_path(path, state_dir, state->job_id, "", err))
-        return -1;
-    if (hpcb_file_create(path, text, (size_t)length, FILE_MODE, err) == 0)
-        return 0;
-    if (errno != EEXIST)
-        return -1;
-    switch (judge_leftover(state_dir, state, err)) {
-    case LEFTOVER_KEEP:
-        return 0;
-    case LEFTOVER_REPLACE:
-        return hpcb_file_replace(path, text, (size_t)length, FILE_MODE, err);
-    case LEFTOVER_UNKNOWN:
-        break;
-    }
-    return -1;
-}
-
 /* The job that a file in jobs/ belongs to, with what follows the number, or 0. */
 static uint32_t job_of_file(const char *name, const char **rest)
 {
@@ -352,6 +331,96 @@ static DIR *open_jobs(const char *state_dir, hpcb_error_t *err)
     if (!dir)
         hpcb_error(err, "cannot read %.300s: %s", path, strerror(errno));
     return dir;
+}
+
+static bool exists(const char *state_dir, uint32_t job_id, const char *suffix)
+{
+    char path[PATH_MAX];
+    struct stat status;
+
+    return job_path(path, state_dir, job_id, suffix, NULL) == 0 &&
+           lstat(path, &status) == 0;
+}
+
+bool hpcb_state_is_over(const char *state_dir, uint32_t job_id)
+{
+    return exists(state_dir, job_id, OVER) && !exists(state_dir, job_id, "");
+}
+
+static int remove_file(const char *state_dir, int jobs, const char *name,
+                       hpcb_error_t *err)
+{
+    if (unlinkat(jobs, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    return hpcb_error(err, "cannot remove %.200s/jobs/%.100s: %s", state_dir, name,
+                      strerror(errno));
+}
+
+/* All files of the job but its record, whatever it is called now. */
+static int remove_rest(const char *state_dir, DIR *dir, uint32_t job_id,
+                       hpcb_error_t *err)
+{
+    struct dirent *entry;
+    int status = 0;
+
+    while ((entry = readdir(dir))) {
+        const char *rest;
+        uint32_t id = job_of_file(entry->d_name, &rest);
+
+        if (id != 0 && id == job_id && *rest == '.' && strcmp(rest, OVER) != 0 &&
+            remove_file(state_dir, dirfd(dir), entry->d_name, err))
+            status = -1;
+    }
+    return status;
+}
+
+static int finish_removal(const char *state_dir, DIR *dir, uint32_t job_id,
+                          hpcb_error_t *err)
+{
+    char over[32];
+    int status = remove_rest(state_dir, dir, job_id, err);
+
+    snprintf(over, sizeof(over), "%" PRIu32 OVER, job_id);
+    return remove_file(state_dir, dirfd(dir), over, err) ? -1 : status;
+}
+
+/* What a run before this one has left must not count for it. */
+static void drop_leftovers(const char *state_dir, uint32_t job_id)
+{
+    hpcb_autoclosedir DIR *dir = NULL;
+    hpcb_error_t err;
+
+    if (!hpcb_state_is_over(state_dir, job_id))
+        return;
+    dir = open_jobs(state_dir, &err);
+    if (!dir || finish_removal(state_dir, dir, job_id, &err))
+        hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
+}
+
+int hpcb_state_save(const char *state_dir, const hpcb_job_state_t *state,
+                    hpcb_error_t *err)
+{
+    char path[PATH_MAX], text[RECORD_BYTES];
+    int length = render(state, text, err);
+
+    if (length < 0 || job_path(path, state_dir, 0, "", err) ||
+        hpcb_file_mkdirs(path, DIR_MODE, err) || check_dirs(state_dir, err) ||
+        job_path(path, state_dir, state->job_id, "", err))
+        return -1;
+    drop_leftovers(state_dir, state->job_id);
+    if (hpcb_file_create(path, text, (size_t)length, FILE_MODE, err) == 0)
+        return 0;
+    if (errno != EEXIST)
+        return -1;
+    switch (judge_leftover(state_dir, state, err)) {
+    case LEFTOVER_KEEP:
+        return 0;
+    case LEFTOVER_REPLACE:
+        return hpcb_file_replace(path, text, (size_t)length, FILE_MODE, err);
+    case LEFTOVER_UNKNOWN:
+        break;
+    }
+    return -1;
 }
 
 int hpcb_state_save_place(const char *state_dir, uint32_t job_id, const char *dir,
@@ -387,22 +456,16 @@ int hpcb_state_load_place(const char *state_dir, uint32_t job_id, char *dir,
 int hpcb_state_remove(const char *state_dir, uint32_t job_id, hpcb_error_t *err)
 {
     hpcb_autoclosedir DIR *dir = open_jobs(state_dir, err);
-    struct dirent *entry;
-    int status = 0;
+    char record[16], over[32];
 
     if (!dir)
         return errno == ENOENT ? 0 : -1;
-    while ((entry = readdir(dir))) {
-        const char *rest;
-        uint32_t id = job_of_file(entry->d_name, &rest);
-
-        if (id == 0 || id != job_id || (*rest && *rest != '.'))
-            continue;
-        if (unlinkat(dirfd(dir), entry->d_name, 0) && errno != ENOENT)
-            status = hpcb_error(err, "cannot remove %.200s/jobs/%.100s: %s", state_dir,
-                                entry->d_name, strerror(errno));
-    }
-    return status;
+    snprintf(record, sizeof(record), "%" PRIu32, job_id);
+    snprintf(over, sizeof(over), "%s" OVER, record);
+    if (renameat(dirfd(dir), record, dirfd(dir), over) && errno != ENOENT)
+        return hpcb_error(err, "cannot remove %.200s/jobs/%s: %s", state_dir, record,
+                          strerror(errno));
+    return finish_removal(state_dir, dir, job_id, err);
 }
 
 int hpcb_state_each(const char *state_dir,

@@ -74,8 +74,14 @@ int hpcb_state_load_place(const char *state_dir, uint32_t job_id, char *dir,
                           size_t size, hpcb_error_t *err);
 
 /* Remove every file of the job under state_dir (<id>, <id>.usage, <id>.undo and any
- * other <id>.*); missing ones are no error. */
+ * other <id>.*); missing ones are no error.  Killed anywhere, the job's record is whole
+ * or the job is over. */
 int hpcb_state_remove(const char *state_dir, uint32_t job_id, hpcb_error_t *err);
+
+/* Whether a removal was cut short: what is left of the job says nothing any more.
+ * Another hpcb_state_remove finishes it, and so does hpcb_state_save for the next run.
+ */
+bool hpcb_state_is_over(const char *state_dir, uint32_t job_id);
 
 /* Call visit for each recorded job (hpcbctl status, release). Returns the number of
  * jobs visited, or -1.  visit returning non-zero ends the walk; it may remove the job

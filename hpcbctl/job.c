@@ -385,7 +385,8 @@ static bool is_new(const hpcb_conf_t *conf, const hpcb_record_t *record)
     bool used = record->usage.cpu_us > 0 || record->n_tasks > 0;
     hpcb_record_t before = *record;
 
-    if (is_written(conf, record))
+    if (hpcb_state_is_over(conf->state_dir, record->job.job_id) ||
+        is_written(conf, record))
         return false;
     if (used || record->about.restart == 0)
         return true;

@@ -39,7 +39,10 @@ WRAP(fsync, (int fd), (fd))
 WRAP(close, (int fd), (fd))
 WRAP(rename, (const char *from, const char *to), (from, to))
 WRAP(link, (const char *from, const char *to), (from, to))
+WRAP(renameat, (int from_dir, const char *from, int to_dir, const char *to),
+     (from_dir, from, to_dir, to))
 WRAP(unlink, (const char *path), (path))
+WRAP(unlinkat, (int dir, const char *path, int flags), (dir, path, flags))
 WRAP(mkdir, (const char *path, mode_t mode), (path, mode))
 
 ssize_t __real_write(int fd, const void *buf, size_t size);

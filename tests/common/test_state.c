@@ -456,6 +456,25 @@ START_TEST(removing_takes_this_job_only)
 }
 END_TEST
 
+START_TEST(what_a_removal_left_does_not_count_for_the_next_run)
+{
+    const hpcb_usage_t usage = {1, 2, 3};
+    hpcb_usage_t sum;
+
+    ck_assert_int_eq(save(7, 1000, NULL), 0);
+    ck_assert(!hpcb_state_is_over(scratch("run"), 7));
+    ck_assert_int_eq(
+        hpcb_state_add_usage(scratch("run"), 7, HPCB_USAGE_STEP, &usage, NULL), 0);
+    ck_assert_int_eq(rename(scratch("run/jobs/7"), scratch("run/jobs/7.over")), 0);
+    ck_assert(hpcb_state_is_over(scratch("run"), 7));
+    ck_assert_int_eq(save(7, 1000, NULL), 0);
+    ck_assert(!hpcb_state_is_over(scratch("run"), 7));
+    ck_assert_int_eq(hpcb_state_usage(scratch("run"), 7, &sum, NULL), 0);
+    ck_assert_uint_eq(sum.cpu_us, 0);
+    ck_assert_int_eq(count_entries(scratch("run/jobs")), 1);
+}
+END_TEST
+
 typedef struct {
     int count, limit;
     uint64_t id_sum;
@@ -623,6 +642,7 @@ int main(void)
 
     add_record_tests(tc);
     tcase_add_test(tc, removing_takes_this_job_only);
+    tcase_add_test(tc, what_a_removal_left_does_not_count_for_the_next_run);
     tcase_add_test(tc, each_job_is_visited_once);
     tcase_add_test(tc, steps_add_up_and_the_largest_total_counts);
     tcase_add_test(tc, every_cut_of_a_usage_line_is_skipped);

@@ -496,6 +496,47 @@ START_TEST(killed_anywhere_another_epilog_finishes)
 }
 END_TEST
 
+/* slurmctld has counted a requeue meanwhile.  Where nothing is left of the run, the
+ * second epilog could be that of another one without a prolog. */
+static void expect_no_second_record(void)
+{
+    bool is_left = count_entries(scratch("state/jobs")) > 0;
+
+    setenv("SLURM_JOB_RESTART_COUNT", "1", 1);
+    end_job();
+    unsetenv("SLURM_JOB_RESTART_COUNT");
+    ck_assert(!is_left || access(spool_path("records", "+1"), F_OK) != 0);
+    ck_assert_uint_eq(record().usage.cpu_us, 3000000);
+    prepare();
+}
+
+START_TEST(killed_anywhere_a_requeue_makes_no_second_record)
+{
+    prepare();
+    ck_assert_int_ge(crash_everywhere(end_job, expect_no_second_record), 5);
+}
+END_TEST
+
+/* After the kill there is no other epilog, but another run.  Where the first one has
+ * its record still, they are one. */
+static void expect_new_run(void)
+{
+    bool is_over = access(scratch("state/jobs/" JOB), F_OK) != 0;
+
+    hpcb_job_begin(&ctl);
+    end_job();
+    ck_assert_uint_eq(record().usage.cpu_us, is_over ? 0 : 3000000);
+    ck_assert_int_eq(count_entries(scratch("state/jobs")), 0);
+    prepare();
+}
+
+START_TEST(killed_anywhere_the_next_run_is_whole)
+{
+    prepare();
+    ck_assert_int_ge(crash_everywhere(end_job, expect_new_run), 5);
+}
+END_TEST
+
 static void prepare_primary(void)
 {
     unlink(record_path());
@@ -550,6 +591,8 @@ static Suite *suite(void)
     tcase_add_test(tc, a_record_in_memory_is_a_record);
     tcase_add_test(tc, a_full_spool_keeps_nothing_of_the_job);
     tcase_add_test(tc, killed_anywhere_another_epilog_finishes);
+    tcase_add_test(tc, killed_anywhere_a_requeue_makes_no_second_record);
+    tcase_add_test(tc, killed_anywhere_the_next_run_is_whole);
     tcase_add_test(tc, killed_anywhere_the_guests_beside_are_known);
     suite_add_tcase(s, tc);
     return s;
