@@ -56,11 +56,16 @@ void hpcb_spank_usage_task_exit(spank_t sp, const hpcb_step_t *step)
         hpcb_log(HPCB_LOG_DEBUG, "%s", err.text);
 }
 
-static bool still_recorded(const hpcb_step_t *step)
+/* Not after the epilog, which would leave a file that nobody removes.  slurmd may leave
+ * out the prolog of a run that was requeued, also where the run before was taken back
+ * before it had begun (22.05, slurm_cred_revoke notes jobs that it has never seen):
+ * what had no record to begin with is told to the epilog all the same. */
+static bool epilog_will_come(const hpcb_step_t *step)
 {
     hpcb_job_state_t job;
 
-    return hpcb_state_load(step->conf.state_dir, step->job_id, &job, NULL) == 0;
+    return !step->recorded ||
+           hpcb_state_load(step->conf.state_dir, step->job_id, &job, NULL) == 0;
 }
 
 void hpcb_spank_usage_array(spank_t sp, const hpcb_step_t *step)
@@ -84,7 +89,7 @@ static void record_tasks(const hpcb_step_t *step)
     size_t count;
     hpcb_error_t err;
 
-    if (!step->tasks || !still_recorded(step))
+    if (!step->tasks || !epilog_will_come(step))
         return;
     if (hpcb_meter_tasks(step->node, step->job_id, step->name, tasks, HPCB_TASKS_MAX,
                          &count, &err) < 0 ||
@@ -107,7 +112,7 @@ void hpcb_spank_usage_exit(const hpcb_step_t *step)
     usage.memory_peak = job_total.memory_peak;
     if (!usage.cpu_us && !usage.run_delay_us && !usage.memory_peak)
         return;
-    if (!still_recorded(step))
+    if (!epilog_will_come(step))
         return;
     if (hpcb_state_add_usage(step->conf.state_dir, step->job_id, scope, &usage, &err) <
         0)

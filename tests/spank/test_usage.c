@@ -85,13 +85,34 @@ START_TEST(v2_total)
 }
 END_TEST
 
-/* The epilog was faster, or nobody will ever clean up: no file is made. */
-START_TEST(no_record_no_usage)
+static void end_job(pid_t pid)
+{
+    char path[1024];
+
+    show_v2(pid);
+    snprintf(path, sizeof(path), "%s/state/jobs/9", test_dir());
+    ck_assert_int_eq(unlink(path), 0);
+}
+
+/* The epilog was faster: nobody would ever clean up. */
+START_TEST(no_usage_after_the_epilog)
 {
     load_v2();
-    ck_assert_int_eq(host_failures(), 0);
-    host_step(&(host_step_t){.job_id = JOB, .uid = test_user(), .forked = show_v2});
+    test_record(JOB, "primary", "none", false);
+    run(1, end_job, NULL);
     ck_assert_int_eq(test_exists("state/jobs/9.usage"), 0);
+}
+END_TEST
+
+/* Its prolog was left out; the epilog will come. */
+START_TEST(usage_without_a_record)
+{
+    load_v2();
+    test_write("state/jobs/8", "%s", "");
+    host_step(&(host_step_t){
+        .job_id = JOB, .uid = test_user(), .tasks = 1, .forked = show_v2});
+    ck_assert_int_eq(host_failures(), 0);
+    ck_assert_uint_eq(recorded().cpu_us, 7000000);
 }
 END_TEST
 
@@ -225,7 +246,8 @@ TCase *usage_tests(void)
     tcase_set_timeout(tc, 120);
     tcase_add_checked_fixture(tc, test_setup, test_teardown);
     tcase_add_test(tc, v2_total);
-    tcase_add_test(tc, no_record_no_usage);
+    tcase_add_test(tc, no_usage_after_the_epilog);
+    tcase_add_test(tc, usage_without_a_record);
     tcase_add_test(tc, nothing_to_read);
     tcase_add_test(tc, live_guest);
     tcase_add_test(tc, live_primary);
