@@ -193,10 +193,10 @@ explain() {
         JobIDRaw,State,Submit,Eligible,Start,End,NNodes,DBIndex > "$WORK/rows"
     for job in $(sed -n 's/^job \([0-9]*\):.*/\1/p' "$WORK/difference" | head -n 5); do
         echo "--- job $job: prologs; sacct; the collector; slurmctld"
-        [ -z "${PROLOGS:-}" ] || grep "^$job " "$PROLOGS"
-        grep -E "^${job}[|.]" "$WORK/rows"
-        cat "$COLLECTOR"/records/*.jsonl | grep "\"job_id\":$job,"
-        grep -E "JobId=([0-9_]+\()?$job\b" "$HPCB_SANDBOX_DIR/log/slurmctld.log"
+        [ -z "${PROLOGS:-}" ] || grep "^$job " "$PROLOGS" || true
+        grep -E "^${job}[|.]" "$WORK/rows" || true
+        cat "$COLLECTOR"/records/*.jsonl | grep "\"job_id\":$job," || true
+        grep -E "JobId=([0-9_]+\()?$job\b" "$HPCB_SANDBOX_DIR/log/slurmctld.log" || true
     done
     return 1
 }

@@ -87,7 +87,8 @@ def missing_runs(runs, jobs, began):
         yield "job %d: run %d has begun and is lost" % run
     for job, (_, known, taken_back) in sorted(jobs.items()):
         mine = sum(run[0] == job for run in runs)
-        # One run at least has begun on a node that knew nothing of the job.
+        # One run at least is known: a prolog may be left out in all of them (slurmd notes
+        # jobs that were taken back before it saw them), but what steps used is not.
         needed = known - taken_back if began is None else min(known - taken_back, 1)
         if mine < needed:
             yield "job %d: %d runs, sacct has %d" % (job, mine, known)
