@@ -15,7 +15,7 @@
  *
  * Rank 0 prints one line of JSON: wall time from the first to the last iteration, and
  * for each rank the time that it computed and waited, its CPU time, and a checksum that
- * is the same however long it took.
+ * is the same however long it took; with --times how long each iteration took (rank 0).
  */
 #include "config.h"
 
@@ -38,6 +38,7 @@
 typedef struct {
     bool master;
     bool ring;
+    bool times;
     uint64_t iterations;
     uint64_t reverse;
     double unit_ms; /* a load of 1, alone on a CPU */
@@ -60,7 +61,8 @@ static const char usage[] =
     "  --iterations=N      (45)\n"
     "  --reverse=K         loads change sides after every K iterations (0: never)\n"
     "  --exchange=HOW      barrier, or ring: with two neighbours (barrier)\n"
-    "  --master            rank 0 has no load\n";
+    "  --master            rank 0 has no load\n"
+    "  --times             print how long each iteration took, too\n";
 
 static void parse_loads(const char *text, config_t *config)
 {
@@ -109,6 +111,9 @@ static void option(int name, const char *text, config_t *config)
     case 'm':
         config->master = true;
         break;
+    case 't':
+        config->times = true;
+        break;
     default:
         fputs(usage, name == 'h' ? stdout : stderr);
         exit(name == 'h' ? 0 : 2);
@@ -126,6 +131,7 @@ static config_t parse(int argc, char **argv)
         {"reverse", required_argument, NULL, 'r'},
         {"exchange", required_argument, NULL, 'e'},
         {"master", no_argument, NULL, 'm'},
+        {"times", no_argument, NULL, 't'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
@@ -169,18 +175,19 @@ static void exchange(int rank, int size)
     MPI_Waitall(4, requests, statuses);
 }
 
+/* times: NULL, or of each iteration. */
 static uint64_t iterate(const config_t *config, bench_load_t *load, int rank, int size,
-                        report_t *report)
+                        report_t *report, double *times)
 {
     uint64_t sum = 0;
 
     for (uint64_t i = 0; i < config->iterations; i++) {
-        double start = bench_now(), computed;
+        double begun = bench_now(), start, computed;
 
         if (!config->ring)
             MPI_Barrier(MPI_COMM_WORLD);
-        report->wait += bench_now() - start;
         start = bench_now();
+        report->wait += start - begun;
         sum += bench_load_run(load, work_of(config, rank, i));
         computed = bench_now();
         report->compute += computed - start;
@@ -189,12 +196,22 @@ static uint64_t iterate(const config_t *config, bench_load_t *load, int rank, in
         else
             MPI_Barrier(MPI_COMM_WORLD);
         report->wait += bench_now() - computed;
+        if (times)
+            times[i] = bench_now() - begun;
     }
     return sum;
 }
 
+static void print_times(const config_t *config, const double *times)
+{
+    printf(",\"times_ms\":[");
+    for (uint64_t i = 0; i < config->iterations; i++)
+        printf("%s%.3f", i ? "," : "", times[i] * 1e3);
+    printf("]");
+}
+
 static void print(const config_t *config, const report_t *reports, int size,
-                  double wall, uint64_t sum)
+                  double wall, uint64_t sum, const double *times)
 {
     printf("{\"program\":\"metbench\",\"kind\":\"%s\",\"exchange\":\"%s\","
            "\"iterations\":%" PRIu64 ",\"reverse\":%" PRIu64 ",\"rate\":%.0f"
@@ -205,7 +222,10 @@ static void print(const config_t *config, const report_t *reports, int size,
         printf("%s{\"compute\":%.6f,\"wait\":%.6f,\"cpu\":%.6f,\"util\":%.4f}",
                i ? "," : "", reports[i].compute, reports[i].wait, reports[i].cpu,
                reports[i].compute / (reports[i].compute + reports[i].wait));
-    printf("]}\n");
+    printf("]");
+    if (times)
+        print_times(config, times);
+    printf("}\n");
 }
 
 /* The same for all ranks, measured by one while the others sleep in no barrier. */
@@ -216,9 +236,22 @@ static void agree_on_rate(config_t *config, bench_load_t *load, int rank)
     MPI_Bcast(&config->rate, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
 
+static double *memory_for_times(const config_t *config, int rank)
+{
+    double *times;
+
+    if (!config->times || rank != 0)
+        return NULL;
+    times = calloc(config->iterations, sizeof(*times));
+    if (!times)
+        err(1, "--times");
+    return times;
+}
+
 static void run(config_t *config, bench_load_t *load, int rank, int size)
 {
     report_t report = {0}, reports[RANKS_MAX];
+    double *times = memory_for_times(config, rank);
     uint64_t own, sum;
     double start;
 
@@ -226,14 +259,15 @@ static void run(config_t *config, bench_load_t *load, int rank, int size)
     MPI_Barrier(MPI_COMM_WORLD);
     start = bench_now();
     report.cpu = -bench_process_cpu();
-    own = iterate(config, load, rank, size, &report);
+    own = iterate(config, load, rank, size, &report, times);
     report.cpu += bench_process_cpu();
     MPI_Barrier(MPI_COMM_WORLD);
     start = bench_now() - start;
     MPI_Gather(&report, 3, MPI_DOUBLE, reports, 3, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    MPI_Reduce(&own, &sum, 1, MPI_UINT64_T, MPI_BXOR, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&own, &sum, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
     if (rank == 0)
-        print(config, reports, size, start, sum);
+        print(config, reports, size, start, sum, times);
+    free(times);
 }
 
 int main(int argc, char **argv)

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The slurm-hpc-balance developers
 """bench/balance: which settings it searches, and what it expects of them;
-bench/balance-jobs: what it asks of Slurm."""
+bench/balance-jobs: what it asks of Slurm, in what order, and what it reports."""
 
 import importlib.util
+import itertools
+import json
 import os
+import subprocess
 import sys
+import tempfile
 import unittest
 from importlib.machinery import SourceFileLoader
 
@@ -23,8 +27,10 @@ def load(name):
     return module
 
 
+import balance_plan as plan  # noqa: E402
+import balance_report as report  # noqa: E402
+
 balance = load("balance")
-jobs = load("balance-jobs")
 
 
 class Settings(unittest.TestCase):
@@ -61,18 +67,138 @@ class Settings(unittest.TestCase):
         self.assertEqual(self.best("balanced").priorities, [4] * 4)
 
 
-class Jobs(unittest.TestCase):
-    def test_regimes(self):
-        for regime in jobs.REGIMES.split(","):
-            job, step = jobs.options_of(regime, "metbench")
-            self.assertEqual(len(job), 0 if regime in ("none", "pinned") else 1)
+def run(rep, regime, times, program="metbench", mpi="openmpi"):
+    return {"rep": rep, "mpi": mpi, "program": program, "regime": regime,
+            "wall": sum(times) / 1e3, "times_ms": times, "checksum": "1",
+            "util": [0.5] * plan.RANKS, "took": 1}
+
+
+class Plan(unittest.TestCase):
+    def test_what_each_regime_asks_for(self):
+        for regime in plan.ALL:
+            job, step = plan.options_of(regime, ([4, 5, 4, 5], [0, 0, 1, 1]))
+            self.assertEqual(len(job), 0 if regime in ("none", "none-again", "pinned") else 1)
             for option in job:
                 self.assertTrue(option.startswith("--hpc-balance="))
             self.assertNotIn("-spin", " ".join(job + step))
 
     def test_static_is_where_the_model_wants_it(self):
-        self.assertEqual(jobs.options_of("static", "metbench"),
+        best = plan.candidates("metbench", 2)[1]
+        self.assertEqual(plan.options_of("static-spin", (best.priorities, best.places)),
                          (["--hpc-balance=static:4,5,4,5"], ["--cpu-bind=map_cpu:0,0,1,1"]))
+
+    def test_candidates_differ_by_more_than_names(self):
+        for program in balance.PROGRAMS:
+            loads = balance.loads_of(program)
+            found = plan.candidates(program, 4)
+            self.assertEqual(len({plan.signature(s, loads) for s in found}), 4)
+            self.assertEqual(set(found[0].priorities), {4})
+
+    def test_each_run_once_and_in_the_same_order(self):
+        programs = list(balance.PROGRAMS)
+        runs = plan.schedule(2, plan.MPIS, programs, False)
+        self.assertEqual(len({one.key for one in runs}), len(runs))
+        self.assertEqual(runs, plan.schedule(2, plan.MPIS, programs, False))
+        complete = plan.schedule(2, plan.MPIS, programs, True)
+        self.assertEqual(len(complete), 2 * 2 * 4 * len(plan.ALL))
+        self.assertLess({one.key for one in runs}, {one.key for one in complete})
+
+    def test_what_is_compared_follows_each_other(self):
+        blocks = [key for key, _ in itertools.groupby(
+            plan.schedule(3, plan.MPIS, list(balance.PROGRAMS), False),
+            key=lambda one: one.key[:3])]
+        self.assertEqual(len(blocks), 3 * 2 * 4)
+
+    def test_only_some_regimes_and_none(self):
+        runs = plan.schedule(1, ["mpich"], ["metbench"], True, ["auto"])
+        self.assertEqual({one.regime for one in runs}, {"none", "auto"})
+
+
+class Report(unittest.TestCase):
+    def results(self, *runs):
+        return report.Results({"iterations": 40, "unit_ms": 8}, list(runs), [])
+
+    def test_converged(self):
+        self.assertEqual(report.converged([50.0] * 40), 0)
+        self.assertAlmostEqual(report.converged([80.0] * 10 + [50.0] * 30), 10, delta=1)
+        self.assertIsNone(report.converged([80.0] * 30 + [50.0] * 10))
+        # One iteration that the machine has disturbed says nothing.
+        self.assertEqual(report.converged([50.0] * 5 + [90.0] + [50.0] * 34), 0)
+
+    def test_ratios_are_of_one_repetition(self):
+        found = self.results(run(0, "none", [80] * 40), run(0, "auto", [40] * 40),
+                             run(1, "none", [100] * 40), run(1, "auto", [60] * 40),
+                             run(2, "auto", [1] * 40))
+        self.assertEqual(found.ratios("openmpi", "metbench", "auto"), [0.5, 0.6])
+
+    def test_steady_is_the_second_half(self):
+        found = self.results(run(0, "none", [80] * 40), run(0, "auto", [80] * 20 + [40] * 20))
+        self.assertEqual(found.ratios("openmpi", "metbench", "auto", key="half"), [0.5])
+
+    def promises_of(self, *runs):
+        return [row[-1] for row in report.promises(self.results(*runs))]
+
+    def test_within_3_percent_of_static(self):
+        base = (run(0, "none", [80] * 40), run(0, "static", [50] * 40))
+        self.assertEqual(self.promises_of(*base, run(0, "dlrb", [51] * 40)), ["yes", "yes"])
+        self.assertEqual(self.promises_of(*base, run(0, "dlrb", [52] * 40)),
+                         ["**no**", "**no**"])
+
+    def test_better_than_static_where_loads_change(self):
+        base = (run(0, "none", [80] * 40, "metbenchvar"),
+                run(0, "static", [90] * 40, "metbenchvar"))
+        self.assertEqual(self.promises_of(*base, run(0, "auto", [80] * 40, "metbenchvar")),
+                         ["yes", "yes"])
+        self.assertEqual(self.promises_of(*base, run(0, "auto", [91] * 40, "metbenchvar")),
+                         ["**no**", "**no**"])
+
+    def test_a_balanced_job_loses_1_percent_at_most(self):
+        base = run(0, "none", [100] * 40, "balanced")
+        self.assertEqual(self.promises_of(base, run(0, "auto", [101] * 40, "balanced")),
+                         ["yes"])
+        self.assertEqual(self.promises_of(base, run(0, "auto", [102] * 40, "balanced")),
+                         ["**no**"])
+
+    def test_documents(self):
+        self.assertEqual(report.as_text(self.results()), "nothing to report yet")
+        found = self.results(run(0, "none", [80] * 40), run(0, "dlrb", [50] * 40),
+                             run(0, "static", [50] * 40))
+        for text in (report.as_text(found), report.as_markdown(found)):
+            self.assertIn("0.625", text)
+        self.assertIn("| dlrb | 1 | 2.00 | 0.625 | 0.625 |", report.as_markdown(found))
+        self.assertIn("Metbench, dlrb | 11 % | 38 % (dlrb)", report.as_markdown(found))
+
+
+class Script(unittest.TestCase):
+    """bench/balance-jobs with state files only: it starts no sandbox."""
+
+    def call(self, *arguments):
+        return subprocess.run(
+            [sys.executable, "-B", os.path.join(TOP, "bench", "balance-jobs"), *arguments],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+
+    def test_bad_options(self):
+        for words in (["--mpi", "lam"], ["--programs", "x"], ["--regimes", "none,y"],
+                      ["--report"], ["--report", "--state", "/nonexistent"]):
+            done = self.call(*words)
+            self.assertEqual(done.returncode, 2)
+            self.assertNotIn("Traceback", done.stderr)
+
+    def test_report_of_a_state_that_is_not_complete(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            state, written = (os.path.join(scratch, name) for name in ("state", "md"))
+            with open(state, "w", encoding="utf-8") as file:
+                for record in ({"balance-jobs": 1, "iterations": 40, "unit_ms": 8},
+                               {"rate": 1}, run(0, "none", [80] * 40),
+                               run(0, "auto", [50] * 40),
+                               {"static": [[4, 5, 4, 5], [0, 0, 1, 1]],
+                                "program": "metbench", "spins": False}):
+                    file.write(json.dumps(record) + "\n")
+            done = self.call("--report", "--state", state, "--write", written)
+            self.assertEqual((done.returncode, done.stderr), (3, ""))
+            self.assertIn("runs are missing", done.stdout)
+            with open(written, encoding="utf-8") as file:
+                self.assertIn("static `0:4 0:5 1:4 1:5`", file.read())
 
 
 if __name__ == "__main__":
