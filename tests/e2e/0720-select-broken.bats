@@ -238,10 +238,11 @@ is_told() { [[ $(job_field "$1" PreemptTime) = 20* ]]; }
     start_few
     memory=$(node_memory)
     as_root scontrol update PartitionName=guest GraceTime="$(secs 14)"
-    # It does not hear SIGTERM: the preemption lasts for the grace time.
+    # It does not hear SIGTERM, and would run for longer than the preemption lasts, which
+    # is the grace time.
     # shellcheck disable=SC2016 # expanded by the job
     big=$(submit --guest --requeue -n1 -w n2 --mem=$((memory - 400)) \
-        --wrap 'trap "" TERM; for i in $(seq 20); do sleep 1; done')
+        --wrap 'trap "" TERM; for i in $(seq 35); do sleep 1; done')
     running "$big"
     other=$(guest -n1 -w n2 --mem=10)
     running "$other"
@@ -259,7 +260,7 @@ is_told() { [[ $(job_field "$1" PreemptTime) = 20* ]]; }
     wait_for_state "$job" COMPLETED 40
     wait_until 30 is_back "$big" || { as_root scontrol show job "$big"; return 1; }
     as_root scontrol update JobId="$big" StartTime=now 2> /dev/null || true
-    wait_for_state "$big" COMPLETED 60
+    wait_for_state "$big" COMPLETED 90
     [ "$(job_field "$big" Restarts)" -ge 1 ]
     [ "$(job_field "$other" Restarts)" = 0 ]
     assert_sound
