@@ -100,18 +100,27 @@ static void find_meter(hpcb_rank_t *rank)
         rank->meter[0] = '\0';
 }
 
+static int name_ours(const hpcb_rank_spec_t *spec, char group[PATH_MAX],
+                     hpcb_error_t *err)
+{
+    char name[HPCB_TASK_TEXT_MAX];
+
+    snprintf(name, sizeof(name), "%s_%" PRIu32 "_%s_%" PRIu32, spec->cgroup,
+             spec->job_id, spec->step, spec->task);
+    return hpcb_knob_path(hpcb_node_mount(spec->node, HPCB_CTL_CPU), name, group,
+                          PATH_MAX, err);
+}
+
 static int make_ours(hpcb_rank_t *rank, hpcb_error_t *err)
 {
     const hpcb_rank_spec_t *spec = &rank->spec;
     const char *mount = hpcb_node_mount(spec->node, HPCB_CTL_CPU);
     const char *cpuset = hpcb_node_mount(spec->node, HPCB_CTL_CPUSET);
-    char name[HPCB_TASK_TEXT_MAX], dir[PATH_MAX];
+    char dir[PATH_MAX];
 
     if (cpuset && strcmp(mount, cpuset) == 0)
         return hpcb_error(err, "cpuset is mounted together with cpu");
-    snprintf(name, sizeof(name), "%s_%" PRIu32 "_%s_%" PRIu32, spec->cgroup,
-             spec->job_id, spec->step, spec->task);
-    if (hpcb_knob_path(mount, name, rank->group, sizeof(rank->group), err) < 0 ||
+    if (name_ours(spec, rank->group, err) < 0 ||
         hpcb_node_task_dir(spec->node, spec->pid, HPCB_CTL_CPU, dir, sizeof(dir), err) <
             0)
         return -1;
@@ -123,11 +132,20 @@ static int make_ours(hpcb_rank_t *rank, hpcb_error_t *err)
     return hpcb_knob_mkdir(rank->group, "", err);
 }
 
+/* v1, and Slurm gives its jobs no cpu groups. */
+bool hpcb_rank_moves(const hpcb_rank_spec_t *spec)
+{
+    char job[PATH_MAX];
+
+    return hpcb_node_version(spec->node, HPCB_CTL_CPU) == 1 &&
+           hpcb_node_job_dir(spec->node, spec->pid, HPCB_CTL_CPU, job, sizeof(job),
+                             NULL) < 0;
+}
+
 static int find_group(hpcb_rank_t *rank, hpcb_error_t *err)
 {
     const hpcb_node_t *node = rank->spec.node;
     int version = hpcb_node_version(node, HPCB_CTL_CPU);
-    char job[PATH_MAX];
 
     if (hpcb_node_sched_ext(node))
         return hpcb_error(
@@ -135,10 +153,7 @@ static int find_group(hpcb_rank_t *rank, hpcb_error_t *err)
     if (version == 0)
         return hpcb_error(err, "no cpu controller is mounted");
     rank->knob = version == 1 ? "cpu.shares" : "cpu.weight";
-    if (version == 2 || hpcb_node_job_dir(node, rank->spec.pid, HPCB_CTL_CPU, job,
-                                          sizeof(job), NULL) == 0)
-        return find_slurms(rank, err);
-    return make_ours(rank, err);
+    return hpcb_rank_moves(&rank->spec) ? make_ours(rank, err) : find_slurms(rank, err);
 }
 
 int hpcb_rank_open(const hpcb_rank_spec_t *spec, hpcb_rank_t **rank, hpcb_error_t *err)
@@ -169,6 +184,16 @@ void hpcb_rank_close(hpcb_rank_t *rank)
     free(rank);
 }
 
+void hpcb_rank_leave(hpcb_rank_t *rank)
+{
+    if (!rank)
+        return;
+    hpcb_undo_revert(rank->spec.undo, MECHANISM, rank->spec.pid, NULL);
+    if (rank->ours)
+        hpcb_rank_weigh(rank, rank->top, NULL);
+    free(rank);
+}
+
 /* Up to PROCESSES_MAX of the group at dir. */
 static unsigned list(const char *dir, pid_t pids[static PROCESSES_MAX])
 {
@@ -194,6 +219,36 @@ static void join(const hpcb_rank_t *rank, pid_t pid)
                            NULL) == 0 &&
         strcmp(dir, mount) == 0)
         hpcb_knob_write(rank->group, "cgroup.procs", text, NULL);
+}
+
+/* All of the rank. */
+static void join_all(const hpcb_rank_t *rank)
+{
+    pid_t pids[PROCESSES_MAX];
+    unsigned n = *rank->meter ? list(rank->meter, pids) : 0;
+
+    join(rank, rank->spec.pid);
+    for (unsigned i = 0; i < n; i++)
+        join(rank, pids[i]);
+}
+
+void hpcb_rank_gather(const hpcb_rank_spec_t *spec)
+{
+    hpcb_rank_t rank = {.spec = *spec};
+    hpcb_error_t err;
+
+    if (!hpcb_node_sched_ext(spec->node) && hpcb_rank_moves(spec) &&
+        make_ours(&rank, &err) == 0)
+        join_all(&rank);
+}
+
+void hpcb_rank_scatter(const hpcb_rank_spec_t *spec)
+{
+    const char *mount = hpcb_node_mount(spec->node, HPCB_CTL_CPU);
+    char group[PATH_MAX];
+
+    if (hpcb_rank_moves(spec) && name_ours(spec, group, NULL) == 0)
+        hpcb_tree_remove(group, mount, NULL);
 }
 
 static bool is_noted(const hpcb_rank_t *rank, pid_t pid, uint64_t start)
@@ -301,17 +356,10 @@ static int check_weight(const hpcb_rank_t *rank, hpcb_error_t *err)
 
 int hpcb_rank_look(hpcb_rank_t *rank, hpcb_error_t *err)
 {
-    pid_t pids[PROCESSES_MAX];
-    unsigned n;
-
     if (check_weight(rank, err) < 0)
         return -1;
-    if (rank->ours) {
-        join(rank, rank->spec.pid);
-        n = *rank->meter ? list(rank->meter, pids) : 0;
-        for (unsigned i = 0; i < n; i++)
-            join(rank, pids[i]);
-    }
+    if (rank->ours)
+        join_all(rank);
     return rank->pinned ? pin_all(rank, err) : 0;
 }
 

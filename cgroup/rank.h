@@ -46,6 +46,21 @@ int hpcb_rank_open(const hpcb_rank_spec_t *spec, hpcb_rank_t **rank, hpcb_error_
 /* Weight and places are what they were; a group of ours goes.  NULL is fine. */
 void hpcb_rank_close(hpcb_rank_t *rank);
 
+/* The same, but a group of ours is for hpcb_rank_scatter to remove. */
+void hpcb_rank_leave(hpcb_rank_t *rank);
+
+/* Whether opening it moves processes to a group of ours, for which the kernel may make
+ * the caller wait for a grace period of RCU (v1: 10 to 20 ms), or for others who do. */
+bool hpcb_rank_moves(const hpcb_rank_spec_t *spec);
+
+/* Move them beforehand, where somebody may wait: opening it then does not.  What fails
+ * is for hpcb_rank_open to find.  undo is not used: groups of ours are found by their
+ * names. */
+void hpcb_rank_gather(const hpcb_rank_spec_t *spec);
+
+/* Undo that: it has not been opened, or has been left. */
+void hpcb_rank_scatter(const hpcb_rank_spec_t *spec);
+
 /* Take in what the rank has started before it had a group (v1), and pin what is new as
  * the rest.  0, or -1 with err: errno ENOENT when the group has gone, ESTALE when
  * somebody else has changed its weight. */

@@ -7,10 +7,12 @@
  *   look   every 2 s, and soon after a message: which steps there are (StateDir is the
  *          truth, so that a restarted daemon finds all of them again), and their new
  *          processes
- *   tick   every few ms while there is something to balance: ranks are listened to
+ *   tick   every few ms while there is something to balance: each step goes on by a few
+ *          of its ranks, be it to begin, to listen or to end (hpcbd/balance_unit.h)
  *
- * The daemon runs ahead of everybody, and what ranks say is their users': after work
- * that took long the next tick comes so much later that all of it stays below 5 % of a
+ * The daemon runs ahead of everybody, edges of windows wait in the same loop, and what
+ * ranks say is their users': a tick ends after a millisecond and a bit, and after work
+ * that took long the next one comes so much later that all of it stays below 5 % of a
  * CPU, whatever they do.
  *
  * What survives a crash: undo logs below StateDir/balance (written before what they
@@ -19,7 +21,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,13 +39,15 @@
 #define LOOK_NS     (2000 * MILLISECOND)
 #define SOON_NS     (20 * MILLISECOND)
 #define TICK_NS     (4 * MILLISECOND)
-#define LOAD        20 /* of the time at most 1/20 is worked */
+#define LOAD        20          /* of the time at most 1/20 is worked */
+#define TURN_NS     MILLISECOND /* no further step goes on in this tick */
 
 /* More steps at a time are not balanced. */
 #define UNITS_MAX 64
 
-/* A step is awaited with looks that are brought forward so often: a second. */
-#define EARLIES_MAX 50
+/* A step whose tasks have not begun is awaited with looks that are brought forward so
+ * often: four seconds, of which they are let alone for two. */
+#define EARLIES_MAX 160
 
 /* Their pages, and some. */
 #define FILES_MAX (UNITS_MAX * HPCB_RANKS_MAX + 1024)
@@ -64,8 +67,8 @@ static struct {
     hpcb_source_t *guard; /* reports that the watchdog has gone */
     hpcbd_unit_t *units[UNITS_MAX];
     size_t count;
+    size_t turn; /* who goes on first in the next tick */
     bool opened; /* a step in this look */
-    bool early;  /* for a step whose tasks have not begun */
     unsigned earlies;
     bool more;    /* steps wait for the next one */
     bool soon;    /* the look timer has been brought forward */
@@ -83,7 +86,15 @@ static int64_t monotonic_ns(void)
 static bool has_work(void)
 {
     for (size_t i = 0; i < engine.count; i++)
-        if (engine.units[i]->acting)
+        if (!hpcbd_unit_rests(engine.units[i]))
+            return true;
+    return false;
+}
+
+static bool is_awaited(void)
+{
+    for (size_t i = 0; i < engine.count; i++)
+        if (engine.units[i]->waits)
             return true;
     return false;
 }
@@ -94,17 +105,6 @@ static void set_tick(int64_t worked_ns)
 
     engine.ticking = has_work();
     hpcb_timer_in(engine.tick, engine.ticking ? (uint64_t)next_ns : 0, 0);
-}
-
-static void on_tick(void *arg, uint64_t what)
-{
-    int64_t begun_ns = monotonic_ns();
-
-    (void)arg;
-    (void)what;
-    for (size_t i = 0; i < engine.count; i++)
-        hpcbd_unit_tick(&engine.env, engine.units[i], begun_ns);
-    set_tick(monotonic_ns() - begun_ns);
 }
 
 /* What is in the log is undone; with the job's last step it has no meaning any more. */
@@ -124,6 +124,45 @@ static void remove_at(size_t i)
     engine.units[i] = engine.units[--engine.count];
     hpcbd_unit_close(unit);
     drop_log(job_id);
+}
+
+/* It goes from here as soon as all is undone. */
+static void leave(hpcbd_unit_t *unit)
+{
+    unit->leaves = true;
+    hpcbd_unit_end(unit);
+}
+
+static void remove_left(void)
+{
+    for (size_t i = engine.count; i-- > 0;)
+        if (engine.units[i]->leaves && hpcbd_unit_rests(engine.units[i]))
+            remove_at(i);
+}
+
+static void look_soon(void)
+{
+    if (!engine.soon)
+        hpcb_timer_in(engine.look, SOON_NS, LOOK_NS);
+    engine.soon = true;
+}
+
+/* Those that had no part in the last one come first. */
+static void on_tick(void *arg, uint64_t what)
+{
+    int64_t begun_ns = monotonic_ns(), now_ns = begun_ns;
+
+    (void)arg;
+    (void)what;
+    for (size_t i = 0; i < engine.count && now_ns - begun_ns < TURN_NS; i++) {
+        hpcbd_unit_tick(&engine.env, engine.units[engine.turn++ % engine.count],
+                        now_ns);
+        now_ns = monotonic_ns();
+    }
+    remove_left();
+    if (engine.earlies < EARLIES_MAX && is_awaited())
+        look_soon();
+    set_tick(monotonic_ns() - begun_ns);
 }
 
 static hpcbd_unit_t *find(uint32_t job_id, const char *step)
@@ -147,15 +186,13 @@ static void visit(uint32_t job_id, const char *step, void *arg)
                       "more than %d steps: the others are not balanced", UNITS_MAX);
         return;
     }
-    if (!unit && engine.opened) {
+    if (unit ? unit->leaves : engine.opened) {
         engine.more = true;
         return;
     }
     if (!unit) {
-        errno = 0;
         unit = hpcbd_unit_open(&engine.env, job_id, step, &err);
         if (!unit) {
-            engine.early |= errno == EAGAIN;
             hpcb_log(HPCB_LOG_DEBUG, "%s", err.text);
             return;
         }
@@ -178,7 +215,7 @@ static void find_steps(void)
 {
     hpcb_error_t err;
 
-    engine.opened = engine.more = engine.early = false;
+    engine.opened = engine.more = false;
     for (size_t i = 0; i < engine.count; i++)
         engine.units[i]->found = false;
     if (hpcb_ranks_each(engine.daemon->conf.state_dir, visit, NULL, &err) == 0)
@@ -188,11 +225,16 @@ static void find_steps(void)
         engine.units[i]->found = true;
 }
 
-static void look_soon(void)
+static void look_at(hpcbd_unit_t *unit)
 {
-    if (!engine.soon)
-        hpcb_timer_in(engine.look, SOON_NS, LOOK_NS);
-    engine.soon = true;
+    if (unit->leaves)
+        return;
+    if (unit->found)
+        hpcbd_unit_look(unit);
+    else
+        hpcbd_unit_forget(unit);
+    if (!unit->found || unit->lost)
+        leave(unit);
 }
 
 static void look_around(void)
@@ -201,20 +243,15 @@ static void look_around(void)
     guard();
     if (engine.watchdog.fd < 0)
         return;
+    engine.earlies = is_awaited() ? engine.earlies + 1 : 0;
     find_steps();
-    for (size_t i = engine.count; i-- > 0;) {
-        if (engine.units[i]->found)
-            hpcbd_unit_look(engine.units[i]);
-        else
-            hpcbd_unit_forget(engine.units[i]);
-        if (!engine.units[i]->found || engine.units[i]->lost)
-            remove_at(i);
-    }
+    for (size_t i = 0; i < engine.count; i++)
+        look_at(engine.units[i]);
+    remove_left();
     tell_watchdog();
     if (!engine.ticking)
         set_tick(0);
-    engine.earlies = engine.early ? engine.earlies + 1 : 0;
-    if (engine.more || (engine.early && engine.earlies < EARLIES_MAX))
+    if (engine.more)
         look_soon();
 }
 
@@ -234,12 +271,15 @@ void hpcbd_balance_job(uint32_t job_id)
 
 void hpcbd_balance_job_end(uint32_t job_id)
 {
-    for (size_t i = engine.count; i-- > 0;) {
+    for (size_t i = 0; i < engine.count; i++) {
         if (engine.units[i]->job_id != job_id)
             continue;
         hpcbd_unit_forget(engine.units[i]);
-        remove_at(i);
+        leave(engine.units[i]);
     }
+    remove_left();
+    if (!engine.ticking)
+        set_tick(0);
 }
 
 /* Users and errors write long texts; a message is short. */
@@ -295,7 +335,7 @@ static json_object *describe(const hpcbd_unit_t *unit)
     add_text(object, "policy", unit->policy);
     add_number(object, "ranks", unit->n);
     add_text(object, "mechanism", mechanism_of(unit));
-    add_text(object, "why", unit->why.text);
+    add_text(object, "why", unit->waits ? "its tasks have not begun" : unit->why.text);
     if (!unit->acting)
         return object;
     add_text(object, "by", unit->speaking ? "iteration" : "interval");

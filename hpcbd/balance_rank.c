@@ -38,9 +38,12 @@ void hpcbd_rank_page(hpcbd_rank_t *rank, const char *path, uid_t uid)
     rank->page = -1;
 }
 
-void hpcbd_rank_close(hpcbd_rank_t *rank)
+void hpcbd_rank_close(hpcbd_rank_t *rank, bool leave)
 {
-    hpcb_rank_close(rank->hands);
+    if (leave)
+        hpcb_rank_leave(rank->hands);
+    else
+        hpcb_rank_close(rank->hands);
     rank->hands = NULL;
     if (rank->page >= 0)
         close(rank->page);

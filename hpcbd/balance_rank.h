@@ -35,7 +35,9 @@ typedef struct {
 
 /* Take the page at path, if it is uid's and looks like one. */
 void hpcbd_rank_page(hpcbd_rank_t *rank, const char *path, uid_t uid);
-void hpcbd_rank_close(hpcbd_rank_t *rank);
+
+/* What is done to it is undone; leave: but for a group of ours (hpcb_rank_leave). */
+void hpcbd_rank_close(hpcbd_rank_t *rank, bool leave);
 
 /* Its task is still there. */
 bool hpcbd_rank_lives(const hpcbd_rank_t *rank);

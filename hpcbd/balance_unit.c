@@ -3,13 +3,13 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * From top to bottom: what a step is and whether anything can be won (read_ranks to
- * begin), then what is done to it (apply), then when (hpcbd_unit_tick).
+ * From top to bottom: what a step is (hpcbd_unit_open; how it begins is
+ * balance_begin.c's), what is done to its ranks and how that ends, and listening to
+ * them and stepping the policy.
  *
- * Whether: ranks that have a core each win nothing by weights, and ranks that Slurm has
- * bound to several CPUs each have those to themselves.  Ranks that are bound to
- * nothing are given a CPU each first, by number, where the policy goes on to place
- * them (policy/balance.h); else they stay free.
+ * All of it is in stages that deal with a few ranks in a tick, as the loop of the
+ * daemon has others to serve: with up to RANKS_AT_A_TIME ranks everything is done in
+ * one.
  */
 #include "config.h"
 
@@ -18,14 +18,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cgroup/knob.h"
-#include "cgroup/task.h"
 #include "common/log.h"
 #include "common/state.h"
-#include "hpcbd/balance_places.h"
+#include "hpcbd/balance_begin.h"
+#include "hpcbd/balance_move.h"
 #include "hpcbd/balance_unit.h"
 #include "policy/share.h"
 
@@ -35,13 +34,11 @@
 
 #define NS_PER_MS 1000000
 
-/* A rank is let alone for so long after its start, and so long at most until its
- * threads may all run in the same places. */
-#define INIT_MS    2000
-#define SETTLED_MS 10000
-
-/* A turn of the daemon's loop stays short. */
-#define LOOKS_AT_A_TIME 16
+/* What is changed about a rank takes up to a tenth of a millisecond, and to ask the
+ * kernel of it some hundredths; its page is read in a microsecond. */
+#define RANKS_AT_A_TIME  8
+#define LISTEN_AT_A_TIME 64
+#define PRICE_OF_ASKING  4 /* in ranks that are listened to */
 
 /* The job's parameters come behind the site's, and so win. */
 static int parse_policy(const char *text, const char *site, hpcb_balance_conf_t *conf)
@@ -65,39 +62,7 @@ static int parse_policy(const char *text, const char *site, hpcb_balance_conf_t 
     return 0;
 }
 
-static int64_t age_ms(uint64_t start_ticks)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 -
-           (int64_t)(start_ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK));
-}
-
-/* What binds its threads apart for good is for hpcb_rank_pin() to refuse. */
-static bool has_settled(pid_t pid, int64_t age)
-{
-    char mask[HPCB_TASK_TEXT_MAX];
-
-    return age >= SETTLED_MS ||
-           hpcb_task_get(pid, "process-affinity", mask, sizeof(mask), NULL) == 0;
-}
-
-/* Before that, Slurm still binds them, and hwloc in MPI_Init() each in turn to every
- * CPU for a moment (x86). */
-static bool have_begun(const hpcb_ranks_t *ranks)
-{
-    for (unsigned i = 0; i < ranks->n; i++) {
-        int64_t age = age_ms(ranks->task[i].start);
-
-        if (age < INIT_MS || !hpcb_task_begun(ranks->task[i].pid) ||
-            !has_settled(ranks->task[i].pid, age))
-            return false;
-    }
-    return true;
-}
-
-static int read_ranks(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit, uid_t *uid,
+static int read_ranks(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit,
                       hpcb_ranks_t *ranks, hpcb_error_t *err)
 {
     hpcb_job_state_t job;
@@ -113,101 +78,70 @@ static int read_ranks(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit, uid_t 
     if (parse_policy(ranks->policy, env->conf->balance_parameters, &unit->conf) < 0)
         return hpcb_error(err, "job %u: %.64s is no policy", unit->job_id,
                           ranks->policy);
-    if (hpcb_node_live(env->node) && !have_begun(ranks)) {
-        errno = EAGAIN;
-        return hpcb_error(err, "job %u: its tasks have not begun", unit->job_id);
-    }
     snprintf(unit->policy, sizeof(unit->policy), "%s", ranks->policy);
     snprintf(unit->page, sizeof(unit->page), "%s", ranks->page);
     unit->n = ranks->n;
-    *uid = job.uid;
+    unit->job_cpus = ranks->cpus;
+    unit->uid = job.uid;
     for (unsigned i = 0; i < ranks->n; i++)
         unit->rank[i] = (hpcbd_rank_t){
             .pid = ranks->task[i].pid, .start = ranks->task[i].start, .page = -1};
     return 0;
 }
 
-/* On cgroup v1 both windows and we want the tasks in a group of ours. */
-static int check_windows(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit)
+hpcbd_unit_t *hpcbd_unit_open(const hpcbd_balance_env_t *env, uint32_t job_id,
+                              const char *step, hpcb_error_t *err)
 {
-    hpcb_job_state_t job;
+    static hpcb_ranks_t ranks;
+    hpcbd_unit_t *unit = calloc(1, sizeof(*unit));
 
-    if (hpcb_node_version(env->node, HPCB_CTL_CPU) != 1 ||
-        hpcb_state_load(env->conf->state_dir, unit->job_id, &job, NULL) < 0 ||
-        job.window.period_us == 0)
-        return 0;
-    return hpcb_error(&unit->why, "the job has windows, and this node cgroup v1");
-}
-
-typedef struct {
-    hpcb_cpus_t all;
-    bool single; /* each rank is bound to one CPU */
-    bool same;   /* each one may use all of them */
-} bound_t;
-
-static int find_bound(const hpcbd_unit_t *unit, hpcb_cpus_t *masks, bound_t *bound,
-                      hpcb_error_t *err)
-{
-    *bound = (bound_t){.single = true, .same = true};
-    for (unsigned i = 0; i < unit->n; i++) {
-        if (!hpcbd_rank_lives(&unit->rank[i]))
-            return hpcb_error(err, "task %d has ended", (int)unit->rank[i].pid);
-        if (hpcb_task_cpus(unit->rank[i].pid, &masks[i], err) < 0)
-            return -1;
-        hpcb_cpus_join(&bound->all, &masks[i]);
-        bound->single = bound->single && hpcb_cpus_count(&masks[i]) == 1;
+    if (!unit) {
+        hpcb_error(err, "out of memory");
+        return NULL;
     }
-    for (unsigned i = 0; i < unit->n; i++)
-        bound->same = bound->same && hpcb_cpus_equal(&masks[i], &bound->all);
-    return 0;
+    unit->env = env;
+    unit->job_id = job_id;
+    snprintf(unit->step, sizeof(unit->step), "%s", step);
+    if (read_ranks(env, unit, &ranks, err) == 0)
+        return unit;
+    free(unit);
+    return NULL;
 }
 
-/* Ranks that may run anywhere are better placed by the kernel than by number, unless
- * the policy goes on to place them by load.  Among them each competes with each. */
-static void leave_free(hpcbd_unit_t *unit)
+unsigned hpcbd_unit_slice(const hpcbd_unit_t *unit)
 {
-    static const uint16_t at[HPCB_RANKS_MAX];
+    unsigned end = unit->at + RANKS_AT_A_TIME;
 
-    unit->free = true;
-    unit->places.n = 1;
-    unit->conf.linear = true;
-    hpcb_balance_begin(&unit->conf, &unit->places, unit->n, at, &unit->balance);
+    return end < unit->n ? end : unit->n;
 }
 
-static bool places_ranks(const hpcb_balance_conf_t *conf)
+static void enter(hpcbd_unit_t *unit, hpcbd_unit_stage_t stage)
 {
-    return conf->kind == HPCB_BALANCE_DLRB || conf->kind == HPCB_BALANCE_AUTO;
+    unit->stage = stage;
+    unit->at = 0;
 }
 
-/* Where each rank is to begin, and whether anything can be won; -1 with why. */
-static int place(const hpcbd_balance_env_t *env, uint32_t cpus, hpcbd_unit_t *unit,
-                 bool *pin)
+bool hpcbd_unit_go_on(hpcbd_unit_t *unit, hpcbd_unit_stage_t stage)
 {
-    static hpcb_cpus_t masks[HPCB_RANKS_MAX];
-    uint16_t at[HPCB_RANKS_MAX];
-    bound_t bound;
+    if (unit->at < unit->n)
+        return false;
+    enter(unit, stage);
+    return true;
+}
 
-    if (find_bound(unit, masks, &bound, &unit->why) < 0 ||
-        hpcbd_places(env->node, &bound.all, &unit->places, &unit->why) < 0)
-        return -1;
-    unit->n_cpus = unit->places.n;
-    if (!bound.single && !bound.same)
-        return hpcb_error(&unit->why, "ranks are bound to several CPUs each");
-    if (!bound.single && cpus > 0 && unit->places.n > cpus)
-        return hpcb_error(&unit->why, "ranks are not bound to the job's CPUs");
-    for (unsigned i = 0; bound.single && i < unit->n; i++)
-        at[i] = (uint16_t)hpcbd_place_of(&unit->places, hpcb_cpus_from(&masks[i], 0));
-    unit->conf.linear = !hpcbd_places_smt(&unit->places);
-    if (hpcb_balance_begin(&unit->conf, &unit->places, unit->n,
-                           bound.single ? at : NULL, &unit->balance))
-        return hpcb_error(&unit->why, "%u ranks on %u CPUs", unit->n, unit->places.n);
-    if (hpcb_balance_groups(&unit->places, &unit->balance) == 0)
-        return hpcb_error(&unit->why,
-                          "each rank has a core to itself: weights move nothing");
-    *pin = !bound.single && places_ranks(&unit->conf);
-    if (!bound.single && !*pin)
-        leave_free(unit);
-    return 0;
+static void tell(const hpcbd_unit_t *unit)
+{
+    hpcb_log(HPCB_LOG_INFO, "job %u step %s: %u ranks on %u CPUs, %.64s%s%s",
+             unit->job_id, unit->step, unit->n, unit->n_cpus,
+             unit->acting ? unit->policy : "not balanced",
+             unit->why.text[0] ? ": " : "", unit->why.text);
+}
+
+bool hpcbd_unit_refuse(hpcbd_unit_t *unit)
+{
+    tell(unit);
+    enter(unit, HPCBD_UNIT_ENDS);
+    return true;
 }
 
 static bool share_a_cpu(const hpcbd_unit_t *unit)
@@ -219,34 +153,74 @@ static bool share_a_cpu(const hpcbd_unit_t *unit)
     return false;
 }
 
-static int take_hands(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit)
+void hpcbd_unit_begun(hpcbd_unit_t *unit)
 {
-    for (unsigned i = 0; i < unit->n; i++) {
-        hpcb_rank_spec_t spec = {.node = env->node,
-                                 .job_id = unit->job_id,
-                                 .step = unit->step,
-                                 .task = i,
-                                 .pid = unit->rank[i].pid,
-                                 .cgroup = env->conf->balance_cgroup,
-                                 .undo = unit->undo};
-
-        if (hpcb_rank_open(&spec, &unit->rank[i].hands, &unit->why) < 0)
-            return -1;
-        for (unsigned j = 0; j < i; j++)
-            if (strcmp(hpcb_rank_group(unit->rank[i].hands),
-                       hpcb_rank_group(unit->rank[j].hands)) == 0)
-                return hpcb_error(&unit->why, "ranks have no cpu groups of their own");
-    }
-    return 0;
+    unit->acting = true;
+    unit->weighs = share_a_cpu(unit);
+    if (!unit->weighs)
+        hpcb_error(&unit->why,
+                   "ranks share cores, but no CPUs: they are placed, weights "
+                   "move nothing");
+    tell(unit);
+    enter(unit, HPCBD_UNIT_APPLIES);
 }
 
-static void release(hpcbd_unit_t *unit)
+hpcb_rank_spec_t hpcbd_unit_spec(const hpcbd_unit_t *unit, unsigned rank)
 {
-    unit->acting = false;
-    for (unsigned i = 0; i < unit->n; i++)
-        hpcbd_rank_close(&unit->rank[i]);
+    return (hpcb_rank_spec_t){.node = unit->env->node,
+                              .job_id = unit->job_id,
+                              .step = unit->step,
+                              .task = rank,
+                              .pid = unit->rank[rank].pid,
+                              .cgroup = unit->env->conf->balance_cgroup,
+                              .undo = unit->undo};
+}
+
+static bool rest(hpcbd_unit_t *unit)
+{
+    if (!hpcbd_move_ended(unit, false))
+        return false;
     hpcb_undo_close(unit->undo);
     unit->undo = NULL;
+    enter(unit, HPCBD_UNIT_RESTS);
+    return false;
+}
+
+static bool scatter(hpcbd_unit_t *unit)
+{
+    enter(unit, HPCBD_UNIT_SCATTERS);
+    if (unit->gathered)
+        hpcbd_move_start(unit, hpcb_rank_scatter);
+    unit->gathered = false;
+    return true;
+}
+
+/* Undo what is done to a few ranks. */
+static bool end_some(hpcbd_unit_t *unit)
+{
+    unsigned end = hpcbd_unit_slice(unit);
+
+    if (!hpcbd_move_ended(unit, false))
+        return false;
+    for (; unit->at < end; unit->at++)
+        hpcbd_rank_close(&unit->rank[unit->at], unit->gathered);
+    return end == unit->n && scatter(unit);
+}
+
+void hpcbd_unit_end(hpcbd_unit_t *unit)
+{
+    unit->acting = unit->waits = false;
+    if (unit->stage == HPCBD_UNIT_RESTS)
+        return;
+    if (unit->stage != HPCBD_UNIT_ENDS && unit->stage != HPCBD_UNIT_SCATTERS)
+        enter(unit, HPCBD_UNIT_ENDS);
+    if (unit->stage == HPCBD_UNIT_SCATTERS || end_some(unit))
+        rest(unit);
+}
+
+bool hpcbd_unit_rests(const hpcbd_unit_t *unit)
+{
+    return unit->waits || unit->stage == HPCBD_UNIT_RESTS;
 }
 
 uint32_t hpcbd_unit_weight(const hpcbd_unit_t *unit, unsigned rank)
@@ -272,86 +246,50 @@ static void weigh(hpcbd_unit_t *unit, unsigned rank)
     }
 }
 
-static int pin_all(hpcbd_unit_t *unit, hpcb_error_t *err)
+int hpcbd_unit_pin(hpcbd_unit_t *unit, unsigned rank, hpcb_error_t *err)
 {
-    for (unsigned i = 0; i < unit->n; i++) {
-        unsigned cpu = unit->places.place[unit->balance.rank[i].place].cpu;
+    unsigned place = unit->balance.rank[rank].place;
 
-        if (hpcb_rank_pin(unit->rank[i].hands, cpu, err) < 0)
-            return -1;
+    return hpcb_rank_pin(unit->rank[rank].hands, unit->places.place[place].cpu, err);
+}
+
+/* What the policy wants of a few ranks. */
+static bool apply_some(hpcbd_unit_t *unit)
+{
+    unsigned end = hpcbd_unit_slice(unit);
+    hpcb_error_t err;
+
+    for (; unit->at < end; unit->at++) {
+        if (unit->changed & HPCB_BALANCE_MOVED &&
+            hpcbd_unit_pin(unit, unit->at, &err) < 0) {
+            unit->why = err;
+            hpcb_log(HPCB_LOG_INFO, "job %u: its ranks are not balanced any more: %s",
+                     unit->job_id, err.text);
+            hpcbd_unit_end(unit);
+            return false;
+        }
+        weigh(unit, unit->at);
     }
-    return 0;
+    if (end == unit->n)
+        enter(unit, HPCBD_UNIT_LISTENS);
+    return false;
 }
 
 static void apply(hpcbd_unit_t *unit, unsigned what)
 {
-    hpcb_error_t err;
-
+    unit->changed = what;
     unit->weighs = share_a_cpu(unit);
-    if (what & HPCB_BALANCE_MOVED && pin_all(unit, &err) < 0) {
-        unit->why = err;
-        hpcb_log(HPCB_LOG_INFO, "job %u: its ranks are not balanced any more: %s",
-                 unit->job_id, err.text);
-        release(unit);
-        return;
-    }
-    for (unsigned i = 0; i < unit->n; i++)
-        weigh(unit, i);
-}
-
-static int begin(const hpcbd_balance_env_t *env, uint32_t cpus, uid_t uid,
-                 hpcbd_unit_t *unit)
-{
-    char path[PATH_MAX + 16];
-    bool pin = false;
-
-    if (check_windows(env, unit) < 0 || place(env, cpus, unit, &pin) < 0 ||
-        hpcb_undo_open(env->state_dir, unit->job_id, &unit->undo, &unit->why) < 0 ||
-        take_hands(env, unit) < 0 || (pin && pin_all(unit, &unit->why) < 0))
-        return -1;
-    for (unsigned i = 0; *unit->page && i < unit->n; i++) {
-        snprintf(path, sizeof(path), "%s.%u", unit->page, i);
-        hpcbd_rank_page(&unit->rank[i], path, uid);
-    }
-    unit->acting = true;
-    apply(unit, 0);
-    if (!unit->weighs)
-        hpcb_error(&unit->why,
-                   "ranks share cores, but no CPUs: they are placed, weights "
-                   "move nothing");
-    return 0;
-}
-
-hpcbd_unit_t *hpcbd_unit_open(const hpcbd_balance_env_t *env, uint32_t job_id,
-                              const char *step, hpcb_error_t *err)
-{
-    static hpcb_ranks_t ranks;
-    hpcbd_unit_t *unit = calloc(1, sizeof(*unit));
-    uid_t uid = 0;
-
-    if (!unit) {
-        hpcb_error(err, "out of memory");
-        return NULL;
-    }
-    unit->job_id = job_id;
-    snprintf(unit->step, sizeof(unit->step), "%s", step);
-    if (read_ranks(env, unit, &uid, &ranks, err) < 0) {
-        free(unit);
-        return NULL;
-    }
-    if (begin(env, ranks.cpus, uid, unit) < 0)
-        release(unit);
-    hpcb_log(HPCB_LOG_INFO, "job %u step %s: %u ranks on %u CPUs, %.64s%s%s", job_id,
-             step, unit->n, unit->n_cpus, unit->acting ? unit->policy : "not balanced",
-             unit->why.text[0] ? ": " : "", unit->why.text);
-    return unit;
+    enter(unit, HPCBD_UNIT_APPLIES);
 }
 
 void hpcbd_unit_close(hpcbd_unit_t *unit)
 {
     if (!unit)
         return;
-    release(unit);
+    do {
+        hpcbd_move_ended(unit, true);
+        hpcbd_unit_end(unit);
+    } while (unit->stage != HPCBD_UNIT_RESTS);
     free(unit);
 }
 
@@ -377,14 +315,15 @@ void hpcbd_unit_look(hpcbd_unit_t *unit)
 {
     hpcb_error_t err;
 
+    unit->waits = false;
     if (!unit->acting)
         return;
     if (is_over(unit)) {
-        release(unit);
+        hpcbd_unit_end(unit);
         hpcb_error(&unit->why, "all ranks have ended");
         return;
     }
-    for (unsigned i = 0; i < LOOKS_AT_A_TIME && i < unit->n; i++) {
+    for (unsigned i = 0; i < RANKS_AT_A_TIME && i < unit->n; i++) {
         hpcbd_rank_t *rank = &unit->rank[unit->turn++ % unit->n];
 
         if (!hpcbd_rank_lives(rank) || hpcb_rank_look(rank->hands, &err) == 0)
@@ -396,7 +335,7 @@ void hpcbd_unit_look(hpcbd_unit_t *unit)
 
 /* Their intervals say other things than their iterations: what was learnt is void,
  * where they are is not. */
-static void start_anew(hpcbd_unit_t *unit)
+static bool start_anew(hpcbd_unit_t *unit)
 {
     uint16_t at[HPCB_RANKS_MAX];
 
@@ -404,75 +343,137 @@ static void start_anew(hpcbd_unit_t *unit)
         at[i] = unit->balance.rank[i].place;
     hpcb_balance_begin(&unit->conf, &unit->places, unit->n, at, &unit->balance);
     apply(unit, 0);
+    return true;
 }
 
-/* Whether it is time for a step. */
-static bool listen(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit, int64_t now_ns)
+/* All ranks have been listened to: is it time for a step? */
+static bool is_time(hpcbd_unit_t *unit, int64_t now_ns, int64_t interval_ns)
+{
+    bool speaking = unit->round.speaking;
+
+    if (speaking ? !unit->round.all_news : now_ns - unit->stepped_ns < interval_ns)
+        return false;
+    unit->stepped_ns = now_ns;
+    return true;
+}
+
+static bool listen_some(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit,
+                        int64_t now_ns)
 {
     int64_t interval = (int64_t)env->conf->balance_interval_ms * NS_PER_MS;
-    bool speaking = false, all = true;
 
-    for (unsigned i = 0; i < unit->n; i++) {
-        hpcbd_rank_t *rank = &unit->rank[i];
+    if (unit->at == 0)
+        unit->round = (hpcbd_round_t){.all_news = true};
+    for (unsigned i = 0; i < LISTEN_AT_A_TIME && unit->at < unit->n; i++, unit->at++) {
+        hpcbd_rank_t *rank = &unit->rank[unit->at];
 
         if (hpcbd_rank_listen(rank, now_ns, interval) && env->conf->balance_waiters)
-            weigh(unit, i);
-        speaking |= rank->speaks;
-        all = all && (!rank->speaks || hpcbd_rank_has_news(rank));
+            weigh(unit, unit->at);
+        unit->round.speaking |= rank->speaks;
+        unit->round.all_news =
+            unit->round.all_news && (!rank->speaks || hpcbd_rank_has_news(rank));
     }
-    if (speaking != unit->speaking) {
-        unit->speaking = speaking;
-        unit->stepped_ns = now_ns;
-        start_anew(unit);
+    if (unit->at < unit->n)
         return false;
+    unit->at = 0;
+    if (unit->round.speaking != unit->speaking) {
+        unit->speaking = unit->round.speaking;
+        unit->stepped_ns = now_ns;
+        return start_anew(unit);
     }
-    return speaking ? all : now_ns - unit->stepped_ns >= interval;
+    if (!is_time(unit, now_ns, interval))
+        return false;
+    enter(unit, HPCBD_UNIT_COLLECTS);
+    return true;
 }
 
-/* Of ranks that speak the length of an iteration, of the others what they did since the
- * last step, as if it had been as long. */
-static int collect(hpcbd_unit_t *unit, int64_t now_ns, hpcb_balance_sample_t *samples)
+/* What ranks that do not speak have done since the last step, as if it had been as long
+ * as an iteration of those that do. */
+static void scale(hpcbd_unit_t *unit)
 {
-    uint64_t total = 0;
-    unsigned heard = 0;
+    uint64_t mean_ns = unit->round.heard ? unit->round.total_ns / unit->round.heard : 0;
 
-    for (unsigned i = 0; i < unit->n; i++) {
-        if (!unit->rank[i].speaks)
-            continue;
-        if (hpcbd_rank_hear(&unit->rank[i], &samples[i]) < 0)
-            return -1;
-        total += samples[i].compute_ns + samples[i].wait_ns;
-        heard++;
-    }
-    for (unsigned i = 0; i < unit->n; i++) {
-        hpcb_balance_sample_t *sample = &samples[i];
-        double scale;
+    for (unsigned i = 0; mean_ns && i < unit->n; i++) {
+        hpcb_balance_sample_t *sample = &unit->sample[i];
+        uint64_t length_ns = sample->compute_ns + sample->wait_ns;
+        double factor;
 
-        if (unit->rank[i].speaks)
+        if (unit->rank[i].speaks || length_ns == 0)
             continue;
-        hpcbd_rank_measure(&unit->rank[i], now_ns, sample);
-        if (heard == 0 || sample->compute_ns + sample->wait_ns == 0)
-            continue;
-        scale = (double)total / heard / (double)(sample->compute_ns + sample->wait_ns);
-        sample->compute_ns = (uint64_t)((double)sample->compute_ns * scale);
-        sample->wait_ns = (uint64_t)((double)sample->wait_ns * scale);
+        factor = (double)mean_ns / (double)length_ns;
+        sample->compute_ns = (uint64_t)((double)sample->compute_ns * factor);
+        sample->wait_ns = (uint64_t)((double)sample->wait_ns * factor);
     }
-    return 0;
+}
+
+static bool step(hpcbd_unit_t *unit)
+{
+    unsigned what;
+
+    scale(unit);
+    what = hpcb_balance_step(&unit->conf, &unit->places, unit->sample, &unit->balance);
+    enter(unit, HPCBD_UNIT_LISTENS);
+    if (!what)
+        return false;
+    unit->changes++;
+    unit->last_change = unit->balance.steps;
+    apply(unit, what);
+    return true;
+}
+
+/* Of ranks that speak the length of an iteration, of the others what the kernel says.
+ */
+static bool collect_some(hpcbd_unit_t *unit, int64_t now_ns)
+{
+    for (int left = LISTEN_AT_A_TIME; unit->at < unit->n && left > 0; unit->at++) {
+        hpcbd_rank_t *rank = &unit->rank[unit->at];
+        hpcb_balance_sample_t *sample = &unit->sample[unit->at];
+
+        left -= rank->speaks ? 1 : PRICE_OF_ASKING;
+        if (!rank->speaks) {
+            hpcbd_rank_measure(rank, now_ns, sample);
+            continue;
+        }
+        if (hpcbd_rank_hear(rank, sample) < 0) {
+            enter(unit, HPCBD_UNIT_LISTENS);
+            return false;
+        }
+        unit->round.total_ns += sample->compute_ns + sample->wait_ns;
+        unit->round.heard++;
+    }
+    return unit->at == unit->n && step(unit);
+}
+
+/* One stage, or a part of it; true: what follows may be done at once. */
+static bool advance(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit, int64_t now_ns)
+{
+    switch (unit->stage) {
+    case HPCBD_UNIT_WAITS:
+        return hpcbd_begin_wait(env, unit);
+    case HPCBD_UNIT_PLACES:
+        return hpcbd_begin_place(env, unit);
+    case HPCBD_UNIT_TAKES:
+        return hpcbd_begin_take(unit);
+    case HPCBD_UNIT_GATHERS:
+        return hpcbd_begin_gather(unit);
+    case HPCBD_UNIT_LISTENS:
+        return listen_some(env, unit, now_ns);
+    case HPCBD_UNIT_COLLECTS:
+        return collect_some(unit, now_ns);
+    case HPCBD_UNIT_APPLIES:
+        return apply_some(unit);
+    case HPCBD_UNIT_ENDS:
+        return end_some(unit);
+    case HPCBD_UNIT_SCATTERS:
+        return rest(unit);
+    case HPCBD_UNIT_RESTS:
+        break;
+    }
+    return false;
 }
 
 void hpcbd_unit_tick(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit, int64_t now_ns)
 {
-    static hpcb_balance_sample_t samples[HPCB_RANKS_MAX];
-    unsigned what;
-
-    if (!unit->acting || !listen(env, unit, now_ns) || !unit->acting ||
-        collect(unit, now_ns, samples) < 0)
-        return;
-    unit->stepped_ns = now_ns;
-    what = hpcb_balance_step(&unit->conf, &unit->places, samples, &unit->balance);
-    if (!what)
-        return;
-    unit->changes++;
-    unit->last_change = unit->balance.steps;
-    apply(unit, what);
+    while (!unit->waits && advance(env, unit, now_ns))
+        continue;
 }

@@ -29,7 +29,7 @@
 #include "tests/cgroup/real_kernel.h"
 #include "tests/common/tmp.h"
 
-#define TASKS_MAX 16
+#define TASKS_MAX 32
 
 static struct {
     char root[TEST_TMP_MAX];

@@ -146,6 +146,56 @@ START_TEST(v1_makes_a_group_and_removes_it)
 }
 END_TEST
 
+/* Another process may do it before and afterwards: what the kernel makes wait. */
+START_TEST(v1_what_waits_can_be_done_by_another)
+{
+    pid_t pid = fake_task(100);
+    hpcb_rank_spec_t what = spec(5, 0, pid);
+    hpcb_rank_t *rank;
+    int changes;
+
+    ck_assert(hpcb_rank_moves(&what));
+    hpcb_rank_gather(&what);
+    ck_assert(holds(OURS "0/cgroup.procs", pid));
+    changes = fake_changes();
+    rank = open_rank(5, 0, pid);
+    /* Its weight, and a mkdir of what is there. */
+    ck_assert_int_le(fake_changes() - changes, 2);
+    ck_assert_int_eq(hpcb_rank_weigh(rank, 341, &err), 0);
+    hpcb_rank_leave(rank);
+    ck_assert_str_eq(fake_read(OURS "0/cpu.shares"), "1024");
+    ck_assert(holds(OURS "0/cgroup.procs", pid));
+    hpcb_rank_scatter(&what);
+    ck_assert_str_eq(fake_read(OURS "0/cpu.shares"), "(none)");
+    ck_assert(holds(CPU "cgroup.procs", pid));
+}
+END_TEST
+
+START_TEST(v1_a_task_that_has_ended_leaves_no_group)
+{
+    pid_t pid = fake_task(100);
+    hpcb_rank_spec_t what = spec(5, 0, pid);
+
+    hpcb_rank_gather(&what);
+    what.pid = INT_MAX;
+    hpcb_rank_scatter(&what);
+    ck_assert_str_eq(fake_read(OURS "0/cpu.shares"), "(none)");
+}
+END_TEST
+
+START_TEST(v2_moves_nothing)
+{
+    pid_t pid = task_v2(0);
+    hpcb_rank_spec_t what = spec(4, 0, pid);
+    int changes = fake_changes();
+
+    ck_assert(!hpcb_rank_moves(&what));
+    hpcb_rank_gather(&what);
+    hpcb_rank_scatter(&what);
+    ck_assert_int_eq(fake_changes(), changes);
+}
+END_TEST
+
 /* What it has started before it had a group: the meter knows. */
 START_TEST(v1_takes_in_what_the_meter_has)
 {
@@ -450,6 +500,8 @@ int main(void)
     hpcb_log_set_sink(no_log);
     tcase_add_checked_fixture(v1, setup_v1, teardown);
     tcase_add_test(v1, v1_makes_a_group_and_removes_it);
+    tcase_add_test(v1, v1_what_waits_can_be_done_by_another);
+    tcase_add_test(v1, v1_a_task_that_has_ended_leaves_no_group);
     tcase_add_test(v1, v1_takes_in_what_the_meter_has);
     tcase_add_test(v1, v1_leaves_tasks_in_other_groups_alone);
     tcase_add_loop_test(v1, v1_a_crash_leaves_nothing, 1, CRASHES);
@@ -461,6 +513,7 @@ int main(void)
     suite_add_tcase(suite, v1);
     tcase_add_checked_fixture(v2, setup_v2, teardown);
     tcase_add_test(v2, v2_uses_slurms_group_and_gives_the_weight_back);
+    tcase_add_test(v2, v2_moves_nothing);
     tcase_add_test(v2, v2_without_groups_of_tasks_says_so);
     tcase_add_loop_test(v2, v2_a_crash_leaves_nothing, 1, CRASHES);
     tcase_add_test(v2, a_weight_that_somebody_else_changes_is_noticed);

@@ -38,8 +38,7 @@
 #define V2_JOB 4
 #define CPU    "sys/fs/cgroup/cpu/"
 #define SCOPE  "sys/fs/cgroup/system.slice/slurmstepd.scope/"
-#define USER   SCOPE "job_4/step_0/user/"
-#define OTHERS SCOPE "job_77/step_0/user/task_0/cpu.weight"
+#define OTHER  77 /* somebody else's job */
 #define TICK   INT64_C(4000000)
 #define ONE_MS UINT64_C(1000000)
 #define RANKS  2
@@ -105,24 +104,39 @@ static void bind_to_first(pid_t pid)
     ck_assert_int_eq(sched_setaffinity(pid, sizeof(one), &one), 0);
 }
 
-static pid_t add_task(unsigned number)
+static pid_t add_task_of(uint32_t job_id, unsigned number)
 {
     pid_t pid = fake_task(100);
-    char name[PATH_MAX], text[PATH_MAX];
+    char dir[PATH_MAX / 2], name[PATH_MAX], text[PATH_MAX];
 
     bind_to_first(pid);
     if (version == 1)
         return pid;
-    snprintf(name, sizeof(name), USER "task_%u/cpu.weight", number);
+    snprintf(dir, sizeof(dir), "job_%" PRIu32 "/step_0/user/task_%u", job_id, number);
+    snprintf(name, sizeof(name), SCOPE "%s/cpu.weight", dir);
     put(name, "100\n");
-    snprintf(name, sizeof(name), USER "task_%u/cgroup.procs", number);
+    snprintf(name, sizeof(name), SCOPE "%s/cgroup.procs", dir);
     snprintf(text, sizeof(text), "%d\n", (int)pid);
     put(name, text);
     snprintf(name, sizeof(name), "proc/%d/cgroup", (int)pid);
-    snprintf(text, sizeof(text),
-             "0::/system.slice/slurmstepd.scope/job_4/step_0/user/task_%u\n", number);
+    snprintf(text, sizeof(text), "0::/system.slice/slurmstepd.scope/%s\n", dir);
     put(name, text);
     return pid;
+}
+
+static pid_t add_task(unsigned number)
+{
+    return add_task_of(job(), number);
+}
+
+static void add_tasks(unsigned n)
+{
+    for (; ranks.n < n; ranks.n++) {
+        pid_t pid = add_task(ranks.n);
+
+        ranks.task[ranks.n].pid = pid;
+        ck_assert_int_eq(hpcb_task_start(pid, &ranks.task[ranks.n].start), 0);
+    }
 }
 
 static void make_page(unsigned rank)
@@ -170,7 +184,6 @@ static void setup_v1(void)
 static void setup_v2(void)
 {
     begin("v2-slurm22", 2);
-    put(OTHERS, "100\n");
 }
 
 static void teardown(void)
@@ -182,15 +195,22 @@ static void teardown(void)
     fake_stop();
 }
 
-static int weight_of(unsigned rank)
+static int weight_in(uint32_t job_id, unsigned rank)
 {
     char name[PATH_MAX];
 
     if (version == 1)
-        snprintf(name, sizeof(name), CPU "hpcb_balance_5_0_%u/cpu.shares", rank);
+        snprintf(name, sizeof(name), CPU "hpcb_balance_%" PRIu32 "_0_%u/cpu.shares",
+                 job_id, rank);
     else
-        snprintf(name, sizeof(name), USER "task_%u/cpu.weight", rank);
+        snprintf(name, sizeof(name),
+                 SCOPE "job_%" PRIu32 "/step_0/user/task_%u/cpu.weight", job_id, rank);
     return strcmp(fake_read(name), "(none)") == 0 ? -1 : atoi(fake_read(name));
+}
+
+static int weight_of(unsigned rank)
+{
+    return weight_in(job(), rank);
 }
 
 static int equal(void)
@@ -206,6 +226,7 @@ static hpcbd_unit_t *open_unit(const char *policy)
     record(HPCB_CLASS_PRIMARY, policy);
     unit = hpcbd_unit_open(&env, job(), "0", &err);
     ck_assert_msg(unit != NULL, "%s", err.text);
+    hpcbd_unit_tick(&env, unit, now_ns);
     return unit;
 }
 
@@ -587,6 +608,90 @@ START_TEST(what_is_no_page_is_not_believed)
 }
 END_TEST
 
+static void ck_assert_nothing_is_left(unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        ck_assert_int_eq(weight_of(i), version == 1 ? -1 : 100);
+}
+
+#define MANY 18
+#define TURN 8 /* ranks that a tick deals with (hpcbd/balance_unit.c) */
+
+/* Of a rank: its group, what is in it, its weight. */
+#define CHANGES 4
+
+static unsigned tick_until(hpcbd_unit_t *unit, hpcbd_unit_stage_t stage)
+{
+    unsigned ticks = 0;
+
+    for (; unit->stage != stage; ticks++) {
+        int before = fake_changes();
+
+        ck_assert_uint_lt(ticks, 100);
+        tick(unit);
+        ck_assert_int_le(fake_changes() - before, TURN * CHANGES);
+    }
+    return ticks;
+}
+
+/* Whatever a tick does, others wait in the daemon's loop. */
+START_TEST(many_ranks_begin_and_end_by_a_few_at_a_time)
+{
+    hpcbd_unit_t *unit;
+
+    add_tasks(MANY);
+    unit = open_unit("static:4,6");
+    ck_assert(!unit->acting);
+    ck_assert_uint_gt(tick_until(unit, HPCBD_UNIT_LISTENS), MANY / TURN);
+    ck_assert(unit->acting);
+    ck_assert_int_eq(weight_of(0), version == 1 ? 146 : 14);
+    for (unsigned i = 1; i < MANY; i++)
+        ck_assert_int_eq(weight_of(i), equal());
+    hpcbd_unit_end(unit);
+    ck_assert_uint_ge(tick_until(unit, HPCBD_UNIT_RESTS), MANY / TURN);
+    ck_assert_nothing_is_left(MANY);
+    hpcbd_unit_close(unit);
+}
+END_TEST
+
+START_TEST(wherever_it_is_closed_nothing_is_left)
+{
+    hpcbd_unit_t *unit;
+
+    add_tasks(MANY);
+    unit = open_unit("static:4,6");
+    for (int i = 0; i < 2 * _i; i++)
+        tick(unit);
+    hpcbd_unit_close(unit);
+    ck_assert_nothing_is_left(MANY);
+}
+END_TEST
+
+START_TEST(many_silent_ranks_are_asked_by_a_few_at_a_time)
+{
+    hpcbd_unit_t *unit;
+
+    ranks.page[0] = '\0';
+    add_tasks(MANY);
+    unit = open_unit("uniform");
+    tick_until(unit, HPCBD_UNIT_LISTENS);
+    for (uint64_t second = 1; second <= 6; second++) {
+        for (unsigned i = 0; i < MANY; i++)
+            run_for(i, second * (i == 0 ? 600 : 200), second * (i == 0 ? 390 : 30));
+        now_ns += 250 * TICK;
+        tick(unit);
+        ck_assert(unit->stage == HPCBD_UNIT_COLLECTS);
+        tick_until(unit, HPCBD_UNIT_LISTENS);
+    }
+    ck_assert_uint_eq(unit->balance.steps, 6);
+    ck_assert_int_eq(weight_of(0), equal());
+    for (unsigned i = 1; i < MANY; i++)
+        ck_assert_int_lt(weight_of(i), equal());
+    hpcbd_unit_close(unit);
+    ck_assert_nothing_is_left(MANY);
+}
+END_TEST
+
 static volatile int enough;
 
 /* The job's user does what she likes with her pages. */
@@ -618,13 +723,41 @@ static bool in_range(int weight)
     return weight >= 1 && weight <= equal();
 }
 
-START_TEST(an_enemy_moves_shares_of_her_own_ranks_only)
+/* Of another user, on the same CPU, and balanced, too. */
+static hpcbd_unit_t *open_other(void)
 {
-    static const char *const policies[] = {"dlrb", "auto", "uniform", "adaptive"};
-    hpcbd_unit_t *unit = open_unit(policies[_i]);
-    pthread_t threads[RANKS];
-    char path[RANKS][PATH_MAX + 16];
+    const hpcb_job_state_t state = {.job_id = OTHER,
+                                    .uid = NOBODY,
+                                    .klass = HPCB_CLASS_PRIMARY,
+                                    .policy = HPCB_POLICY_DLRB,
+                                    .partition = "p",
+                                    .begin_us = 1};
+    hpcb_ranks_t others = {
+        .job_id = OTHER, .step = "0", .policy = "static:4,6", .cpus = 1, .n = RANKS};
+    hpcbd_unit_t *unit;
 
+    for (unsigned i = 0; i < RANKS; i++) {
+        others.task[i].pid = add_task_of(OTHER, i);
+        ck_assert_int_eq(hpcb_task_start(others.task[i].pid, &others.task[i].start), 0);
+    }
+    ck_assert_int_eq(hpcb_state_save(scratch("state"), &state, NULL), 0);
+    ck_assert_int_eq(hpcb_ranks_save(scratch("state"), &others, NULL), 0);
+    unit = hpcbd_unit_open(&env, OTHER, "0", NULL);
+    ck_assert_ptr_nonnull(unit);
+    tick(unit);
+    ck_assert(unit->acting);
+    return unit;
+}
+
+/* Before each change of anything. */
+static void expect_no_change_of_other(const char *path)
+{
+    ck_assert_msg(!strstr(path, "job_77") && !strstr(path, "hpcb_balance_77"), "%s",
+                  path);
+}
+
+static void let_enemies_in(pthread_t threads[RANKS], char path[RANKS][PATH_MAX + 16])
+{
     enough = 0;
     be(0, "R");
     be(1, "R");
@@ -632,18 +765,33 @@ START_TEST(an_enemy_moves_shares_of_her_own_ranks_only)
         snprintf(path[i], sizeof(path[i]), "%s.%u", ranks.page, i);
         ck_assert_int_eq(pthread_create(&threads[i], NULL, enemy, path[i]), 0);
     }
-    for (int i = 0; i < 3000; i++)
+}
+
+START_TEST(an_enemy_moves_shares_of_her_own_ranks_only)
+{
+    static const char *const policies[] = {"dlrb", "auto", "uniform", "adaptive"};
+    hpcbd_unit_t *unit = open_unit(policies[_i]), *other = open_other();
+    pthread_t threads[RANKS];
+    char path[RANKS][PATH_MAX + 16];
+
+    let_enemies_in(threads, path);
+    fake_interfere(expect_no_change_of_other);
+    for (int i = 0; i < 3000; i++) {
         tick(unit);
+        hpcbd_unit_tick(&env, other, now_ns);
+    }
     enough = 1;
     for (unsigned i = 0; i < RANKS; i++)
         pthread_join(threads[i], NULL);
+    fake_interfere(NULL);
     ck_assert(in_range(weight_of(0)) && in_range(weight_of(1)));
-    if (version == 2) {
-        ck_assert_str_eq(fake_read(OTHERS), "100");
+    ck_assert_int_eq(weight_in(OTHER, 0), version == 1 ? 146 : 14);
+    ck_assert_int_eq(weight_in(OTHER, 1), equal());
+    if (version == 2)
         ck_assert_str_eq(fake_read(SCOPE "job_4/cpu.weight"), "100");
-    }
     hpcbd_unit_close(unit);
-    ck_assert_int_eq(weight_of(0), version == 1 ? -1 : 100);
+    ck_assert_nothing_is_left(RANKS);
+    hpcbd_unit_close(other);
 }
 END_TEST
 
@@ -665,6 +813,9 @@ static void add_tests(TCase *tc)
     tcase_add_test(tc, the_sites_parameters_hold_unless_the_job_has_its_own);
     tcase_add_loop_test(tc, what_is_no_page_is_not_believed, 0,
                         sizeof(damages) / sizeof(damages[0]));
+    tcase_add_test(tc, many_ranks_begin_and_end_by_a_few_at_a_time);
+    tcase_add_loop_test(tc, wherever_it_is_closed_nothing_is_left, 0, 4);
+    tcase_add_test(tc, many_silent_ranks_are_asked_by_a_few_at_a_time);
     tcase_add_loop_test(tc, an_enemy_moves_shares_of_her_own_ranks_only, 0, 4);
 }
 
