@@ -17,8 +17,9 @@ setup() { cancel_all; }
 
 teardown() { tail -n 5 "$HPCB_SANDBOX_DIR/log/hpcbd.n1.log"; }
 
-# uneven ITERATIONS [crash|abort]: rank 3 computes four times as much as rank 0; rank 0
-# prints a sum that all have part in.
+# uneven ITERATIONS [crash|abort|run [STEPS]]: rank 3 computes four times as much as rank
+# 0, which makes so many steps (5 million, some milliseconds); rank 0 prints a sum that all
+# have part in.
 build_program() {
     cat > "$WORK/uneven.c" <<'EOF'
 #include <mpi.h>
@@ -27,20 +28,21 @@ build_program() {
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-static uint64_t work(uint64_t x, long units)
+static uint64_t work(uint64_t x, long steps)
 {
-    for (long i = 0; i < units * 1000000; i++)
+    for (long i = 0; i < steps; i++)
         x = x * 6364136223846793005u + 1442695040888963407u;
     return x >> 40;
 }
 int main(int argc, char **argv)
 {
     int rank, iterations = atoi(argv[1]);
+    long steps = argc > 3 ? atol(argv[3]) : 5000000;
     uint64_t mine = 1, sum = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (int i = 0; i < iterations; i++) {
-        mine = work(mine + sum + (uint64_t)rank, 5 * (rank + 1));
+        mine = work(mine + sum + (uint64_t)rank, steps * (rank + 1));
         MPI_Allreduce(&mine, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
         if (argc > 2 && rank == 1 && i == 300 && strcmp(argv[2], "crash") == 0)
             raise(SIGSEGV);
@@ -68,10 +70,10 @@ EOF
 }
 
 # A job of four ranks on both CPUs of the node; its output is in $WORK/JOB.out.
-uneven() { # uneven POLICY ITERATIONS [crash|abort]
+uneven() { # uneven POLICY ITERATIONS [crash|abort|run [STEPS]]
     local policy=$1
     shift
-    OUT=$WORK/%j.out submit -N1 -n2 -t5 ${policy:+--hpc-balance="$policy"} --wrap \
+    OUT=$WORK/%j.out submit -N1 -n2 -t20 ${policy:+--hpc-balance="$policy"} --wrap \
         "srun -K1 -n4 --overcommit $(cat "$WORK/mpi") $WORK/uneven $*"
 }
 
@@ -200,6 +202,65 @@ says_nothing_to_win() { top_json | grep -q 'weights move nothing'; }
     wait_until 20 differ "$job"
     as_root scancel "$job"
     end_of "$job"
+}
+
+# What may not grow while a job runs: name, KiB of memory and descriptors of hpcbd, of its
+# watchdogs and of a rank, one a line, in the same order each time.
+footprint() {
+    # shellcheck disable=SC2016 # expanded in the node
+    run_in_node n1 bash -c '
+        daemon=$(cat /run/pids/hpcbd)
+        for pid in $daemon $(pgrep -P "$daemon" -x hpcbd-watchdog | sort -n) $(pgrep -ox uneven); do
+            kib=$(sed -n "s/^VmRSS:[[:space:]]*\([0-9]*\) kB/\1/p" "/proc/$pid/status")
+            echo "$(cat "/proc/$pid/comm") $kib $(find "/proc/$pid/fd" -type l | wc -l)"
+        done' 2> /dev/null
+}
+
+# Samples of all that run, until the job ends or there are enough, in $WORK/footprints.N.
+watch_footprints() { # watch_footprints JOB ENOUGH
+    local n=0
+    rm -f "$WORK"/footprints.*
+    until job_ended "$1" || [ "$n" -eq "$2" ]; do
+        footprint > "$WORK/footprint" || true
+        if grep -q '^uneven [0-9]\+ [0-9]\+$' "$WORK/footprint"; then
+            mv "$WORK/footprint" "$WORK/footprints.$((n++))"
+        fi
+        sleep 1
+    done
+    echo "$n samples"
+    [ "$n" -ge 3 ]
+}
+
+# The last sample beside the first one: not one descriptor, nor HPCB_SOAK_KIB of memory.
+stays_as_it_was() {
+    local last
+    last=$(find "$WORK" -name 'footprints.*' -printf '%f\n' | sort -t. -k2n | tail -n 1)
+    paste -d ' ' "$WORK/footprints.0" "$WORK/$last"
+    paste -d ' ' "$WORK/footprints.0" "$WORK/$last" | awk -v most="${HPCB_SOAK_KIB:-256}" '
+        $1 != $4 || $6 > $3 || $5 > $2 + most { bad = 1 }
+        END { exit bad || NR < 3 }'
+}
+
+is_heard() { top_json | grep -q '"by": *"iteration"'; }
+
+# Some seconds of each policy; or HPCB_BALANCE_SOAK=100000 of them, about two minutes.
+@test "iterations of a millisecond: memory and descriptors stay as they are" {
+    local policy begun
+    for policy in dlrb auto; do
+        begun=$SECONDS
+        job=$(uneven "$policy" "${HPCB_BALANCE_SOAK:-1000000}" run 100000)
+        wait_until 20 is_heard
+        if [ -n "${HPCB_BALANCE_SOAK:-}" ]; then
+            watch_footprints "$job" 100000
+        else
+            watch_footprints "$job" 5
+            as_root scancel "$job"
+        fi
+        end_of "$job"
+        [ -z "${HPCB_BALANCE_SOAK:-}" ] || grep -q '^sum ' "$WORK/$job.out"
+        echo "# $policy: $((SECONDS - begun)) s, $(stays_as_it_was | tr '\n' ';')" >&3
+        stays_as_it_was
+    done
 }
 
 @test "without hpcbd the job runs, and its user is told" {
