@@ -33,7 +33,7 @@
 #include "common/ranks.h"
 #include "hpcbd/balance.h"
 #include "hpcbd/balance_unit.h"
-#include "hpcbd/watchdog.h"
+#include "hpcbd/guard.h"
 
 #define MILLISECOND INT64_C(1000000)
 #define LOOK_NS     (2000 * MILLISECOND)
@@ -61,10 +61,9 @@ static struct {
     hpcbd_t *daemon;
     hpcb_node_t *node;
     hpcbd_balance_env_t env;
-    hpcbd_watchdog_t watchdog;
+    hpcbd_guard_t guard;
     char state_dir[PATH_MAX]; /* StateDir/balance: undo logs */
     hpcb_source_t *look, *tick;
-    hpcb_source_t *guard; /* reports that the watchdog has gone */
     hpcbd_unit_t *units[UNITS_MAX];
     size_t count;
     size_t turn; /* who goes on first in the next tick */
@@ -73,7 +72,7 @@ static struct {
     bool more;    /* steps wait for the next one */
     bool soon;    /* the look timer has been brought forward */
     bool ticking; /* the tick timer is on */
-} engine = {.watchdog = {.fd = -1}};
+} engine;
 
 static int64_t monotonic_ns(void)
 {
@@ -207,7 +206,8 @@ static void guard(void);
 /* Until when it has to hear of us again, or the ranks are let go. */
 static void tell_watchdog(void)
 {
-    hpcbd_watchdog_arm(&engine.watchdog, has_work() ? monotonic_ns() + 2 * LOOK_NS : 0);
+    hpcbd_watchdog_arm(&engine.guard.watchdog,
+                       has_work() ? monotonic_ns() + 2 * LOOK_NS : 0);
 }
 
 /* Which steps there are, from StateDir; one that is new in each turn of the loop. */
@@ -241,7 +241,7 @@ static void look_around(void)
 {
     engine.soon = false;
     guard();
-    if (engine.watchdog.fd < 0)
+    if (!engine.guard.source)
         return;
     engine.earlies = is_awaited() ? engine.earlies + 1 : 0;
     find_steps();
@@ -373,52 +373,17 @@ static void release(void *arg)
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
 }
 
-static int start_watchdog(hpcb_error_t *err);
-
 /* Without one nobody is weighed or placed; looks try again. */
 static void guard(void)
 {
     hpcb_error_t err;
 
-    if (engine.watchdog.fd >= 0 || start_watchdog(&err) == 0)
+    if (engine.guard.source ||
+        hpcbd_guard_start(engine.daemon->loop, &engine.guard, &err) == 0)
         return;
     hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
     while (engine.count)
         remove_at(engine.count - 1);
-}
-
-static void on_watchdog_gone(void *arg, uint64_t what)
-{
-    (void)arg;
-    (void)what;
-    hpcb_log(HPCB_LOG_ERROR, "the watchdog of balance has gone; starting another");
-    hpcb_source_remove(engine.guard);
-    engine.guard = NULL;
-    hpcbd_watchdog_stop(&engine.watchdog);
-    guard();
-}
-
-static int start_watchdog(hpcb_error_t *err)
-{
-    if (hpcbd_watchdog_start(&engine.watchdog, release, NULL, err) < 0)
-        return -1;
-    engine.guard = hpcb_loop_fd(engine.daemon->loop, engine.watchdog.fd, 0,
-                                on_watchdog_gone, NULL, err);
-    if (!engine.guard)
-        hpcbd_watchdog_stop(&engine.watchdog);
-    return engine.guard ? 0 : -1;
-}
-
-static int make_state_dir(hpcb_error_t *err)
-{
-    char jobs[PATH_MAX];
-    const char *state_dir = engine.daemon->conf.state_dir;
-
-    if (snprintf(engine.state_dir, sizeof(engine.state_dir), "%s/balance", state_dir) >=
-            (int)sizeof(engine.state_dir) ||
-        snprintf(jobs, sizeof(jobs), "%s/jobs", engine.state_dir) >= (int)sizeof(jobs))
-        return hpcb_error(err, "%.200s is too long", state_dir);
-    return hpcb_file_mkdirs(jobs, 0755, err);
 }
 
 /* Before users can take the name: /dev/shm is everybody's.  Steps look again. */
@@ -447,13 +412,16 @@ static int start(hpcbd_t *daemon, hpcb_error_t *err)
     engine.daemon = daemon;
     make_room();
     make_pages();
-    if (make_state_dir(err) || hpcb_node_open("/", &engine.node, err) < 0)
+    engine.guard =
+        (hpcbd_guard_t){.name = "balance", .release = release, .gone = guard};
+    if (hpcbd_guard_dir(daemon->conf.state_dir, "balance", engine.state_dir, err) < 0 ||
+        hpcb_node_open("/", &engine.node, err) < 0)
         return -1;
     engine.env = (hpcbd_balance_env_t){
         .node = engine.node, .conf = &daemon->conf, .state_dir = engine.state_dir};
     /* A daemon before this one may have been killed. */
     release(NULL);
-    if (start_watchdog(err) < 0)
+    if (hpcbd_guard_start(daemon->loop, &engine.guard, err) < 0)
         return -1;
     engine.look = hpcb_loop_timer(daemon->loop, CLOCK_MONOTONIC, on_look, NULL, err);
     engine.tick =
@@ -470,9 +438,7 @@ static void stop(hpcbd_t *daemon)
     (void)daemon;
     while (engine.count)
         remove_at(engine.count - 1);
-    hpcb_source_remove(engine.guard);
-    engine.guard = NULL;
-    hpcbd_watchdog_stop(&engine.watchdog);
+    hpcbd_guard_stop(&engine.guard);
     hpcb_node_close(engine.node);
     engine.node = NULL;
 }

@@ -22,16 +22,14 @@
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "common/file.h"
 #include "common/log.h"
 #include "hpcbd/calm.h"
-#include "hpcbd/watchdog.h"
+#include "hpcbd/guard.h"
 #include "hpcbd/window.h"
 
 #define MILLISECOND     UINT64_C(1000000)
@@ -54,10 +52,10 @@ static struct {
     hpcb_node_t *node;
     hpcbd_calm_t *calm;
     hpcbd_registry_t registry;
-    hpcbd_watchdog_t watchdog;
+    hpcbd_guard_t guard;
     hpcbd_window_stats_t stats;
     char state_dir[PATH_MAX]; /* StateDir/window: undo logs */
-    hpcb_source_t *edge, *look, *refresh, *guard;
+    hpcb_source_t *edge, *look, *refresh;
     size_t turn;            /* whose look is next */
     bool soon;              /* the look timer has been brought forward */
     bool look_due;          /* it came while a job was favoured */
@@ -223,14 +221,14 @@ static void act_once(bool anew)
     int64_t end_ns = plan_all(anew);
 
     if (end_ns)
-        hpcbd_watchdog_arm(&engine.watchdog, end_ns);
+        hpcbd_watchdog_arm(&engine.guard.watchdog, end_ns);
     for (size_t i = 0; i < engine.registry.count; i++)
         carry_out(engine.registry.jobs[i]);
     if (end_ns) {
         hpcbd_calm_begin(engine.calm);
     } else {
         hpcbd_calm_end(engine.calm);
-        hpcbd_watchdog_arm(&engine.watchdog, 0);
+        hpcbd_watchdog_arm(&engine.guard.watchdog, 0);
     }
     set_edge_timer(anew);
 }
@@ -357,7 +355,7 @@ static void look_around(void)
     engine.soon = engine.look_due = false;
     if (engine.refresh_due)
         refresh();
-    if (!engine.guard)
+    if (!engine.guard.source)
         guard();
     count = engine.registry.count;
     looks = count < LOOKS_AT_A_TIME ? count : LOOKS_AT_A_TIME;
@@ -415,7 +413,7 @@ void hpcbd_window_job_end(uint32_t job_id)
 static void reconsider(void)
 {
     const char *was = engine.stats.suspended;
-    const char *why = engine.guard ? engine.distrusted : "there is no watchdog";
+    const char *why = engine.guard.source ? engine.distrusted : "there is no watchdog";
 
     engine.stats.suspended = why;
     if (!was == !why)
@@ -442,34 +440,12 @@ static void release(void *arg)
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
 }
 
-static void on_watchdog_gone(void *arg, uint64_t what)
-{
-    (void)arg;
-    (void)what;
-    hpcb_log(HPCB_LOG_ERROR, "the watchdog has gone; starting another");
-    hpcb_source_remove(engine.guard);
-    engine.guard = NULL;
-    hpcbd_watchdog_stop(&engine.watchdog);
-    guard();
-}
-
-static int start_watchdog(hpcb_error_t *err)
-{
-    if (hpcbd_watchdog_start(&engine.watchdog, release, NULL, err) < 0)
-        return -1;
-    engine.guard = hpcb_loop_fd(engine.daemon->loop, engine.watchdog.fd, 0,
-                                on_watchdog_gone, NULL, err);
-    if (!engine.guard)
-        hpcbd_watchdog_stop(&engine.watchdog);
-    return engine.guard ? 0 : -1;
-}
-
 /* Without a watchdog nobody is favoured; looks try again. */
 static void guard(void)
 {
     hpcb_error_t err;
 
-    if (start_watchdog(&err) < 0)
+    if (hpcbd_guard_start(engine.daemon->loop, &engine.guard, &err) < 0)
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
     reconsider();
     act(true);
@@ -487,18 +463,6 @@ static void become_realtime(void)
     else
         hpcb_log(HPCB_LOG_INFO, "no real-time priority (%s): edges may be late",
                  strerror(errno));
-}
-
-static int make_state_dir(hpcb_error_t *err)
-{
-    char jobs[PATH_MAX];
-    const char *state_dir = engine.daemon->conf.state_dir;
-
-    if (snprintf(engine.state_dir, sizeof(engine.state_dir), "%s/window", state_dir) >=
-            (int)sizeof(engine.state_dir) ||
-        snprintf(jobs, sizeof(jobs), "%s/jobs", engine.state_dir) >= (int)sizeof(jobs))
-        return hpcb_error(err, "%.200s is too long", state_dir);
-    return hpcb_file_mkdirs(jobs, 0755, err);
 }
 
 static int add_timers(hpcb_loop_t *loop, hpcb_error_t *err)
@@ -520,14 +484,17 @@ static int start(hpcbd_t *daemon, hpcb_error_t *err)
 {
     engine.daemon = daemon;
     engine.registry.gone = job_gone;
-    if (make_state_dir(err) || hpcb_node_open("/", &engine.node, err) < 0)
+    engine.guard =
+        (hpcbd_guard_t){.name = "windows", .release = release, .gone = guard};
+    if (hpcbd_guard_dir(daemon->conf.state_dir, "window", engine.state_dir, err) < 0 ||
+        hpcb_node_open("/", &engine.node, err) < 0)
         return -1;
     /* A daemon before this one may have been killed. */
     release(NULL);
     engine.calm = hpcbd_calm_new(engine.node, engine.state_dir);
     if (!engine.calm)
         return hpcb_error(err, "out of memory");
-    if (start_watchdog(err) < 0)
+    if (hpcbd_guard_start(daemon->loop, &engine.guard, err) < 0)
         return -1;
     become_realtime();
     compare_clocks();
@@ -542,9 +509,7 @@ static void stop(hpcbd_t *daemon)
     hpcbd_registry_clear(&engine.registry);
     hpcbd_calm_free(engine.calm);
     engine.calm = NULL;
-    hpcb_source_remove(engine.guard);
-    engine.guard = NULL;
-    hpcbd_watchdog_stop(&engine.watchdog);
+    hpcbd_guard_stop(&engine.guard);
     hpcb_node_close(engine.node);
     engine.node = NULL;
 }
