@@ -51,7 +51,7 @@ for_both() { # for_both EXPECTED_LIBRARY SRUN OPTION...
     for mpi in openmpi mpich; do
         command -v "mpicc.$mpi" > /dev/null && has_interface "$mpi" || continue
         build_program "$mpi"
-        run as_user timeout -k 5 "$(secs 90)" srun -N2 -n2 "$@" "$WORK/hello.$mpi"
+        run_mpi 60 --user user -- srun -D / -N2 -n2 "$@" "$WORK/hello.$mpi"
         echo "$mpi: $status: $output"
         [ "$status" -eq 0 ] || return 1
         [ "$(grep -c "of 2 sum 1 library $library" <<< "$output")" -eq 2 ] || return 1

@@ -68,6 +68,21 @@ cancel_all() {
 
 queue_empty() { [ -z "$(as_root squeue -h -o %i)" ]; }
 
+# `run` with a time limit, three times at most while that ends it: MPICH 4.0.2 with UCX may
+# wait for ever in MPI_Finalize (1 run of 400), stock srun 22.05 with all done for its PMIx
+# agent.  What is killed leaves its allocation, and with it no node for the next.
+run_mpi() { # run_mpi SECONDS [EXEC OPTION]... -- CMD...
+    local limit=$1 options=()
+    shift
+    while [ "$1" != -- ]; do options+=("$1") && shift; done
+    shift
+    for _ in 1 2 3; do
+        run sandbox_exec "${options[@]}" -- timeout -k 5 "$(secs "$limit")" "$@"
+        [ "$status" -eq 124 ] || [ "$status" -eq 137 ] || return 0
+        cancel_all
+    done
+}
+
 wait_until() { # wait_until SECONDS CMD...
     local end=$((SECONDS + $(secs "$1")))
     shift

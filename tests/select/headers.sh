@@ -4,10 +4,12 @@
 #
 # scripts/slurm-headers --from: what a tree that somebody names claims to be, against what
 # is installed in a root file system that is made here.
-command -v dpkg-query apt-get dpkg-source git > /dev/null || {
-    echo "1..0 # SKIP needs dpkg-dev, apt and git"
-    exit 0
-}
+for needed in dpkg-query apt-get dpkg-source git; do
+    command -v $needed > /dev/null || {
+        echo "1..0 # SKIP needs $needed"
+        exit 0
+    }
+done
 number=0
 dir=$(mktemp -d) || exit 99
 trap 'rm -rf "$dir"' EXIT

@@ -562,8 +562,10 @@ int main(void)
 	int failed;
 
 	/* Later plugins want more of slurmctld than tables.c has. */
-	if (SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0))
-		return 77;
+	if (SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)) {
+		puts("1..0 # SKIP needs the tables of Slurm 22.05");
+		return 0;
+	}
 	if (!mkdtemp(dir))
 		tables_die(dir);
 	snprintf(conf, sizeof(conf), "%s/hpc-balance.conf", dir);
