@@ -126,6 +126,14 @@ extern struct xlist *hpcb_in_the_way(const job_record_t *job_ptr,
 	return want.found;
 }
 
+extern int hpcb_is_elsewhere(void *x, void *key)
+{
+	job_record_t *guest = x;
+
+	return !guest->het_job_list &&
+	       !bit_overlap_any(key, guest->node_bitmap);
+}
+
 /*
  * Would the job start now on (some of) these nodes, were these guests gone?
  * Stock answers that in one go for a forecast. nodes becomes those that it

@@ -14,14 +14,6 @@ extern part_res_record_t *select_part_record __attribute__((weak));
  * removes; with more guests than this, nodes are chosen as if there were none. */
 #define GUESTS_MAX 32
 
-static int _is_elsewhere(void *x, void *key)
-{
-	job_record_t *guest = x;
-
-	return !guest->het_job_list &&
-	       !bit_overlap_any(key, guest->node_bitmap);
-}
-
 /*
  * A start that is paid for by guests: stock chooses nodes with few of them in
  * the way. With fewer than two there is nothing to ask beforehand; otherwise
@@ -40,7 +32,7 @@ static int _preempt(const hpcb_test_t *test, struct xlist *guests)
 	    hpcb_fits_without(test, nodes, guests)) {
 		if (list_count(guests) > GUESTS_MAX) {
 			bit_copybits(test->node_bitmap, nodes);
-			list_delete_all(guests, _is_elsewhere, nodes);
+			list_delete_all(guests, hpcb_is_elsewhere, nodes);
 		}
 		rc = hpcb_stock_test(&paid);
 	}
@@ -75,6 +67,8 @@ static int _run_or_preempt(const hpcb_test_t *test)
 		FREE_NULL_LIST(guests);
 	}
 	FREE_NULL_BITMAP(candidates);
+	if (rc == SLURM_SUCCESS)
+		hpcb_clear_components(test);
 	return rc;
 }
 

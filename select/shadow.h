@@ -61,6 +61,9 @@ extern int hpcb_test_guest(const hpcb_test_t *test);
 extern struct xlist *hpcb_in_the_way(const job_record_t *job_ptr,
 				     const bitstr_t *candidates,
 				     struct xlist *preemptees);
+/* For lists of guests: none of its components is on these nodes (key), as far as
+ * the leader tells. */
+extern int hpcb_is_elsewhere(void *x, void *key);
 /* Would the job start now on some of these nodes with these guests gone? nodes
  * becomes the ones it would have; what test says of them does not count. */
 extern bool hpcb_fits_without(const hpcb_test_t *test, bitstr_t *nodes,
@@ -68,6 +71,12 @@ extern bool hpcb_fits_without(const hpcb_test_t *test, bitstr_t *nodes,
 /* The job fits on test's nodes when all guests of the list are gone: take those
  * off that need not go. */
 extern void hpcb_spare(const hpcb_test_t *test, struct xlist *list);
+
+/* het.c: primaries of several components */
+
+/* The first one may start on test's nodes: who must go for the others is added to
+ * its list. Nothing happens for other jobs. */
+extern void hpcb_clear_components(const hpcb_test_t *test);
 
 /* claims.c: nodes that guests are being cleared off */
 

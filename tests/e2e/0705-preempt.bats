@@ -68,6 +68,20 @@ start_guest() { # start_guest SBATCH-OPTION...
     for part in 0 1; do wait_for_state "$het+$part" PENDING 20; done
 }
 
+# Slurm stops a component that has started, and keeps the job back for two minutes, where
+# a later one finds that it has to preempt.
+@test "no component of a heterogeneous primary starts before another one's guests are gone" {
+    has=$(start_guest -w n2 --mem="$(share 80)")
+    other=$(start_guest -w n3 --mem="$(share 80)")
+    job=$(as_user sbatch --parsable -o /dev/null -n1 -w n1 --mem=10 \
+        : -n1 -w n2 --mem="$(share 50)" --wrap "sleep $(secs 20)")
+    running "$job+0" 20
+    running "$job+1" 5
+    requeued "$has"
+    stays "$other"
+    not grep "Deallocate JobId=$job+0.* due to hetjob start failure" "$CTLD_LOG"
+}
+
 @test "in its grace time a guest is signalled, and nobody goes in its place" {
     as_root scontrol update PartitionName=guest GraceTime="$(secs 8)"
     # shellcheck disable=SC2016 # expanded by the job

@@ -24,6 +24,7 @@ static job_record_t *jobs_by_id[JOBS_MAX];
 #pragma GCC visibility push(default)
 /* slurmctld's data and functions that the stock plugin refers to. */
 struct xlist *job_list, *part_list;
+bitstr_t *avail_node_bitmap, *cg_node_bitmap;
 extern int gres_ctld_job_alloc(void);
 extern int gres_ctld_job_dealloc(void);
 extern int gres_ctld_job_build_details(void);
@@ -97,6 +98,7 @@ extern part_record_t *tables_part(const char *name, uint16_t tier)
 	part->max_share = SHARED_FORCE | 1;
 	part->priority_tier = tier;
 	part->max_cpus_per_node = INFINITE;
+	part->max_nodes = INFINITE;
 	part->preempt_mode = NO_VAL16;
 	part->state_up = PARTITION_UP;
 	part->node_bitmap = bit_alloc(node_record_count);
@@ -117,6 +119,9 @@ extern void tables_make_nodes(int nodes, int cores)
 	rehash_node();
 	if (node_record_count != nodes)
 		tables_die("the nodes of SLURM_CONF are others");
+	avail_node_bitmap = bit_alloc(nodes);
+	bit_set_all(avail_node_bitmap);
+	cg_node_bitmap = bit_alloc(nodes);
 	for (i = 0; i < nodes; i++) {
 		node_record_t *node = node_record_table_ptr[i];
 

@@ -454,6 +454,57 @@ static void _expect_weights(void)
 				  node_record_table_ptr[i]->sched_weight);
 }
 
+/*
+ * Only the first one's list counts: slurmctld stops a component that started where
+ * a later one has to preempt. The last guest is in nobody's way.
+ */
+static const struct {
+	uint64_t first, second;	/* MiB that the components want */
+	int completing;		/* a node, -1 for none */
+	const char *features;	/* of the second component */
+	unsigned go;
+} components[] = {
+	{ 900, 700, -1, NULL, 1 << 0 },
+	{ 300, 300, -1, NULL, 0 },
+	{ 900, 300, -1, NULL, 0 },
+	{ 900, 355, -1, NULL, 0 },
+	{ 950, 900, -1, NULL, 1 << 0 },
+	{ 900, 700, 1, NULL, 0 },
+	{ 900, 700, -1, "fast", 0 },
+	{ 300, 300, 2, NULL, 0 },
+};
+
+START_TEST(a_heterogeneous_primary_starts_as_a_whole)
+{
+	job_record_t *jobs[2], *parts[2];
+	struct xlist *list, *gone = NULL;
+	int i;
+
+	/* Node 0 is free; 600 MiB are on node 1, 350 on node 2. */
+	jobs[0] = _running(guests, 1, 0, 400, 0);
+	jobs[1] = _running(guests, 2, 0, 10, 0);
+	_running(primaries, 2, 1, 640, 0);
+	_load();
+	list = _list(jobs, NULL, 2);
+	parts[0] = _pending(primaries, 1, components[_i].first, UNKNOWN);
+	parts[1] = _pending(primaries, 1, components[_i].second, UNKNOWN);
+	parts[1]->details->features = (char *) components[_i].features;
+	parts[0]->het_job_list = _list(parts, NULL, 2);
+	for (i = 0; i < 2; i++)
+		parts[i]->het_job_id = parts[0]->job_id;
+	if (components[_i].completing >= 0)
+		bit_set(cg_node_bitmap, components[_i].completing);
+	if (components[_i].go) {
+		_expect_gone(parts[0], list, jobs, components[_i].go, 2);
+	} else {
+		ck_assert(_starts(parts[0], SELECT_MODE_RUN_NOW, list, &gone));
+		ck_assert_ptr_null(gone);
+	}
+	parts[1]->details->features = NULL;
+	FREE_NULL_LIST(list);
+}
+END_TEST
+
 START_TEST(the_rank_counts_before_the_weight)
 {
 	job_record_t *big, *huge, *same;
@@ -546,6 +597,8 @@ static Suite *_suite(void)
 	tcase_add_test(few, guests_stay_where_that_helps_nobody);
 	tcase_add_test(few, what_a_guest_gave_back_is_no_other_guests);
 	tcase_add_test(few, a_heterogeneous_guest_goes_by_its_leader);
+	tcase_add_loop_test(few, a_heterogeneous_primary_starts_as_a_whole, 0,
+			    sizeof(components) / sizeof(components[0]));
 	tcase_add_test(few, the_rank_counts_before_the_weight);
 	tcase_add_test(few, a_guests_priority_only_falls);
 	tcase_add_loop_test(many, among_many_nodes_the_best_one, 0, 6);
