@@ -78,6 +78,7 @@ run_mpi() { # run_mpi SECONDS [EXEC OPTION]... -- CMD...
     shift
     for _ in 1 2 3; do
         run sandbox_exec "${options[@]}" -- timeout -k 5 "$(secs "$limit")" "$@"
+        # shellcheck disable=SC2154 # run sets it
         [ "$status" -eq 124 ] || [ "$status" -eq 137 ] || return 0
         cancel_all
     done
