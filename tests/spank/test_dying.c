@@ -108,7 +108,8 @@ static void run(const char *klass, void (*program)(void), void (*ended)(void),
     test_record(9, klass, "none", false);
     host_step(&step);
     *of_zombie = highest;
-    if (ended != wait_for_lift)
+    /* Without an end that waits, the step's threads may stop in the middle of a lift. */
+    if (ended && ended != wait_for_lift)
         ck_assert_int_eq(sched_getscheduler(zombie), SCHED_OTHER);
     *of_alive = sched_getscheduler(alive);
 }
