@@ -8,6 +8,9 @@
  * of p percent means bursts of p percent of the sleep on average: 2 % is 10 ms, 21 % is
  * 105 ms.  Bursts are counted work, so that a burst that others preempt takes longer
  * but does not become less noise.
+ *
+ * With --stretch time since 1970 is cut into stretches, and only every other one has
+ * noise: what stands beside it, measured in the same run, tells what noise costs.
  */
 #include "config.h"
 #include <err.h>
@@ -15,18 +18,20 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include "bench/args.h"
+#include "bench/stretch.h"
 #include "bench/usage.h"
 #include "bench/work.h"
 
 static const char help[] =
     "Usage: jitter-noise [--percent P] [--sleep-ms MS] [--seconds S] [--rate UNITS]\n"
-    "                    [--seed N]\n"
+    "                    [--seed N] [--stretch MS]\n"
     "Computes in random bursts until it is told to end (SIGTERM, SIGINT) or for S\n"
     "seconds, then prints one JSON line.\n"
     "\n"
@@ -35,6 +40,7 @@ static const char help[] =
     "  --seconds S     end after S seconds (default: run on)\n"
     "  --rate UNITS    units of work in a second of CPU (default: measured)\n"
     "  --seed N        of the lengths of the bursts (default: the process id)\n"
+    "  --stretch MS    noise in every other stretch of time only\n"
     "  --help          this text\n";
 
 typedef struct {
@@ -43,6 +49,7 @@ typedef struct {
     double seconds;
     double rate;
     uint64_t seed;
+    uint64_t stretch_ms; /* 0: noise all the time */
 } config_t;
 
 static volatile sig_atomic_t ended;
@@ -61,6 +68,7 @@ static config_t read_options(int argc, char **argv)
         {"seconds", required_argument, NULL, 't'},
         {"rate", required_argument, NULL, 'r'},
         {"seed", required_argument, NULL, 'n'},
+        {"stretch", required_argument, NULL, 'i'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
@@ -78,6 +86,9 @@ static config_t read_options(int argc, char **argv)
             config.rate = bench_arg_real("rate", optarg, 1, 1e12);
         else if (c == 'n')
             config.seed = bench_arg_count("seed", optarg, 0, UINT64_MAX);
+        else if (c == 'i')
+            config.stretch_ms =
+                bench_arg_count("stretch", optarg, 1, BENCH_STRETCH_MAX_MS);
         else if (c == 'h') {
             fputs(help, stdout);
             exit(EXIT_SUCCESS);
@@ -98,21 +109,41 @@ static void catch_signals(void)
     sigaction(SIGINT, &action, NULL);
 }
 
+static bool wanted(const config_t *config)
+{
+    return !ended && bench_stretch(config->stretch_ms, bench_wall_ns()).noisy;
+}
+
 /* In slices, so that the end does not wait for a burst. */
-static uint64_t burst(uint64_t sink, uint64_t units)
+static uint64_t burst(const config_t *config, uint64_t sink, uint64_t units)
 {
     const uint64_t slice = 1000;
 
-    for (; units > slice && !ended; units -= slice)
+    for (; units > slice && wanted(config); units -= slice)
         sink = bench_work(sink, slice);
-    return bench_work(sink, ended ? 0 : units);
+    return bench_work(sink, wanted(config) ? units : 0);
+}
+
+static void sleep_ns(int64_t ns)
+{
+    struct timespec pause = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+
+    nanosleep(&pause, NULL);
+}
+
+/* Until there is noise again: a stretch without is over in one sleep. */
+static void rest(const config_t *config)
+{
+    int64_t now = bench_wall_ns();
+    bench_stretch_t stretch = bench_stretch(config->stretch_ms, now);
+
+    sleep_ns(stretch.noisy ? (int64_t)config->sleep_ms * 1000000
+                           : stretch.end_ns - now);
 }
 
 int main(int argc, char **argv)
 {
     config_t config = read_options(argc, argv);
-    struct timespec pause = {(time_t)(config.sleep_ms / 1000),
-                             (long)(config.sleep_ms % 1000) * 1000000};
     volatile uint64_t sink = 1;
     uint64_t bursts = 0;
     double start, cpu, in_bursts = 0, mean;
@@ -127,11 +158,11 @@ int main(int argc, char **argv)
     while (!ended && (config.seconds == 0 || bench_now() - start < config.seconds)) {
         double begun = bench_now();
 
-        sink = burst(sink, (uint64_t)(drand48() * 2 * mean));
+        sink = burst(&config, sink, (uint64_t)(drand48() * 2 * mean));
         in_bursts += bench_now() - begun;
         bursts++;
         if (!ended)
-            nanosleep(&pause, NULL);
+            rest(&config);
     }
     cpu = bench_process_cpu() - cpu;
     printf("{\"percent\":%g,\"bursts\":%" PRIu64 ",\"wall\":%.6f,\"cpu\":%.6f,"

@@ -12,6 +12,8 @@
  * --window the operations are told apart by the part of the period in which they began,
  * and those that reach from one part into another make a class of their own: so one run
  * says what noise costs while the job is favoured and what it costs over whole periods.
+ * With --stretch (bench/stretch.h) favoured operations are told apart, too, by whether
+ * there was noise: a machine that drifts from run to run does so in both alike.
  *
  * The result of each reduction goes into the next one's operands: nothing can be left
  * out, and a wrong sum ends the program.
@@ -25,15 +27,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "bench/args.h"
-#include "common/histogram.h"
+#include "bench/stretch.h"
 #include "bench/usage.h"
+#include "common/histogram.h"
 #include "common/window.h"
 #include "policy/window.h"
 
 static const char help[] =
     "Usage: jitter-reduce [--glob] [--operations N] [--seconds S] [--window P:D]\n"
+    "                     [--stretch MS]\n"
     "Times reductions of 32 bytes; rank 0 prints one JSON line.\n"
     "\n"
     "  --glob           over 2, 4, 8, ... ranks, N operations each\n"
@@ -42,6 +45,9 @@ static const char help[] =
     "                   clock decides every 64 operations)\n"
     "  --warm-up N      operations before the clock starts (default 1000)\n"
     "  --window P:D     count by parts of these windows (1s:90%), epoch 1970\n"
+    "  --stretch MS     tell favoured operations apart by stretches of time: noise is "
+    "in\n"
+    "                   every other one (as jitter-noise --stretch MS)\n"
     "  --help           this text\n";
 
 #define WORDS 4 /* 32 bytes of doubles */
@@ -58,12 +64,14 @@ typedef struct {
     uint64_t warm_up;
     bool windowed;
     hpcb_window_t window;
+    uint64_t stretch_ms; /* 0: not told apart */
 } config_t;
 
 typedef struct {
     double wall;
     hpcb_histogram_t all;
     hpcb_histogram_t part[PARTS];
+    hpcb_histogram_t noisy, silent; /* of the favoured */
 } result_t;
 
 static void read_window(config_t *config, const char *text)
@@ -85,6 +93,7 @@ static config_t read_options(int argc, char **argv)
         {"seconds", required_argument, NULL, 't'},
         {"warm-up", required_argument, NULL, 'u'},
         {"window", required_argument, NULL, 'w'},
+        {"stretch", required_argument, NULL, 'i'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
@@ -102,6 +111,9 @@ static config_t read_options(int argc, char **argv)
             config.warm_up = bench_arg_count("warm-up", optarg, 0, UINT32_MAX);
         else if (c == 'w')
             read_window(&config, optarg);
+        else if (c == 'i')
+            config.stretch_ms =
+                bench_arg_count("stretch", optarg, 1, BENCH_STRETCH_MAX_MS);
         else if (c == 'h') {
             fputs(help, stdout);
             exit(EXIT_SUCCESS);
@@ -110,15 +122,6 @@ static config_t read_options(int argc, char **argv)
     }
     bench_args_end(argc, argv);
     return config;
-}
-
-/* Wall clock: the windows' time, and good enough for microseconds. */
-static int64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 static int part_of(const hpcb_window_t *window, int64_t start, int64_t end)
@@ -144,19 +147,31 @@ static void reduce(MPI_Comm comm, double values[WORDS], int size)
     }
 }
 
+static void add_to_parts(const config_t *config, int64_t start, int64_t end,
+                         result_t *result)
+{
+    int part = part_of(&config->window, start, end);
+    bench_stretch_t stretch = bench_stretch(config->stretch_ms, start);
+    uint64_t took = (uint64_t)(end - start);
+
+    hpcb_histogram_add(&result->part[part], took);
+    if (config->stretch_ms && part == FAVOURED)
+        hpcb_histogram_add(stretch.noisy ? &result->noisy : &result->silent, took);
+}
+
+/* By the wall clock: the windows' time, and good enough for microseconds. */
 static void timed(const config_t *config, MPI_Comm comm, double values[WORDS], int size,
                   result_t *result)
 {
-    int64_t start = now_ns(), end;
+    int64_t start = bench_wall_ns(), end;
 
     reduce(comm, values, size);
-    end = now_ns();
+    end = bench_wall_ns();
     if (end < start)
         end = start; /* the clock was set */
     hpcb_histogram_add(&result->all, (uint64_t)(end - start));
     if (config->windowed)
-        hpcb_histogram_add(&result->part[part_of(&config->window, start, end)],
-                           (uint64_t)(end - start));
+        add_to_parts(config, start, end, result);
 }
 
 /* All ranks of comm agree on when to end, as rank 0's clock says. */
@@ -189,6 +204,14 @@ static void run(const config_t *config, MPI_Comm comm, result_t *result)
     result->wall = bench_now() - start;
 }
 
+static void print_stretches(const result_t *result)
+{
+    fputs(",\"noisy\":", stdout);
+    hpcb_histogram_print(&result->noisy);
+    fputs(",\"silent\":", stdout);
+    hpcb_histogram_print(&result->silent);
+}
+
 static void print_parts(const result_t *result)
 {
     for (int i = 0; i < PARTS; i++) {
@@ -204,6 +227,8 @@ static void print_result(const config_t *config, int ranks, const result_t *resu
     hpcb_histogram_print(&result->all);
     if (config->windowed)
         print_parts(result);
+    if (config->stretch_ms)
+        print_stretches(result);
     printf("}");
 }
 

@@ -32,6 +32,7 @@ SETTINGS = {"window": "1s:90%"}
 def arguments(**changes):
     class Args:
         repetitions, noise, window, sweep, svg = 2, "2,21", "1s:90%", False, None
+        glob = False
     args = Args()
     for key, value in changes.items():
         setattr(args, key, value)
@@ -58,8 +59,8 @@ class JitterTest(unittest.TestCase):
     def test_a_resumed_repetition_goes_on_in_its_order(self):
         state = jitter.State(self.path, SETTINGS)
         todo = jitter.missing(arguments(), state)
-        self.assertEqual(len(todo), 2 * 6)
-        self.assertEqual({repetition for repetition, _ in todo[:6]}, {0})
+        self.assertEqual(len(todo), 2 * 8)
+        self.assertEqual({repetition for repetition, _ in todo[:8]}, {0})
         for repetition, regime in todo[:4]:
             state.add(a_run(repetition, regime.name, 1))
         again = jitter.State(self.path, SETTINGS)
@@ -67,6 +68,21 @@ class JitterTest(unittest.TestCase):
                  for repetition, regime in jitter.missing(arguments(), again)]
         self.assertEqual(names, [(repetition, regime.name) for repetition, regime in todo[4:]])
         self.assertEqual(jitter.estimate(again, 8), 56)
+
+    def test_stretches_are_of_whole_periods(self):
+        self.assertEqual(jitter.stretch_of("1s:90%"), ["--stretch", "2000"])
+        self.assertEqual(jitter.stretch_of("50ms:10ms"), ["--stretch", "100"])
+
+    def test_alternating_noise_is_compared_within_its_run(self):
+        state = jitter.State(None, SETTINGS)
+        state.add(a_run(0, "quiet", 1))
+        for repetition, slow in enumerate((1, 2)):
+            run = a_run(repetition, "noise 2 %, windows 1s:90%, alternating", 4)
+            run["result"]["runs"][0].update(noisy=part(10.06 * slow), silent=part(10 * slow))
+            state.add(run)
+        text = self.report(arguments(), state)
+        self.assertIn("alternating: noise costs +0.60 % [+0.60..+0.60] within favoured "
+                      "parts (at most 1 %), 2 runs", text)
 
     def test_a_cut_line_is_left_out_and_another_setting_refused(self):
         state = jitter.State(self.path, SETTINGS)
@@ -99,7 +115,7 @@ class JitterTest(unittest.TestCase):
         self.assertIn("+0.50 % [+0.50..+0.50] within favoured parts (at most 1 %), 9.1 %",
                       text)
         self.assertIn("the regular part is 10 %", text)
-        self.assertIn("6 runs are missing", text)
+        self.assertIn("10 runs are missing", text)
 
     def test_nothing_to_report(self):
         with self.assertRaises(jitter.BenchError):

@@ -108,7 +108,7 @@ static void run(const char *klass, void (*program)(void), void (*ended)(void),
     test_record(9, klass, "none", false);
     host_step(&step);
     *of_zombie = highest;
-    /* Without an end that waits, the step's threads may stop in the middle of a lift. */
+    /* Unless the end waits for it, a lift may be under way when the step ends. */
     if (ended && ended != wait_for_lift)
         ck_assert_int_eq(sched_getscheduler(zombie), SCHED_OTHER);
     *of_alive = sched_getscheduler(alive);
