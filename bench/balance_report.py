@@ -8,6 +8,7 @@ halves of runs: what is gained once the balance is found.
 """
 
 import statistics
+from collections import Counter
 
 import balance_plan as plan
 from stats import pairs
@@ -66,11 +67,12 @@ def spread(values, digits=3):
 
 
 class Results:
-    """settings and records of a series."""
+    """settings and records of a series.  hung: runs that did not end."""
 
-    def __init__(self, settings, runs, statics):
+    def __init__(self, settings, runs, statics, hung=()):
         self.settings = settings
         self.statics = statics
+        self.hung = [" ".join(record["hung"]) for record in hung]
         self.runs = [{**run, "half": second_half(run),
                       "converged": converged(run["times_ms"])} for run in runs]
 
@@ -179,6 +181,15 @@ def paper_rows(results):
     return found
 
 
+def hung_line(results):
+    """Of each kind how many; None where all runs ended."""
+    if not results.hung:
+        return None
+    kinds = Counter(results.hung)
+    return ("Runs that did not end, and were made again: "
+            + ", ".join(f"{kind} ({kinds[kind]})" for kind in sorted(kinds)) + ".")
+
+
 def as_text(results):
     lines = []
     for mpi, program in results.blocks():
@@ -189,6 +200,7 @@ def as_text(results):
     if results.blocks():
         lines += ["", *format_table(["MPI", "program", "asked for", "seen", "kept"],
                                     promises(results))]
+        lines += ["", hung_line(results)] if results.hung else []
     return "\n".join(lines) if lines else "nothing to report yet"
 
 
@@ -250,6 +262,7 @@ def as_markdown(results):
               "larger.  SIESTA (8 % static, 6 % with uniform and "
               "adaptive) is not run here.", "",
               *markdown_table(["", "thesis", *plan.MPIS], paper_rows(results))]
+    lines += ["", hung_line(results)] if results.hung else []
     for mpi, program in results.blocks():
         lines += ["", f"## {program}, {mpi}", ""]
         settings_seen = [f"{name} `{found}`" for name, spins in

@@ -29,6 +29,10 @@ class BenchError(Exception):
     """One sentence for people."""
 
 
+class TimedOut(BenchError):
+    """A command that did not end in time."""
+
+
 def last_line(text):
     lines = [line for line in text.splitlines() if line.strip()]
     return lines[-1].strip() if lines else "no message"
@@ -43,7 +47,7 @@ def command(argv, timeout, given=None, **options):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True, errors="replace", check=False, **options)
     except subprocess.TimeoutExpired:
-        raise BenchError(f"{' '.join(argv)}: not done after {timeout} s") from None
+        raise TimedOut(f"{' '.join(argv)}: not done after {timeout} s") from None
     except OSError as error:
         raise BenchError(f"{argv[0]}: {error.strerror}") from None
     if done.returncode != 0:

@@ -159,6 +159,13 @@ class Report(unittest.TestCase):
         self.assertEqual(self.promises_of(base, run(0, "auto", [102] * 40, "balanced")),
                          ["**no**"])
 
+    def test_runs_that_hung_are_told(self):
+        hung = [{"hung": ["mpich", "stencil", name]} for name in ("auto", "none", "auto")]
+        found = report.Results({"iterations": 40, "unit_ms": 8},
+                               [run(0, "none", [80] * 40)], [], hung)
+        for text in (report.as_text(found), report.as_markdown(found)):
+            self.assertIn("again: mpich stencil auto (2), mpich stencil none (1).", text)
+
     def test_documents(self):
         self.assertEqual(report.as_text(self.results()), "nothing to report yet")
         found = self.results(run(0, "none", [80] * 40), run(0, "dlrb", [50] * 40),
