@@ -65,8 +65,6 @@ class Session:
         self.clusters = {}   # {plain: Cluster}
 
     def __enter__(self):
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, lambda *_: sys.exit(130))
         try:
             cpus = self.nodes * CPUS_PER_NODE
             if (os.cpu_count() or 1) < cpus:
@@ -122,7 +120,10 @@ class Session:
 
 
 def main(run):
-    """Call run() and turn what goes wrong into one line and a status."""
+    """Call run() and turn what goes wrong into one line and a status; who is told to end
+    cleans up first."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit(130))
     name = os.path.basename(sys.argv[0])
     try:
         sys.exit(run())
