@@ -189,6 +189,13 @@ static int take_hands(hpcbd_unit_t *unit, unsigned rank)
     return 0;
 }
 
+/* That of the slowest rank: they wait for one another. */
+static void note_usual(hpcbd_unit_t *unit, double seconds)
+{
+    if (seconds > unit->usual)
+        unit->usual = seconds;
+}
+
 static int take(hpcbd_unit_t *unit, unsigned rank)
 {
     char path[PATH_MAX + 16];
@@ -200,6 +207,7 @@ static int take(hpcbd_unit_t *unit, unsigned rank)
         return 0;
     snprintf(path, sizeof(path), "%s.%u", unit->page, rank);
     hpcbd_rank_page(&unit->rank[rank], path, unit->uid);
+    note_usual(unit, hpcbd_rank_usual(&unit->rank[rank]));
     return 0;
 }
 

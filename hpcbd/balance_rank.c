@@ -136,6 +136,15 @@ int hpcbd_rank_hear(hpcbd_rank_t *rank, hpcb_balance_sample_t *sample)
     return 0;
 }
 
+double hpcbd_rank_usual(const hpcbd_rank_t *rank)
+{
+    hpcb_page_t page;
+
+    if (rank->page < 0 || hpcb_page_read(rank->page, &page) < 0)
+        return 0;
+    return (double)page.usual_ns / 1e9;
+}
+
 static uint64_t since(uint64_t before, uint64_t now)
 {
     return now > before ? now - before : 0;

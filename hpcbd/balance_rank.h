@@ -52,6 +52,9 @@ bool hpcbd_rank_has_news(const hpcbd_rank_t *rank);
 /* What it says.  0, or -1: come back later, or it does not speak any more. */
 int hpcbd_rank_hear(hpcbd_rank_t *rank, hpcb_balance_sample_t *sample);
 
+/* Seconds of one of its iterations up to now, 0: it has not said. */
+double hpcbd_rank_usual(const hpcbd_rank_t *rank);
+
 /* What the kernel says of the time since this was asked last: ready time counts as
  * computing, as in a page.  All 0 where it says nothing. */
 void hpcbd_rank_measure(hpcbd_rank_t *rank, int64_t now_ns,

@@ -231,7 +231,9 @@ uint32_t hpcbd_unit_weight(const hpcbd_unit_t *unit, unsigned rank)
         return 0;
     top = hpcb_rank_top(unit->rank[rank].hands);
     weight = hpcb_balance_weight(&unit->places, &unit->balance, rank, top);
-    return unit->rank[rank].spins ? hpcb_share_weight(SPINNING, weight) : weight;
+    return unit->rank[rank].spins && !hpcb_balance_rests(&unit->conf, &unit->balance)
+               ? hpcb_share_weight(SPINNING, weight)
+               : weight;
 }
 
 static void weigh(hpcbd_unit_t *unit, unsigned rank)
@@ -342,6 +344,8 @@ static bool start_anew(hpcbd_unit_t *unit)
     for (unsigned i = 0; i < unit->n; i++)
         at[i] = unit->balance.rank[i].place;
     hpcb_balance_begin(&unit->conf, &unit->places, unit->n, at, &unit->balance);
+    if (unit->speaking)
+        hpcb_balance_usual(&unit->balance, unit->usual);
     apply(unit, 0);
     return true;
 }

@@ -77,6 +77,7 @@ typedef struct {
     bool weighs;      /* ranks share CPUs: weights are among it */
     bool free;        /* ranks are not bound: they share all CPUs, and count as one */
     bool speaking;    /* its ranks say when iterations end */
+    double usual;     /* seconds of an iteration before anything was done, 0: unknown */
     unsigned changed; /* by the last step of the policy */
     unsigned turn;    /* whose look is next */
     bool lost;        /* somebody has undone it: to be opened anew */

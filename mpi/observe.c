@@ -71,6 +71,7 @@ static void publish(hpcb_observer_t *o)
     STORE(o, wait_ns);
     STORE(o, mean_ns);
     STORE(o, ended_ns);
+    STORE(o, usual_ns);
     o->said.sequence++;
     __atomic_store_n(&o->page->sequence, o->said.sequence, __ATOMIC_RELEASE);
 }
@@ -145,6 +146,8 @@ static void end_group(hpcb_observer_t *o)
     o->said.wait_ns = o->wait_of;
     o->said.mean_ns = mean;
     o->said.ended_ns = now;
+    o->ended += o->length;
+    o->said.usual_ns = (now - o->found) / o->ended;
     o->published = true;
     publish(o);
     /* A period that is old is a true one. */
@@ -157,7 +160,9 @@ void hpcb_observe_end(hpcb_observer_t *o)
 {
     /* The period has only just been found. */
     if (o->period.held == 0) {
-        begin_group(o, 1, clock_ns());
+        o->ended = 0;
+        o->found = clock_ns();
+        begin_group(o, 1, o->found);
         return;
     }
     if (o->timing) {

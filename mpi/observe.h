@@ -47,6 +47,8 @@ typedef struct {
     uint64_t left;                /* iterations to the end of the group */
     uint64_t length;              /* iterations of the group */
     uint64_t began;               /* the group */
+    uint64_t found;               /* when the first iteration of this period began */
+    uint64_t ended;               /* iterations of this period */
     uint64_t nothing; /* calls without a period, since the last rest or period */
     uint64_t rest;    /* length of the last rest in calls, 0: none yet */
     uint64_t timed;   /* calls of the interval that is being timed */

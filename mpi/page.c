@@ -78,7 +78,8 @@ static bool is_sane(const hpcb_page_t *page)
            page->size == HPCB_PAGE_SIZE && page->period <= HPCB_PERIOD_MAX &&
            page->compute_ns <= HPCB_PAGE_LONGEST_NS &&
            page->wait_ns <= HPCB_PAGE_LONGEST_NS &&
-           page->mean_ns <= HPCB_PAGE_LONGEST_NS;
+           page->mean_ns <= HPCB_PAGE_LONGEST_NS &&
+           page->usual_ns <= HPCB_PAGE_LONGEST_NS;
 }
 
 int hpcb_page_read(int fd, hpcb_page_t *page)

@@ -25,7 +25,7 @@
 
 /* "hpcbpage" where the least byte comes first */
 #define HPCB_PAGE_MAGIC   0x6567617062637068U
-#define HPCB_PAGE_VERSION 1
+#define HPCB_PAGE_VERSION 2
 #define HPCB_PAGE_SIZE    256
 
 /* No iteration and no interval is longer (11 days). */
@@ -46,7 +46,8 @@ typedef struct {
     uint64_t ended_ns;   /* when the last of them ended */
     uint64_t waits;      /* odd: in a blocking call; changes with every one */
     uint64_t owner;      /* process id of who writes, 0: nobody */
-    uint64_t reserved[20];
+    uint64_t usual_ns;   /* mean of all iterations since they were found */
+    uint64_t reserved[19];
 } hpcb_page_t;
 
 _Static_assert(sizeof(hpcb_page_t) == HPCB_PAGE_SIZE, "the layout is an interface");

@@ -122,8 +122,9 @@ typedef struct {
     unsigned calm;            /* steps since the last change */
     double before;            /* seconds that the iteration before it took, 0: none */
     double since;             /* of all iterations since */
-    double neutral;           /* of one without priorities, 0: not known */
+    double neutral;           /* of one where nothing is done, 0: not known */
     double mean;              /* of all since the last rest */
+    double lost;              /* the same, less what it should take, in iterations */
     unsigned run;             /* steps since the last rest */
     unsigned resting;         /* steps for which nothing is tried any more */
     unsigned rest;            /* the length of the last rest, 0: none yet */
@@ -151,6 +152,15 @@ hpcb_balance_conf_t hpcb_balance_conf(hpcb_balance_kind_t kind);
  */
 int hpcb_balance_conf_parse(const char *text, hpcb_balance_conf_t *conf,
                             const char **bad);
+
+/*
+ * What an iteration takes where nothing is done, in seconds, for auto to compare with:
+ * between hpcb_balance_begin() and the first step.
+ */
+void hpcb_balance_usual(hpcb_balance_t *balance, double seconds);
+
+/* auto has given up for now: nothing is to be done about who spins, either. */
+bool hpcb_balance_rests(const hpcb_balance_conf_t *conf, const hpcb_balance_t *balance);
 
 /* Whether places are in order, none twice, and as many as can be. */
 bool hpcb_balance_places_ok(const hpcb_balance_places_t *places);

@@ -12,8 +12,10 @@
  *    uniform, which is slow.
  *  - Once nothing has changed for long: DLRB again.
  *  - Where iterations have become longer for what was done, or are longer in the long
- *    run than those without priorities, undo it and rest, each time for twice as long:
- *    so it costs a job that cannot be balanced less and less.
+ *    run than those where nothing is done, undo it and rest, each time for twice as
+ *    long: so it costs a job that cannot be balanced less and less.
+ *  - What has cost as much time as MOST_LOST iterations take is not tried any longer
+ *    either, whatever the changes are.
  */
 
 #define RECENT        16U /* steps */
@@ -23,7 +25,8 @@
 #define JUDGED_AFTER  4 /* steps without a change */
 #define LONGER        1.01
 #define LONG_RUN      16 /* steps, and the weight of the past in the mean */
-#define FIRST_REST    16
+#define FIRST_REST    64
+#define MOST_LOST     2.0
 #define LONGEST_REST  4096
 
 static double iteration(const hpcb_balance_t *balance)
@@ -80,7 +83,7 @@ static unsigned give_up(const hpcb_balance_conf_t *conf, hpcb_balance_t *balance
     if (a->rest > LONGEST_REST)
         a->rest = LONGEST_REST;
     a->resting = a->rest;
-    a->before = a->mean = 0;
+    a->before = a->mean = a->lost = 0;
     a->run = 0;
     change_to(HPCB_BALANCE_DLRB, balance);
     return hpcb_balance_neutral(conf, balance) ? HPCB_BALANCE_REPRIORITIZED : 0;
@@ -101,7 +104,19 @@ static bool change_has_lost(hpcb_balance_auto_t *a)
 /* Whether all that is done, with what it takes to find out, has. */
 static bool loses_in_the_long_run(const hpcb_balance_auto_t *a)
 {
-    return a->run >= LONG_RUN && a->neutral > 0 && a->mean > LONGER * a->neutral;
+    return a->lost > MOST_LOST ||
+           (a->run >= LONG_RUN && a->neutral > 0 && a->mean > LONGER * a->neutral);
+}
+
+/* Time lost, less what was won meanwhile.  A single iteration that something else has
+ * made much longer counts as twice as long. */
+static void count_loss(hpcb_balance_auto_t *a, double time)
+{
+    double lost = a->neutral > 0 ? time / a->neutral - 1 : 0;
+
+    a->lost += lost < 1 ? lost : 1;
+    if (a->lost < 0)
+        a->lost = 0;
 }
 
 static bool is_neutral(const hpcb_balance_conf_t *conf, const hpcb_balance_t *balance)
@@ -128,6 +143,7 @@ static void clock_in(const hpcb_balance_conf_t *conf, double time,
         a->neutral = mix(a->neutral, time, JUDGED_AFTER);
     if (a->resting > 0)
         return;
+    count_loss(a, time);
     a->calm++;
     a->run++;
     a->since += time;
@@ -148,6 +164,16 @@ static unsigned act(const hpcb_balance_conf_t *conf,
         done = hpcb_balance_heuristic(conf, balance->automatic.kind, balance);
     note(&balance->automatic, balance->dlrb.phases != phases, done != 0);
     return done;
+}
+
+void hpcb_balance_usual(hpcb_balance_t *balance, double seconds)
+{
+    balance->automatic.neutral = seconds;
+}
+
+bool hpcb_balance_rests(const hpcb_balance_conf_t *conf, const hpcb_balance_t *balance)
+{
+    return conf->kind == HPCB_BALANCE_AUTO && balance->automatic.resting > 0;
 }
 
 unsigned hpcb_balance_auto(const hpcb_balance_conf_t *conf,

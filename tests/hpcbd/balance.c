@@ -250,6 +250,7 @@ static void say(unsigned rank, uint64_t compute_ms, uint64_t wait_ms)
     p->compute_ns = compute_ms * ONE_MS;
     p->wait_ns = wait_ms * ONE_MS;
     p->mean_ns = (compute_ms + wait_ms) * ONE_MS;
+    p->usual_ns = 7 * ONE_MS + rank * ONE_MS;
     p->sequence++;
     p->magic = HPCB_PAGE_MAGIC;
 }
@@ -369,6 +370,36 @@ START_TEST(who_spins_in_a_wait_gets_less_until_it_goes_on)
     page[1]->waits = 8;
     tick(unit);
     ck_assert_int_eq(weight_of(1), equal());
+    hpcbd_unit_close(unit);
+}
+END_TEST
+
+/* While auto has given up, nothing is done about waits either. */
+START_TEST(who_spins_while_auto_rests_is_let_alone)
+{
+    hpcbd_unit_t *unit = open_unit("auto");
+
+    unit->balance.automatic.resting = 100;
+    be(1, "R");
+    page[1]->waits = 7;
+    for (int i = 0; i < 4; i++)
+        tick(unit);
+    ck_assert_int_eq(weight_of(1), equal());
+    hpcbd_unit_close(unit);
+}
+END_TEST
+
+/* What its iterations took before anything was done is what auto compares with. */
+START_TEST(auto_knows_what_was_before)
+{
+    hpcbd_unit_t *unit;
+
+    say(0, 40, 1);
+    say(1, 10, 31);
+    unit = open_unit("auto");
+    ck_assert_double_eq_tol(unit->usual, 0.008, 1e-9);
+    tick(unit);
+    ck_assert_double_eq_tol(unit->balance.automatic.neutral, 0.008, 1e-9);
     hpcbd_unit_close(unit);
 }
 END_TEST
@@ -802,6 +833,8 @@ static void add_tests(TCase *tc)
     tcase_add_test(tc, one_step_an_iteration);
     tcase_add_test(tc, ranks_that_say_nothing_are_watched);
     tcase_add_test(tc, who_spins_in_a_wait_gets_less_until_it_goes_on);
+    tcase_add_test(tc, who_spins_while_auto_rests_is_let_alone);
+    tcase_add_test(tc, auto_knows_what_was_before);
     tcase_add_loop_test(tc, who_sleeps_in_a_wait_does_not, 0, 2);
     tcase_add_test(tc, a_rank_that_ends_harms_nobody_and_the_last_one_undoes_all);
     tcase_add_test(tc, what_somebody_else_undoes_is_noticed);

@@ -85,6 +85,26 @@ START_TEST(computing_and_waiting)
 }
 END_TEST
 
+/* The mean of all, which the last sample says nothing of; of this period only. */
+START_TEST(what_an_iteration_usually_takes)
+{
+    uint64_t began = now_ns(), took;
+
+    iterate(10, 8, 0);
+    took = now_ns() - began;
+    ck_assert_uint_ge(page.usual_ns, 8000000);
+    ck_assert_uint_le(page.usual_ns, took / page.iterations);
+    iterate(30, 6, 0);
+    ck_assert_uint_ge(page.usual_ns, 6000000);
+    call(3, true, 0);
+    began = now_ns();
+    iterate(10, 20, 0);
+    took = now_ns() - began;
+    ck_assert_uint_ge(page.usual_ns, 20000000);
+    ck_assert_uint_le(page.usual_ns, took / 6);
+}
+END_TEST
+
 START_TEST(short_iterations_in_groups)
 {
     uint64_t began = now_ns(), samples;
@@ -324,6 +344,7 @@ int main(void)
     tcase_set_timeout(tcase, 240);
     tcase_add_test(tcase, introduces_itself);
     tcase_add_test(tcase, computing_and_waiting);
+    tcase_add_test(tcase, what_an_iteration_usually_takes);
     tcase_add_test(tcase, short_iterations_in_groups);
     tcase_add_test(tcase, iterations_that_become_long);
     tcase_add_test(tcase, a_lost_period);

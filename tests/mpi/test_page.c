@@ -43,6 +43,7 @@ static void setup(void)
         .compute_ns = 1000000,
         .wait_ns = 3000000,
         .mean_ns = 4000000,
+        .usual_ns = 5000000,
     };
     memset(&seen, 0xa5, sizeof(seen));
 }
@@ -100,12 +101,13 @@ START_TEST(bad_numbers)
         size_t size;
     } rows[] = {
         {offsetof(hpcb_page_t, magic), 1, 8},
-        {offsetof(hpcb_page_t, version), 2, 4},
+        {offsetof(hpcb_page_t, version), HPCB_PAGE_VERSION + 1, 4},
         {offsetof(hpcb_page_t, size), 255, 4},
         {offsetof(hpcb_page_t, period), 257, 8},
         {offsetof(hpcb_page_t, compute_ns), HPCB_PAGE_LONGEST_NS + 1, 8},
         {offsetof(hpcb_page_t, wait_ns), UINT64_MAX, 8},
         {offsetof(hpcb_page_t, mean_ns), UINT64_MAX / 2, 8},
+        {offsetof(hpcb_page_t, usual_ns), UINT64_MAX / 2, 8},
     };
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -561,6 +561,32 @@ START_TEST(auto_gives_up_what_loses)
 }
 END_TEST
 
+/* Where it is known what an iteration takes without anything, what makes them much
+ * longer costs a few of them: here priorities are the wrong way round. */
+START_TEST(auto_gives_up_soon_what_loses_much)
+{
+    double none, sum = 0;
+    const unsigned n = 40;
+
+    model.kind = MODEL_SMT;
+    model_machine(&model, 1, 2, 2);
+    WORKS(4, 0.5, 0.5, 0.5, 0.5);
+    none = without();
+    begin(HPCB_BALANCE_AUTO);
+    hpcb_balance_usual(&balance, none);
+    for (unsigned i = 0; i < n; i++) {
+        bool rests = hpcb_balance_rests(&conf, &balance);
+
+        for (unsigned rank = 0; rank < 4 && !rests; rank++)
+            balance.rank[rank].priority = rank / 2 ? 6 : 4;
+        sum += run(1);
+    }
+    ck_assert(hpcb_balance_rests(&conf, &balance));
+    ck_assert_double_gt(sum, none * n);
+    ck_assert_double_lt(sum, none * (n + 5));
+}
+END_TEST
+
 START_TEST(auto_turns_to_adaptive_and_back)
 {
     unsigned adaptive = 0;
@@ -713,6 +739,7 @@ static TCase *closed_loop(void)
     tcase_add_loop_test(tcase, a_balanced_job_is_left_alone, 0, 12);
     tcase_add_loop_test(tcase, converges_and_stays, 0, 6);
     tcase_add_test(tcase, auto_gives_up_what_loses);
+    tcase_add_test(tcase, auto_gives_up_soon_what_loses_much);
     tcase_add_test(tcase, auto_turns_to_adaptive_and_back);
     tcase_add_test(tcase, auto_rests_where_it_is_always_late);
     return tcase;
