@@ -7,22 +7,24 @@
  * program makes the tables that slurmctld would have (nodes, two partitions,
  * running primaries and guests) and asks the plugin as slurmctld does.
  *
- *	select_time PLUGIN NODES CORES PRIMARIES GUESTS ROUNDS TEST...
+ *	select_time PLUGIN NODES CORES PRIMARIES GUESTS
  *
- * PRIMARIES and GUESTS of one core each run, spread over the nodes. TEST is
+ * PRIMARIES and GUESTS of one core each run, spread over the nodes. Reads the
+ * name of a test a line, and answers each with a line: its microseconds.
  *
  *	primary		a primary of 4 cores starts
  *	guest		a guest of 4 cores starts
  *	blocked		a primary wants more cores than primaries have left
  *	forecast	when will that one start? (backfill)
  *
- * and is done ROUNDS times. Prints "TEST microseconds", one a line. Primaries
- * may preempt all guests where the plugin is ours. SLURM_CONF and
+ * Primaries may preempt all guests where the plugin is ours. SLURM_CONF and
  * HPC_BALANCE_CONF are those of the caller (bench/select makes them).
  */
 #include "tests/select/tables.h"
 
 #include <dlfcn.h>
+#include <limits.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,43 +113,59 @@ static int _add_guest(void *x, void *arg)
 	return 0;
 }
 
-static void _run_test(tables_test_t test, const ask_t *how, uint32_t tasks, int rounds,
-		      bool preempts)
+/* Primaries may preempt the guests, where there are any. */
+static struct xlist *_preemptees(void)
 {
-	job_record_t *job = _job(1000000, how->guest ? guests : primaries,
-				 3 * MB);
-	struct xlist *preemptees = NULL;
+	struct xlist *found = list_create(NULL);
 
-	if (preempts && !how->guest) {
-		preemptees = list_create(NULL);
-		list_for_each(job_list, _add_guest, preemptees);
-		if (!list_count(preemptees))
-			FREE_NULL_LIST(preemptees);
-	}
+	list_for_each(job_list, _add_guest, found);
+	if (!list_count(found))
+		FREE_NULL_LIST(found);
+	return found;
+}
+
+static double _run_test(tables_test_t test, const ask_t *how, job_record_t *job,
+			uint32_t tasks, struct xlist *preemptees)
+{
+	bitstr_t *nodes = bit_copy(job->part_ptr->node_bitmap);
+	double took;
+
+	job->details->min_cpus = job->details->num_tasks = tasks;
+	took = ask(test, how, job, nodes, how->guest ? NULL : preemptees);
+	if ((job->job_resrcs != NULL) == how->blocked &&
+	    (how->mode == SELECT_MODE_RUN_NOW))
+		tables_die("the job starts where it should wait, or waits");
+	free_job_resources(&job->job_resrcs);
+	FREE_NULL_BITMAP(nodes);
+	return took;
+}
+
+static job_record_t *_pending(part_record_t *part, uint32_t id)
+{
+	job_record_t *job = _job(id, part, 3 * MB);
+
 	job->job_state = JOB_PENDING;
-	for (; rounds > 0; rounds--) {
-		bitstr_t *nodes = bit_copy(job->part_ptr->node_bitmap);
-
-		job->details->min_cpus = job->details->num_tasks = tasks;
-		printf("%s %.2f\n", how->name,
-		       ask(test, how, job, nodes, preemptees));
-		if ((job->job_resrcs != NULL) == how->blocked &&
-		    (how->mode == SELECT_MODE_RUN_NOW))
-			tables_die("the job starts where it should wait, or waits");
-		free_job_resources(&job->job_resrcs);
-		FREE_NULL_BITMAP(nodes);
-	}
-	FREE_NULL_LIST(preemptees);
+	return job;
 }
 
 int main(int argc, char **argv)
 {
-	int nodes, cores, jobs, i;
-	uint32_t more;
+	int nodes, cores, jobs;
+	job_record_t *primary, *guest;
+	struct xlist *preemptees = NULL;
+	tables_test_t test;
+	char name[32];
 	void *plugin;
 
-	if (argc < 8)
-		tables_die("usage: select_time PLUGIN NODES CORES PRIMARIES GUESTS ROUNDS TEST...");
+	if (argc != 6)
+		tables_die("usage: select_time PLUGIN NODES CORES PRIMARIES GUESTS");
+	/*
+	 * A test frees what it has allocated. Whether that is the heap's end,
+	 * which libc gives back to the kernel, to fault it in again at the
+	 * next test (a millisecond with 10,000 nodes), is chance: what was
+	 * allocated last before it.
+	 */
+	mallopt(M_TRIM_THRESHOLD, INT_MAX);
 	nodes = atoi(argv[2]);
 	cores = atoi(argv[3]);
 	jobs = atoi(argv[4]);
@@ -156,14 +174,20 @@ int main(int argc, char **argv)
 	guests = tables_part("guest", 20);
 	_make_jobs(primaries, nodes, cores, jobs);
 	_make_jobs(guests, nodes, cores, atoi(argv[5]));
+	primary = _pending(primaries, 1000000);
+	guest = _pending(guests, 1000001);
 	plugin = tables_load(argv[1]);
-	more = (uint32_t) (nodes * cores - jobs) + 1;
-	for (i = 7; i < argc; i++) {
-		const ask_t *how = _find_test(argv[i]);
+	test = tables_function(plugin, "select_p_job_test");
+	if (dlsym(plugin, "hpcb_select_plugin"))
+		preemptees = _preemptees();
+	while (scanf("%31s", name) == 1) {
+		const ask_t *how = _find_test(name);
 
-		_run_test(tables_function(plugin, "select_p_job_test"), how,
-			  how->blocked ? more : 4, atoi(argv[6]),
-			  dlsym(plugin, "hpcb_select_plugin") != NULL);
+		printf("%.2f\n", _run_test(test, how, how->guest ? guest : primary,
+					   how->blocked ? nodes * cores - jobs + 1 : 4,
+					   preemptees));
+		fflush(stdout);
 	}
+	FREE_NULL_LIST(preemptees);
 	return 0;
 }
