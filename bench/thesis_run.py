@@ -134,18 +134,21 @@ class Runner:
             submitted = self.start(run, batch)
             for one in submitted if run.group == "queues" else submitted[-1:]:
                 jobs.wait_done(one, timeout)
+            # Guests that are cancelled now say nothing of themselves.
+            unsaid = sum(machine.used_in(one.directory) for one in submitted)
         after = machine.use()
-        record = self.record(run, batch, submitted, before, after)
+        record = self.record(run, batch, submitted, before, after, unsaid)
         for one in submitted:
             shutil.rmtree(one.directory, ignore_errors=True)
         return record
 
-    def record(self, run, batch, submitted, before, after):
+    def record(self, run, batch, submitted, before, after, unsaid):
+        """unsaid: CPU seconds of jobs that did not end."""
         ranks = [self.ranks(one) for one in submitted]
         began = min(rank[0] for job in ranks for rank in job)
         cpus = os.cpu_count() or 1
         seconds = after.when - before.when
-        used = sum(rank[2] for job in ranks for rank in job)
+        used = unsaid + sum(rank[2] for job in ranks for rank in job)
         return {
             "rep": run.rep, "name": run.name, "seconds": round(seconds, 2),
             "external": round((after.busy - before.busy - used) / (cpus * seconds), 4),

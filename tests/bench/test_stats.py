@@ -2,6 +2,10 @@
 # Copyright (C) 2026 The slurm-hpc-balance developers
 """What the measurements compute from their runs."""
 
+import subprocess
+import sys
+import tempfile
+import time
 import unittest
 
 import machine
@@ -68,10 +72,22 @@ class Thesis(unittest.TestCase):
 
 
 class Machine(unittest.TestCase):
-    def test_busy_is_everything_but_idle_iowait_steal_and_guest(self):
+    def test_busy_is_everything_but_idle_iowait_softirq_steal_and_guest(self):
         busy, steal = machine.parse_stat("cpu  1 2 4 1000 500 8 16 32 1 2\ncpu0 1")
-        self.assertAlmostEqual(busy / machine.TICK, 31)
+        self.assertAlmostEqual(busy / machine.TICK, 15)
         self.assertAlmostEqual(steal / machine.TICK, 32)
+
+    def test_what_runs_in_a_directory_is_summed(self):
+        with tempfile.TemporaryDirectory() as directory:
+            self.assertEqual(machine.used_in(directory), 0)
+            with subprocess.Popen([sys.executable, "-c", "while True: pass"],
+                                  cwd=directory) as child:
+                deadline = time.monotonic() + 20
+                while machine.used_in(directory) < 0.2 and time.monotonic() < deadline:
+                    time.sleep(0.05)
+                self.assertGreaterEqual(machine.used_in(directory), 0.2)
+                child.kill()
+            self.assertEqual(machine.used_in(directory), 0)
 
     def test_another_file_is_refused(self):
         for text in ("", "intr 1 2 3 4 5 6 7 8 9", "cpu 1 2"):
