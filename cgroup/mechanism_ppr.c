@@ -36,24 +36,6 @@ static int read_priority(void)
     return (int)(ppr >> PRI_SHIFT & 7);
 }
 
-static void write_priority(int priority)
-{
-    switch (priority) {
-    case HPCB_PPR_VERY_LOW:
-        __asm__ volatile("or 31,31,31");
-        break;
-    case HPCB_PPR_LOW:
-        __asm__ volatile("or 1,1,1");
-        break;
-    case HPCB_PPR_MEDIUM_LOW:
-        __asm__ volatile("or 6,6,6");
-        break;
-    case HPCB_PPR_MEDIUM:
-        __asm__ volatile("or 2,2,2");
-        break;
-    }
-}
-
 #else
 
 static bool has_ppr(void)
@@ -64,11 +46,6 @@ static bool has_ppr(void)
 static int read_priority(void)
 {
     return -1;
-}
-
-static void write_priority(int priority)
-{
-    (void)priority;
 }
 
 #endif
@@ -91,7 +68,7 @@ int hpcb_ppr_set(int priority)
         errno = EINVAL;
         return -1;
     }
-    write_priority(priority);
+    hpcb_ppr_write((unsigned)priority);
     if (read_priority() == priority)
         return 0;
     errno = EPERM;

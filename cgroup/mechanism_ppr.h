@@ -29,13 +29,7 @@
 #ifndef HPCB_CGROUP_MECHANISM_PPR_H
 #define HPCB_CGROUP_MECHANISM_PPR_H
 
-/* Those that user code may ask for; more are the kernel's. */
-enum {
-    HPCB_PPR_VERY_LOW = 1,
-    HPCB_PPR_LOW = 2,
-    HPCB_PPR_MEDIUM_LOW = 3, /* where Linux leaves user code */
-    HPCB_PPR_MEDIUM = 4
-};
+#include "common/ppr.h"
 
 /* Set the calling thread's priority and read it back.  0, or -1 with errno: ENOTSUP (no
  * PPR here), EINVAL (none of the four), EPERM (the processor has not taken it).  No

@@ -30,11 +30,10 @@
 #include <string.h>
 #include "cgroup/cores.h"
 #include "cgroup/knob.h"
+#include "cgroup/quota.h"
 #include "cgroup/rows.h"
 #include "cgroup/task.h"
 #include "policy/share.h"
-
-#define NO_QUOTA UINT64_MAX
 
 /* v2: the group of the target below step_<S>/user that has the knob. */
 static int own_group(const hpcb_target_t *target, hpcb_controller_t controller,
@@ -66,41 +65,18 @@ static int quota_group(const hpcb_target_t *target, char *dir, size_t size,
     return own_group(target, HPCB_CTL_CPU, "cpu.max", dir, size, err);
 }
 
-/* Microseconds in each period_us of them; NO_QUOTA. */
-static int read_quota(const hpcb_target_t *target, const char *dir, uint64_t *quota,
-                      uint64_t *period, hpcb_error_t *err)
+static int cpu_version(const hpcb_target_t *target)
 {
-    char text[64], word[32];
-
-    if (hpcb_node_version(target->node, HPCB_CTL_CPU) == 1) {
-        if (hpcb_knob_number(dir, "cpu.cfs_period_us", period, err) < 0 ||
-            hpcb_knob_read(dir, "cpu.cfs_quota_us", word, sizeof(word), err) < 0)
-            return -1;
-    } else if (hpcb_knob_read(dir, "cpu.max", text, sizeof(text), err) < 0) {
-        return -1;
-    } else if (sscanf(text, "%31s %" SCNu64, word, period) != 2) {
-        errno = EINVAL;
-        return hpcb_error(err, "%s/cpu.max is \"%.40s\"", dir, text);
-    }
-    *quota = NO_QUOTA;
-    if (strcmp(word, "max") != 0 && strcmp(word, "-1") != 0)
-        *quota = strtoull(word, NULL, 10);
-    return 0;
+    return hpcb_node_version(target->node, HPCB_CTL_CPU);
 }
 
-static int write_quota(const hpcb_target_t *target, const char *dir, uint64_t quota,
-                       uint64_t period, hpcb_error_t *err)
+static int write_quota(const hpcb_target_t *target, const char *dir,
+                       const hpcb_quota_t *quota, hpcb_error_t *err)
 {
-    bool v1 = hpcb_node_version(target->node, HPCB_CTL_CPU) == 1;
-    char number[32], text[64];
+    char text[HPCB_QUOTA_TEXT_MAX];
 
-    snprintf(number, sizeof(number), "%" PRIu64, quota);
-    if (quota == NO_QUOTA)
-        snprintf(number, sizeof(number), "%s", v1 ? "-1" : "max");
-    if (v1)
-        return hpcb_row_write(target, dir, "cpu.cfs_quota_us", number, err);
-    snprintf(text, sizeof(text), "%s %" PRIu64, number, period);
-    return hpcb_row_write(target, dir, "cpu.max", text, err);
+    hpcb_quota_text(cpu_version(target), quota, text);
+    return hpcb_row_write(target, dir, hpcb_quota_knob(cpu_version(target)), text, err);
 }
 
 int hpcb_sibling_throttle_probe(const hpcb_node_t *node, hpcb_error_t *err)
@@ -124,30 +100,32 @@ int hpcb_sibling_throttle_probe(const hpcb_node_t *node, hpcb_error_t *err)
 int hpcb_sibling_throttle_apply(const hpcb_target_t *target, hpcb_error_t *err)
 {
     char dir[PATH_MAX];
-    uint64_t now = NO_QUOTA, period = 0, wanted = NO_QUOTA;
+    hpcb_quota_t now, wanted;
 
     hpcb_row_begin(target, "sibling-throttle");
     if (quota_group(target, dir, sizeof(dir), err) < 0 ||
-        read_quota(target, dir, &now, &period, err) < 0)
+        hpcb_quota_read(cpu_version(target), dir, &now, err) < 0)
         return -1;
+    wanted = (hpcb_quota_t){HPCB_QUOTA_NONE, now.period_us};
     if (target->share)
-        wanted = hpcb_share_quota(target->share, period);
-    return now == wanted ? 0 : write_quota(target, dir, wanted, period, err);
+        wanted.us = hpcb_share_quota(target->share, now.period_us);
+    return now.us == wanted.us ? 0 : write_quota(target, dir, &wanted, err);
 }
 
 /* With share 0: that there is any quota. */
 int hpcb_sibling_throttle_verify(const hpcb_target_t *target, hpcb_error_t *err)
 {
     char dir[PATH_MAX];
-    uint64_t now = NO_QUOTA, period = 0, most = NO_QUOTA - 1;
+    uint64_t most = HPCB_QUOTA_NONE - 1;
+    hpcb_quota_t now;
 
     if (hpcb_sibling_throttle_probe(target->node, err) < 0 ||
         quota_group(target, dir, sizeof(dir), err) < 0 ||
-        read_quota(target, dir, &now, &period, err) < 0)
+        hpcb_quota_read(cpu_version(target), dir, &now, err) < 0)
         return -1;
     if (target->share)
-        most = hpcb_share_quota(target->share, period);
-    if (now <= most)
+        most = hpcb_share_quota(target->share, now.period_us);
+    if (now.us <= most)
         return 0;
     errno = EINVAL;
     return hpcb_error(err, "%s has no quota, or a larger one", dir);

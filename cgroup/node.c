@@ -330,6 +330,12 @@ int hpcb_node_read(const hpcb_node_t *node, const char *name, char *text, size_t
     return hpcb_knob_read(node->root, name, text, size, err);
 }
 
+int hpcb_node_path(const hpcb_node_t *node, const char *name, char *path, size_t size,
+                   hpcb_error_t *err)
+{
+    return hpcb_knob_path(node->root, name, path, size, err);
+}
+
 static bool reads(const hpcb_node_t *node, const char *name, const char *value)
 {
     char text[128];

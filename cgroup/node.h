@@ -86,6 +86,10 @@ bool hpcb_node_sched_ext(const hpcb_node_t *node);
 int hpcb_node_read(const hpcb_node_t *node, const char *name, char *text, size_t size,
                    hpcb_error_t *err);
 
+/* The path of such a file.  0, or -1 with errno ENAMETOOLONG and err. */
+int hpcb_node_path(const hpcb_node_t *node, const char *name, char *path, size_t size,
+                   hpcb_error_t *err);
+
 /* True where the kernel says that it is Linux major.minor or later. */
 bool hpcb_node_linux(const hpcb_node_t *node, int major, int minor);
 

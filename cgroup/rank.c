@@ -11,12 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cgroup/frequency.h"
 #include "cgroup/knob.h"
+#include "cgroup/quota.h"
 #include "cgroup/rank.h"
 #include "cgroup/task.h"
 #include "cgroup/tree.h"
 #include "common/cleanup.h"
 #include "common/text.h"
+#include "policy/share.h"
 
 /* How the mechanism is called in the undo log's notes. */
 #define MECHANISM "rank"
@@ -41,6 +44,10 @@ struct hpcb_rank {
     const char *knob;
     bool ours;
     uint32_t top, weight;
+    bool limits;    /* what was its quota is in the undo log */
+    uint32_t share; /* of a CPU's time, that it may have at most */
+    char preference[HPCB_FREQUENCY_TEXT_MAX]; /* of its CPU, before; "": not noted */
+    unsigned below;                           /* by how much that is lowered */
     bool pinned;
     unsigned cpu;
     hpcb_cpus_t held;                /* all that it has been pinned to */
@@ -163,6 +170,7 @@ int hpcb_rank_open(const hpcb_rank_spec_t *spec, hpcb_rank_t **rank, hpcb_error_
     if (!made)
         return hpcb_error(err, "out of memory");
     made->spec = *spec;
+    made->share = HPCB_SHARE_ONE;
     hpcb_undo_scope(spec->undo, MECHANISM, spec->pid);
     if (find_group(made, err) < 0 || hpcb_rank_look(made, err) < 0 ||
         hpcb_rank_weigh(made, made->top, err) < 0) {
@@ -383,6 +391,77 @@ int hpcb_rank_weigh(hpcb_rank_t *rank, uint32_t weight, hpcb_error_t *err)
     if (hpcb_knob_write(rank->group, rank->knob, text, err) < 0)
         return -1;
     rank->weight = weight;
+    return 0;
+}
+
+/* What knob holds goes to the undo log. */
+static int note_knob(const hpcb_rank_t *rank, const char *knob, hpcb_error_t *err)
+{
+    char path[PATH_MAX], old[HPCB_QUOTA_TEXT_MAX];
+
+    if (hpcb_knob_read(rank->group, knob, old, sizeof(old), err) < 0 ||
+        hpcb_knob_path(rank->group, knob, path, sizeof(path), err) < 0)
+        return -1;
+    return hpcb_undo_note_file(rank->spec.undo, path, old, err);
+}
+
+/* Before the first limit: on v1 the period is a knob of its own. */
+static int begin_limits(hpcb_rank_t *rank, int version, hpcb_error_t *err)
+{
+    const char *knob = hpcb_quota_knob(version);
+    char period[16];
+    hpcb_quota_t quota;
+
+    if (hpcb_quota_read(version, rank->group, &quota, err) < 0)
+        return -1;
+    if (quota.us != HPCB_QUOTA_NONE) {
+        errno = EBUSY;
+        return hpcb_error(err, "%s has a quota already", rank->group);
+    }
+    hpcb_undo_scope(rank->spec.undo, MECHANISM, rank->spec.pid);
+    if (note_knob(rank, knob, err) < 0 ||
+        (version == 1 && note_knob(rank, HPCB_QUOTA_PERIOD, err) < 0))
+        return -1;
+    snprintf(period, sizeof(period), "%d", HPCB_RANK_PERIOD_US);
+    if (version == 1 &&
+        hpcb_knob_write(rank->group, HPCB_QUOTA_PERIOD, period, err) < 0)
+        return -1;
+    rank->limits = true;
+    return 0;
+}
+
+int hpcb_rank_limit(hpcb_rank_t *rank, uint32_t share, hpcb_error_t *err)
+{
+    int version = hpcb_node_version(rank->spec.node, HPCB_CTL_CPU);
+    hpcb_quota_t quota = {HPCB_QUOTA_NONE, HPCB_RANK_PERIOD_US};
+    char text[HPCB_QUOTA_TEXT_MAX];
+
+    if (share == rank->share)
+        return 0;
+    if (!rank->limits && begin_limits(rank, version, err) < 0)
+        return -1;
+    if (share < HPCB_SHARE_ONE)
+        quota.us = hpcb_share_quota(share, quota.period_us);
+    hpcb_quota_text(version, &quota, text);
+    if (hpcb_knob_write(rank->group, hpcb_quota_knob(version), text, err) < 0)
+        return -1;
+    rank->share = share;
+    return 0;
+}
+
+int hpcb_rank_hint(hpcb_rank_t *rank, unsigned cpu, unsigned below, hpcb_error_t *err)
+{
+    const hpcb_rank_spec_t *spec = &rank->spec;
+
+    if (below == rank->below)
+        return 0;
+    hpcb_undo_scope(spec->undo, MECHANISM, spec->pid);
+    if (!*rank->preference &&
+        hpcb_frequency_note(spec->node, cpu, spec->undo, rank->preference, err) < 0)
+        return -1;
+    if (hpcb_frequency_set(spec->node, cpu, below, rank->preference, err) < 0)
+        return -1;
+    rank->below = below;
     return 0;
 }
 

@@ -76,6 +76,23 @@ const char *hpcb_rank_group(const hpcb_rank_t *rank);
  * the group has gone) and err. */
 int hpcb_rank_weigh(hpcb_rank_t *rank, uint32_t weight, hpcb_error_t *err);
 
+/*
+ * Let it run for `share` of the time of a CPU at most (millionths, policy/share.h), in
+ * each period of HPCB_RANK_PERIOD_US; HPCB_SHARE_ONE: as long as it likes.  For ranks
+ * that share a core, but no CPU, and so no scheduler that would weigh them.  One write,
+ * or none where it is so already.  0, or -1 with err and errno as above, or EBUSY: it
+ * has a quota that is not ours.
+ */
+#define HPCB_RANK_PERIOD_US 10000
+int hpcb_rank_limit(hpcb_rank_t *rank, uint32_t share, hpcb_error_t *err);
+
+/*
+ * Let the CPU that it is bound to, which is always the same, prefer what it did, or
+ * something that is `below` levels lower (cgroup/frequency.h).  For ranks that share no
+ * core.  One write, or none.  0, or -1 with errno and err.
+ */
+int hpcb_rank_hint(hpcb_rank_t *rank, unsigned cpu, unsigned below, hpcb_error_t *err);
+
 /* Let all its threads run on cpu alone.  0, or -1 with err: errno ENOTUNIQ where the
  * program has given its threads places of their own. */
 int hpcb_rank_pin(hpcb_rank_t *rank, unsigned cpu, hpcb_error_t *err);

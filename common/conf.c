@@ -406,6 +406,8 @@ static const conf_key_t keys[] = {
      "allowed: 1 to 60000 (milliseconds, without a unit)"},
     {"BalanceWaiters", "yes", set_yes_no, FIELD(balance_waiters), 0, 0,
      "allowed: yes, no"},
+    {"BalanceFrequency", "no", set_yes_no, FIELD(balance_frequency), 0, 0,
+     "allowed: yes, no"},
     {"BalanceCgroup", "hpcb_balance", set_expanded_name, FIELD(balance_cgroup), 0, 0,
      "allowed: the name of a group (" NAME_RULE "; %n is the node's name)"},
     {"BalancePages", "/dev/shm/hpc-balance", set_dir, FIELD(balance_pages), 0, 0,

@@ -78,6 +78,7 @@ typedef struct {
     char balance_parameters[HPCB_LIST_MAX]; /* BalanceParameters=NAME=N,... */
     unsigned balance_interval_ms;           /* BalanceInterval=1000 */
     bool balance_waiters;                   /* BalanceWaiters=yes */
+    bool balance_frequency;                 /* BalanceFrequency=no */
     char balance_cgroup[HPCB_NAME_MAX];     /* BalanceCgroup=hpcb_balance; %n */
     char balance_pages[PATH_MAX];           /* BalancePages=/dev/shm/hpc-balance; %n */
 } hpcb_conf_t;

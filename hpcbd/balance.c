@@ -27,11 +27,13 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "cgroup/mechanism_ppr.h"
 #include "cgroup/rank.h"
 #include "common/file.h"
 #include "common/log.h"
 #include "common/ranks.h"
 #include "hpcbd/balance.h"
+#include "hpcbd/balance_lever.h"
 #include "hpcbd/balance_unit.h"
 #include "hpcbd/guard.h"
 
@@ -312,17 +314,10 @@ static void add_ranks(json_object *object, const hpcbd_unit_t *unit)
         json_object_array_add(
             cpus, json_object_new_int(unit->free ? -1 : unit->places.place[place].cpu));
         json_object_array_add(weights,
-                              json_object_new_int((int)hpcbd_unit_weight(unit, i)));
+                              json_object_new_int((int)hpcbd_lever_weight(unit, i)));
     }
     json_object_object_add(object, "cpus", cpus);
     json_object_object_add(object, "weights", weights);
-}
-
-static const char *mechanism_of(const hpcbd_unit_t *unit)
-{
-    if (!unit->acting)
-        return "none";
-    return unit->weighs ? "weight" : "place";
 }
 
 static json_object *describe(const hpcbd_unit_t *unit)
@@ -334,7 +329,7 @@ static json_object *describe(const hpcbd_unit_t *unit)
     add_text(object, "step", unit->step);
     add_text(object, "policy", unit->policy);
     add_number(object, "ranks", unit->n);
-    add_text(object, "mechanism", mechanism_of(unit));
+    add_text(object, "mechanism", unit->acting ? hpcbd_lever_name(unit) : "none");
     add_text(object, "why", unit->waits ? "its tasks have not begun" : unit->why.text);
     if (!unit->acting)
         return object;
@@ -417,8 +412,10 @@ static int start(hpcbd_t *daemon, hpcb_error_t *err)
     if (hpcbd_guard_dir(daemon->conf.state_dir, "balance", engine.state_dir, err) < 0 ||
         hpcb_node_open("/", &engine.node, err) < 0)
         return -1;
-    engine.env = (hpcbd_balance_env_t){
-        .node = engine.node, .conf = &daemon->conf, .state_dir = engine.state_dir};
+    engine.env = (hpcbd_balance_env_t){.node = engine.node,
+                                       .conf = &daemon->conf,
+                                       .state_dir = engine.state_dir,
+                                       .ppr = hpcb_ppr_get() >= 0};
     /* A daemon before this one may have been killed. */
     release(NULL);
     if (hpcbd_guard_start(daemon->loop, &engine.guard, err) < 0)

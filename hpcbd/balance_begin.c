@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cgroup/frequency.h"
 #include "cgroup/task.h"
 #include "common/state.h"
 #include "hpcbd/balance_begin.h"
@@ -119,6 +120,27 @@ static bool places_ranks(const hpcb_balance_conf_t *conf)
     return conf->kind == HPCB_BALANCE_DLRB || conf->kind == HPCB_BALANCE_AUTO;
 }
 
+/* Nothing can be moved from rank to rank but the power of the node.  What places ranks,
+ * or compares those of a core, has nothing to do here: adaptive does. */
+static int begin_hints(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit,
+                       const uint16_t *at)
+{
+    static const char *const nothing =
+        "each rank has a core to itself: weights move nothing";
+    hpcb_error_t err;
+
+    if (!env->conf->balance_frequency || !unit->bound.single)
+        return hpcb_error(&unit->why, "%s", nothing);
+    for (unsigned i = 0; i < unit->n; i++)
+        if (hpcb_frequency_probe(env->node, unit->bound.cpu[i], &err) < 0)
+            return hpcb_error(&unit->why, "%s; %s", nothing, err.text);
+    if (places_ranks(&unit->conf))
+        unit->conf.kind = HPCB_BALANCE_ADAPTIVE;
+    unit->hints = true;
+    hpcb_balance_begin(&unit->conf, &unit->places, unit->n, at, &unit->balance);
+    return 0;
+}
+
 /* Where each rank is to begin, and whether anything can be won; -1 with why. */
 static int place(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit)
 {
@@ -139,8 +161,7 @@ static int place(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit)
                            bound->single ? at : NULL, &unit->balance))
         return hpcb_error(&unit->why, "%u ranks on %u CPUs", unit->n, unit->places.n);
     if (hpcb_balance_groups(&unit->places, &unit->balance) == 0)
-        return hpcb_error(&unit->why,
-                          "each rank has a core to itself: weights move nothing");
+        return begin_hints(env, unit, at);
     unit->pins = !bound->single && places_ranks(&unit->conf);
     if (!bound->single && !unit->pins)
         leave_free(unit);

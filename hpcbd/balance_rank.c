@@ -24,11 +24,14 @@
 #define PATIENCE_ITERATIONS 16
 #define PATIENCE_INTERVALS  4
 
+/* For how long it is asked for a priority at least. */
+#define LEAST_ASKED_NS INT64_C(1000000000)
+
 void hpcbd_rank_page(hpcbd_rank_t *rank, const char *path, uid_t uid)
 {
     struct stat st;
 
-    rank->page = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    rank->page = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     if (rank->page < 0)
         return;
     if (fstat(rank->page, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == uid &&
@@ -45,6 +48,8 @@ void hpcbd_rank_close(hpcbd_rank_t *rank, bool leave)
     else
         hpcb_rank_close(rank->hands);
     rank->hands = NULL;
+    if (rank->asked)
+        hpcbd_rank_ask(rank, 0, 0);
     if (rank->page >= 0)
         close(rank->page);
     rank->page = -1;
@@ -134,6 +139,17 @@ int hpcbd_rank_hear(hpcbd_rank_t *rank, hpcb_balance_sample_t *sample)
         (int64_t)(PATIENCE_ITERATIONS * (page.compute_ns + page.wait_ns));
     *sample = (hpcb_balance_sample_t){page.compute_ns, page.wait_ns};
     return 0;
+}
+
+void hpcbd_rank_ask(hpcbd_rank_t *rank, unsigned priority, int64_t now_ns)
+{
+    int64_t patience =
+        rank->patience_ns > LEAST_ASKED_NS ? rank->patience_ns : LEAST_ASKED_NS;
+    const hpcb_page_level_t level = {.priority = priority,
+                                     .until_ns = (uint64_t)(now_ns + patience)};
+
+    /* What becomes of it is the rank's own affair. */
+    rank->asked = rank->page >= 0 && hpcb_page_ask(rank->page, &level) == 0;
 }
 
 double hpcbd_rank_usual(const hpcbd_rank_t *rank)

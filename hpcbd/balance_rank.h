@@ -29,6 +29,7 @@ typedef struct {
     unsigned ready;          /* looks at which it waited and yet ran */
     bool asleep;             /* its wait is none that spins: not asked again */
     bool spins;              /* its share is lowered for it */
+    bool asked;              /* for a priority of POWER */
     hpcb_rank_times_t times; /* at the last step */
     int64_t times_ns;
 } hpcbd_rank_t;
@@ -51,6 +52,10 @@ bool hpcbd_rank_has_news(const hpcbd_rank_t *rank);
 
 /* What it says.  0, or -1: come back later, or it does not speak any more. */
 int hpcbd_rank_hear(hpcbd_rank_t *rank, hpcb_balance_sample_t *sample);
+
+/* Ask it to give itself this hardware-thread priority (POWER), or none (0), until it
+ * should have spoken again several times.  One system call. */
+void hpcbd_rank_ask(hpcbd_rank_t *rank, unsigned priority, int64_t now_ns);
 
 /* Seconds of one of its iterations up to now, 0: it has not said. */
 double hpcbd_rank_usual(const hpcbd_rank_t *rank);

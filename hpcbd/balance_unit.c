@@ -20,17 +20,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cgroup/knob.h"
 #include "common/log.h"
 #include "common/state.h"
 #include "hpcbd/balance_begin.h"
+#include "hpcbd/balance_lever.h"
 #include "hpcbd/balance_move.h"
 #include "hpcbd/balance_unit.h"
-#include "policy/share.h"
-
-/* How far below its weight a rank is that spins while it waits.  It has to run now and
- * then, or it would not see its message: with a difference of 3 in one of 16 slices. */
-#define SPINNING 3
 
 #define NS_PER_MS 1000000
 
@@ -131,10 +126,11 @@ bool hpcbd_unit_go_on(hpcbd_unit_t *unit, hpcbd_unit_stage_t stage)
 
 static void tell(const hpcbd_unit_t *unit)
 {
-    hpcb_log(HPCB_LOG_INFO, "job %u step %s: %u ranks on %u CPUs, %.64s%s%s",
+    hpcb_log(HPCB_LOG_INFO, "job %u step %s: %u ranks on %u CPUs, %.64s%s%s%s%s",
              unit->job_id, unit->step, unit->n, unit->n_cpus,
-             unit->acting ? unit->policy : "not balanced",
-             unit->why.text[0] ? ": " : "", unit->why.text);
+             unit->acting ? unit->policy : "not balanced", unit->acting ? " by " : "",
+             unit->acting ? hpcbd_lever_name(unit) : "", unit->why.text[0] ? ": " : "",
+             unit->why.text);
 }
 
 bool hpcbd_unit_refuse(hpcbd_unit_t *unit)
@@ -144,23 +140,10 @@ bool hpcbd_unit_refuse(hpcbd_unit_t *unit)
     return true;
 }
 
-static bool share_a_cpu(const hpcbd_unit_t *unit)
-{
-    for (unsigned i = 0; i < unit->n; i++)
-        for (unsigned j = 0; j < i; j++)
-            if (unit->balance.rank[i].place == unit->balance.rank[j].place)
-                return true;
-    return false;
-}
-
 void hpcbd_unit_begun(hpcbd_unit_t *unit)
 {
     unit->acting = true;
-    unit->weighs = share_a_cpu(unit);
-    if (!unit->weighs)
-        hpcb_error(&unit->why,
-                   "ranks share cores, but no CPUs: they are placed, weights "
-                   "move nothing");
+    hpcbd_lever_find(unit);
     tell(unit);
     enter(unit, HPCBD_UNIT_APPLIES);
 }
@@ -223,31 +206,6 @@ bool hpcbd_unit_rests(const hpcbd_unit_t *unit)
     return unit->waits || unit->stage == HPCBD_UNIT_RESTS;
 }
 
-uint32_t hpcbd_unit_weight(const hpcbd_unit_t *unit, unsigned rank)
-{
-    uint32_t top, weight;
-
-    if (!unit->acting || !unit->rank[rank].hands)
-        return 0;
-    top = hpcb_rank_top(unit->rank[rank].hands);
-    weight = hpcb_balance_weight(&unit->places, &unit->balance, rank, top);
-    return unit->rank[rank].spins && !hpcb_balance_rests(&unit->conf, &unit->balance)
-               ? hpcb_share_weight(SPINNING, weight)
-               : weight;
-}
-
-static void weigh(hpcbd_unit_t *unit, unsigned rank)
-{
-    hpcb_error_t err;
-
-    if (hpcb_rank_weigh(unit->rank[rank].hands, hpcbd_unit_weight(unit, rank), &err) <
-            0 &&
-        !hpcb_knob_gone(errno) && !unit->why.text[0]) {
-        unit->why = err;
-        hpcb_log(HPCB_LOG_ERROR, "job %u: %s", unit->job_id, err.text);
-    }
-}
-
 int hpcbd_unit_pin(hpcbd_unit_t *unit, unsigned rank, hpcb_error_t *err)
 {
     unsigned place = unit->balance.rank[rank].place;
@@ -270,7 +228,7 @@ static bool apply_some(hpcbd_unit_t *unit)
             hpcbd_unit_end(unit);
             return false;
         }
-        weigh(unit, unit->at);
+        hpcbd_lever_pull(unit, unit->at);
     }
     if (end == unit->n)
         enter(unit, HPCBD_UNIT_LISTENS);
@@ -280,7 +238,7 @@ static bool apply_some(hpcbd_unit_t *unit)
 static void apply(hpcbd_unit_t *unit, unsigned what)
 {
     unit->changed = what;
-    unit->weighs = share_a_cpu(unit);
+    hpcbd_lever_find(unit);
     enter(unit, HPCBD_UNIT_APPLIES);
 }
 
@@ -372,7 +330,7 @@ static bool listen_some(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit,
         hpcbd_rank_t *rank = &unit->rank[unit->at];
 
         if (hpcbd_rank_listen(rank, now_ns, interval) && env->conf->balance_waiters)
-            weigh(unit, unit->at);
+            hpcbd_lever_pull(unit, unit->at);
         unit->round.speaking |= rank->speaks;
         unit->round.all_news =
             unit->round.all_news && (!rank->speaks || hpcbd_rank_has_news(rank));
@@ -444,6 +402,8 @@ static bool collect_some(hpcbd_unit_t *unit, int64_t now_ns)
         }
         unit->round.total_ns += sample->compute_ns + sample->wait_ns;
         unit->round.heard++;
+        if (unit->env->ppr && unit->limits)
+            hpcbd_lever_pull(unit, unit->at);
     }
     return unit->at == unit->n && step(unit);
 }
@@ -478,6 +438,7 @@ static bool advance(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit, int64_t 
 
 void hpcbd_unit_tick(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit, int64_t now_ns)
 {
+    unit->now_ns = now_ns;
     while (!unit->waits && advance(env, unit, now_ns))
         continue;
 }

@@ -25,6 +25,7 @@ typedef struct {
     const hpcb_node_t *node;
     const hpcb_conf_t *conf;
     const char *state_dir; /* of undo logs */
+    bool ppr;              /* hardware threads have priorities: POWER */
 } hpcbd_balance_env_t;
 
 /* What is done to a unit in the next tick, or gone on with. */
@@ -75,6 +76,8 @@ typedef struct {
     bool pins;        /* it has bound its ranks itself */
     bool acting;      /* something is done to it */
     bool weighs;      /* ranks share CPUs: weights are among it */
+    bool limits;      /* ranks are on threads of one core: quotas or PPR are */
+    bool hints;       /* ranks have a core each: cpufreq is told what they need */
     bool free;        /* ranks are not bound: they share all CPUs, and count as one */
     bool speaking;    /* its ranks say when iterations end */
     double usual;     /* seconds of an iteration before anything was done, 0: unknown */
@@ -85,7 +88,7 @@ typedef struct {
     bool leaves;      /* to be closed once it rests */
     hpcb_error_t why; /* why not, or not all; "" */
     unsigned changes, last_change;
-    int64_t stepped_ns;
+    int64_t now_ns, stepped_ns;
     hpcb_undo_t *undo;
     hpcb_balance_conf_t conf;
     hpcbd_bound_t bound;
@@ -124,9 +127,6 @@ void hpcbd_unit_look(hpcbd_unit_t *unit);
  * what it says.  now_ns: of CLOCK_MONOTONIC. */
 void hpcbd_unit_tick(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit,
                      int64_t now_ns);
-
-/* What a rank weighs now. */
-uint32_t hpcbd_unit_weight(const hpcbd_unit_t *unit, unsigned rank);
 
 /*
  * For the stages in balance_begin.c: the rank before which a stage ends for this tick;

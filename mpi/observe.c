@@ -134,6 +134,18 @@ static uint64_t next_length(const hpcb_observer_t *o, uint64_t mean)
     return wanted < LONGEST ? wanted : LONGEST;
 }
 
+/* What the node daemon asks for, if it has asked lately. */
+static void take_priority(hpcb_observer_t *o, uint64_t now)
+{
+    uint64_t priority = __atomic_load_n(&o->page->asked.priority, __ATOMIC_RELAXED);
+    uint64_t until = __atomic_load_n(&o->page->asked.until_ns, __ATOMIC_RELAXED);
+    bool holds = now < until && priority >= HPCB_PPR_LOW && priority <= HPCB_PPR_MEDIUM;
+
+    if (!holds && o->priority)
+        hpcb_ppr_write(HPCB_PPR_MEDIUM_LOW);
+    o->priority = holds ? (unsigned)priority : 0;
+}
+
 static void end_group(hpcb_observer_t *o)
 {
     uint64_t now = clock_ns();
@@ -150,6 +162,7 @@ static void end_group(hpcb_observer_t *o)
     o->said.usual_ns = (now - o->found) / o->ended;
     o->published = true;
     publish(o);
+    take_priority(o, now);
     /* A period that is old is a true one. */
     if (o->period.light)
         o->nothing = o->rest = 0;
@@ -193,6 +206,7 @@ static void sample_interval(hpcb_observer_t *o)
         o->said.mean_ns = 0;
         o->said.ended_ns = o->mark;
         publish(o);
+        take_priority(o, o->mark);
         if (o->compute + o->wait < INTERVAL * PER_CALL_NS * COST_SHARE)
             o->gap = GAP;
     }

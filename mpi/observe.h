@@ -24,6 +24,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "common/ppr.h"
 #include "mpi/page.h"
 #include "policy/periodicity.h"
 
@@ -49,10 +50,11 @@ typedef struct {
     uint64_t began;               /* the group */
     uint64_t found;               /* when the first iteration of this period began */
     uint64_t ended;               /* iterations of this period */
-    uint64_t nothing; /* calls without a period, since the last rest or period */
-    uint64_t rest;    /* length of the last rest in calls, 0: none yet */
-    uint64_t timed;   /* calls of the interval that is being timed */
-    uint64_t gap;     /* calls until the next interval */
+    uint64_t nothing;  /* calls without a period, since the last rest or period */
+    uint64_t rest;     /* length of the last rest in calls, 0: none yet */
+    uint64_t timed;    /* calls of the interval that is being timed */
+    uint64_t gap;      /* calls until the next interval */
+    unsigned priority; /* that the page asks for, 0: none */
     hpcb_page_t *page;
     hpcb_page_t said; /* what is in the page, which anybody may change */
     hpcb_period_t period;
@@ -109,6 +111,9 @@ static inline bool hpcb_observe_enter(hpcb_observer_t *observer, uint64_t event,
     }
     if (blocks)
         hpcb_observe_mark(observer, (observer->calls += 2) + 1);
+    /* Who only polls leaves the core to the others. */
+    if (blocks && observer->priority)
+        hpcb_ppr_write(HPCB_PPR_LOW);
     return true;
 }
 
@@ -122,6 +127,9 @@ static inline void hpcb_observe_leave(hpcb_observer_t *observer, bool blocks)
         (observer->timing || --observer->left % HPCB_OBSERVE_CHECK == 0))
         hpcb_observe_end(observer);
     observer->inside = 0;
+    /* A system call, of which there may have been some, ends with the usual one. */
+    if (blocks && observer->priority)
+        hpcb_ppr_write(observer->priority);
 }
 
 #endif

@@ -99,6 +99,13 @@ int hpcb_page_read(int fd, hpcb_page_t *page)
     return 0;
 }
 
+int hpcb_page_ask(int fd, const hpcb_page_level_t *level)
+{
+    ssize_t n = pwrite(fd, level, sizeof(*level), offsetof(hpcb_page_t, asked));
+
+    return n == (ssize_t)sizeof(*level) ? 0 : -1;
+}
+
 int hpcb_page_peek(int fd, uint64_t *samples, uint64_t *waits)
 {
     struct {

@@ -25,11 +25,21 @@
 
 /* "hpcbpage" where the least byte comes first */
 #define HPCB_PAGE_MAGIC   0x6567617062637068U
-#define HPCB_PAGE_VERSION 2
+#define HPCB_PAGE_VERSION 3
 #define HPCB_PAGE_SIZE    256
 
 /* No iteration and no interval is longer (11 days). */
 #define HPCB_PAGE_LONGEST_NS 1000000000000000U
+
+/*
+ * The other way, from the node daemon: POWER's hardware-thread priority
+ * (common/ppr.h) that the program should have while it computes.  It is worth nothing
+ * from until_ns on, so that no rank stays slow when nobody is there to take it back.
+ */
+typedef struct {
+    uint64_t priority; /* 0: as usual */
+    uint64_t until_ns;
+} hpcb_page_level_t;
 
 /* Times in ns, of CLOCK_MONOTONIC where they are points in time. */
 typedef struct {
@@ -47,7 +57,8 @@ typedef struct {
     uint64_t waits;      /* odd: in a blocking call; changes with every one */
     uint64_t owner;      /* process id of who writes, 0: nobody */
     uint64_t usual_ns;   /* mean of all iterations since they were found */
-    uint64_t reserved[19];
+    hpcb_page_level_t asked;
+    uint64_t reserved[17];
 } hpcb_page_t;
 
 _Static_assert(sizeof(hpcb_page_t) == HPCB_PAGE_SIZE, "the layout is an interface");
@@ -66,6 +77,10 @@ int hpcb_page_create(int dir, const char *name, uid_t uid, gid_t gid);
  * side does.
  */
 int hpcb_page_read(int fd, hpcb_page_t *page);
+
+/* Ask for a priority.  fd is open for writing.  One system call, which never makes the
+ * file longer than a page.  0, or -1 with errno. */
+int hpcb_page_ask(int fd, const hpcb_page_level_t *level);
 
 /* Only the two numbers that say whether there is something new, each as it is at some
  * moment, unchecked.  One system call.  0, or -1 with errno (EPROTO: the file is too

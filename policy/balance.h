@@ -192,10 +192,13 @@ unsigned hpcb_balance_groups(const hpcb_balance_places_t *places,
 /*
  * What a rank's priority means, by lever (policy/share.h):
  *  - its weight among the ranks of its CPU, of whom the highest has top;
- *  - the part of the time, in millionths, that it may run beside the highest one of its
- *    core, where threads have no priorities: a quota;
- *  - the level of POWER's PPR that it may set for itself.
+ *  - the part of the time, in millionths, that it may run beside the highest one on the
+ *    other threads of its core, where threads have no priorities: a quota;
+ *  - the level of POWER's PPR that it may set for itself;
+ *  - by how much it is below the highest of all, for ranks that share a node's power
+ * and nothing else.
  */
+unsigned hpcb_balance_lag(const hpcb_balance_t *balance, unsigned rank);
 uint32_t hpcb_balance_weight(const hpcb_balance_places_t *places,
                              const hpcb_balance_t *balance, unsigned rank,
                              uint32_t top);

@@ -5,18 +5,21 @@
 #include "policy/balance_parts.h"
 #include "policy/share.h"
 
-static bool is_beside(const hpcb_balance_places_t *places, unsigned a, unsigned b,
-                      bool whole_core)
+typedef enum { SAME_CPU, OTHER_THREAD } where_t;
+
+static bool is_there(const hpcb_balance_places_t *places, unsigned a, unsigned b,
+                     where_t where)
 {
     const hpcb_balance_place_t *one = &places->place[a], *other = &places->place[b];
 
-    return a == b ||
-           (whole_core && one->core == other->core && one->package == other->package);
+    if (where == SAME_CPU)
+        return a == b;
+    return a != b && one->core == other->core && one->package == other->package;
 }
 
-/* By how much rank is below the highest of its CPU, or of its core. */
+/* By how much rank is below the highest of those that are there. */
 static unsigned below(const hpcb_balance_places_t *places,
-                      const hpcb_balance_t *balance, unsigned rank, bool whole_core)
+                      const hpcb_balance_t *balance, unsigned rank, where_t where)
 {
     unsigned own = balance->rank[rank].priority, highest = own;
 
@@ -24,7 +27,7 @@ static unsigned below(const hpcb_balance_places_t *places,
         const hpcb_balance_rank_t *other = &balance->rank[i];
 
         if (other->priority > highest &&
-            is_beside(places, balance->rank[rank].place, other->place, whole_core))
+            is_there(places, balance->rank[rank].place, other->place, where))
             highest = other->priority;
     }
     return highest - own;
@@ -33,17 +36,27 @@ static unsigned below(const hpcb_balance_places_t *places,
 uint32_t hpcb_balance_weight(const hpcb_balance_places_t *places,
                              const hpcb_balance_t *balance, unsigned rank, uint32_t top)
 {
-    return hpcb_share_weight(below(places, balance, rank, false), top);
+    return hpcb_share_weight(below(places, balance, rank, SAME_CPU), top);
+}
+
+unsigned hpcb_balance_lag(const hpcb_balance_t *balance, unsigned rank)
+{
+    unsigned highest = 0;
+
+    for (unsigned i = 0; i < balance->n; i++)
+        if (balance->rank[i].priority > highest)
+            highest = balance->rank[i].priority;
+    return highest - balance->rank[rank].priority;
 }
 
 uint32_t hpcb_balance_time(const hpcb_balance_places_t *places,
                            const hpcb_balance_t *balance, unsigned rank)
 {
-    return hpcb_share_time(below(places, balance, rank, true));
+    return hpcb_share_time(below(places, balance, rank, OTHER_THREAD));
 }
 
 unsigned hpcb_balance_ppr(const hpcb_balance_places_t *places,
                           const hpcb_balance_t *balance, unsigned rank)
 {
-    return hpcb_share_ppr(below(places, balance, rank, true));
+    return hpcb_share_ppr(below(places, balance, rank, OTHER_THREAD));
 }

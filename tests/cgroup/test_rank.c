@@ -23,6 +23,7 @@
 #include "cgroup/rank.h"
 #include "cgroup/task.h"
 #include "common/log.h"
+#include "policy/share.h"
 #include "tests/cgroup/fake_kernel.h"
 #include "tests/cgroup/real_kernel.h"
 #include "tests/common/tmp.h"
@@ -128,6 +129,79 @@ static bool holds(const char *procs, pid_t pid)
     snprintf(text, sizeof(text), "%d", (int)pid);
     return strstr(fake_read(procs), text) != NULL;
 }
+
+/* The knob takes what the kernel would read, and what was there comes back. */
+START_TEST(v1_limits)
+{
+    hpcb_rank_t *rank;
+
+    put(CPU "cpu.cfs_quota_us", "-1\n");
+    put(CPU "cpu.cfs_period_us", "100000\n");
+    rank = open_rank(5, 0, fake_task(100));
+    ck_assert_int_eq(hpcb_rank_limit(rank, HPCB_SHARE_ONE, &err), 0);
+    ck_assert_str_eq(fake_read(OURS "0/cpu.cfs_period_us"), "100000");
+    ck_assert_int_eq(hpcb_rank_limit(rank, 250000, &err), 0);
+    ck_assert_str_eq(fake_read(OURS "0/cpu.cfs_quota_us"), "2500");
+    ck_assert_str_eq(fake_read(OURS "0/cpu.cfs_period_us"), "10000");
+    ck_assert_int_eq(hpcb_rank_limit(rank, 1, &err), 0);
+    ck_assert_str_eq(fake_read(OURS "0/cpu.cfs_quota_us"), "1000");
+    ck_assert_int_eq(hpcb_rank_limit(rank, HPCB_SHARE_ONE, &err), 0);
+    ck_assert_str_eq(fake_read(OURS "0/cpu.cfs_quota_us"), "-1");
+    ck_assert_int_eq(hpcb_rank_limit(rank, 500000, &err), 0);
+    hpcb_rank_leave(rank);
+    ck_assert_str_eq(fake_read(OURS "0/cpu.cfs_quota_us"), "-1");
+    ck_assert_str_eq(fake_read(OURS "0/cpu.cfs_period_us"), "100000");
+}
+END_TEST
+
+START_TEST(v2_limits)
+{
+    pid_t pid = task_v2(0);
+    hpcb_rank_t *rank;
+
+    put(USER "task_0/cpu.max", "max 100000\n");
+    rank = open_rank(4, 0, pid);
+    ck_assert_int_eq(hpcb_rank_limit(rank, 250000, &err), 0);
+    ck_assert_str_eq(fake_read(USER "task_0/cpu.max"), "2500 10000");
+    ck_assert_int_eq(hpcb_rank_limit(rank, HPCB_SHARE_ONE, &err), 0);
+    ck_assert_str_eq(fake_read(USER "task_0/cpu.max"), "max 10000");
+    ck_assert_int_eq(hpcb_rank_limit(rank, 125000, &err), 0);
+    hpcb_rank_close(rank);
+    ck_assert_str_eq(fake_read(USER "task_0/cpu.max"), "max 100000");
+}
+END_TEST
+
+/* hpcbd has been killed: what replays the undo log knows of limits too. */
+START_TEST(limits_are_undone_after_a_crash)
+{
+    pid_t pid = task_v2(0);
+    hpcb_rank_t *rank;
+
+    put(USER "task_0/cpu.max", "max 100000\n");
+    rank = open_rank(4, 0, pid);
+    ck_assert_int_eq(hpcb_rank_limit(rank, 250000, &err), 0);
+    ck_assert_int_gt(hpcb_ranks_release(node, state, "hpcb_balance", &err), 0);
+    ck_assert_str_eq(fake_read(USER "task_0/cpu.max"), "max 100000");
+    hpcb_rank_close(rank);
+}
+END_TEST
+
+START_TEST(a_quota_of_somebody_else_stays)
+{
+    pid_t pid = task_v2(0);
+    hpcb_rank_t *rank;
+
+    put(USER "task_0/cpu.max", "50000 100000\n");
+    rank = open_rank(4, 0, pid);
+    ck_assert_int_eq(hpcb_rank_limit(rank, 250000, &err), -1);
+    ck_assert_int_eq(errno, EBUSY);
+    ck_assert_str_eq(fake_read(USER "task_0/cpu.max"), "50000 100000");
+    put(USER "task_0/cpu.max", "nonsense\n");
+    ck_assert_int_eq(hpcb_rank_limit(rank, 250000, &err), -1);
+    ck_assert_int_eq(errno, EINVAL);
+    hpcb_rank_close(rank);
+}
+END_TEST
 
 START_TEST(v1_makes_a_group_and_removes_it)
 {
@@ -500,6 +574,7 @@ int main(void)
     hpcb_log_set_sink(no_log);
     tcase_add_checked_fixture(v1, setup_v1, teardown);
     tcase_add_test(v1, v1_makes_a_group_and_removes_it);
+    tcase_add_test(v1, v1_limits);
     tcase_add_test(v1, v1_what_waits_can_be_done_by_another);
     tcase_add_test(v1, v1_a_task_that_has_ended_leaves_no_group);
     tcase_add_test(v1, v1_takes_in_what_the_meter_has);
@@ -514,6 +589,9 @@ int main(void)
     tcase_add_checked_fixture(v2, setup_v2, teardown);
     tcase_add_test(v2, v2_uses_slurms_group_and_gives_the_weight_back);
     tcase_add_test(v2, v2_moves_nothing);
+    tcase_add_test(v2, v2_limits);
+    tcase_add_test(v2, limits_are_undone_after_a_crash);
+    tcase_add_test(v2, a_quota_of_somebody_else_stays);
     tcase_add_test(v2, v2_without_groups_of_tasks_says_so);
     tcase_add_loop_test(v2, v2_a_crash_leaves_nothing, 1, CRASHES);
     tcase_add_test(v2, a_weight_that_somebody_else_changes_is_noticed);

@@ -53,6 +53,7 @@ static const char *const key_names[] = {
     "BalanceParameters",
     "BalanceInterval",
     "BalanceWaiters",
+    "BalanceFrequency",
     "BalanceCgroup",
     "BalancePages",
     "MpiLibrary",
@@ -107,6 +108,7 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_str_eq(conf.balance_parameters, "");
     ck_assert_uint_eq(conf.balance_interval_ms, 1000);
     ck_assert(conf.balance_waiters);
+    ck_assert(!conf.balance_frequency);
     ck_assert_str_eq(conf.balance_cgroup, "hpcb_balance");
     ck_assert_str_eq(conf.balance_pages, "/dev/shm/hpc-balance");
 }
@@ -339,6 +341,7 @@ static const char *const bad_values[] = {
     "BalanceInterval=0",
     "BalanceInterval=1s",
     "BalanceWaiters=maybe",
+    "BalanceFrequency=2GHz",
     "BalanceCgroup=a/b",
     "BalancePages=shm",
     "BalancePages=/",
@@ -414,7 +417,8 @@ START_TEST(duplicates_of_each_key_are_refused)
             strstr(key_names[i], "Store") || strstr(key_names[i], "Pages"))
             value = "/x";
         else if (strstr(key_names[i], "Gres") || strstr(key_names[i], "Pin") ||
-                 strstr(key_names[i], "Required") || strstr(key_names[i], "Waiters"))
+                 strstr(key_names[i], "Required") || strstr(key_names[i], "Waiters") ||
+                 strstr(key_names[i], "Frequency"))
             value = "no";
         else if (strcmp(key_names[i], "GuestSiblings") == 0 ||
                  strstr(key_names[i], "Mechanism"))

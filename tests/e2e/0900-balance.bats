@@ -79,16 +79,19 @@ uneven() { # uneven POLICY ITERATIONS [crash|abort|run [STEPS]]
 
 top_json() { run_in_node n1 hpcbctl top --json; }
 
-# What the ranks of the job weigh, one a line.
-weights() { # weights JOB
+# What knobs of the ranks of the job hold, one a line.
+knobs() { # knobs JOB V1-NAME V2-NAME
     # shellcheck disable=SC2016 # expanded in the node
     run_in_node n1 bash -c '
         shopt -s nullglob
-        for file in /sys/fs/cgroup/cpu/*_balance_n1_"$0"_*/cpu.shares \
-            /sys/fs/cgroup/system.slice/*slurmstepd.scope/*/step_0/user/task_*/cpu.weight; do
+        for file in /sys/fs/cgroup/cpu/*_balance_n1_"$0"_*/"$1" \
+            /sys/fs/cgroup/system.slice/*slurmstepd.scope/job_"$0"/step_0/user/task_*/"$2"; do
             cat "$file"
-        done' "$1" 2> /dev/null
+        done' "$@" 2> /dev/null
 }
+
+weights() { knobs "$1" cpu.shares cpu.weight; }   # weights JOB
+quotas() { knobs "$1" cpu.cfs_quota_us cpu.max; } # quotas JOB
 
 differ() { [ "$(weights "$1" | sort -u | wc -l)" -gt 1 ]; } # differ JOB
 
@@ -163,6 +166,116 @@ balanced() { [ "$(top_json | grep -c '"mechanism": *"weight"')" -gt 0 ]; }
 }
 
 says_nothing_to_win() { top_json | grep -q 'weights move nothing'; }
+
+# From here on CPUs 0 and 1 are threads of one core to whoever looks in the node.
+fake_smt() {
+    # shellcheck disable=SC2016 # expanded in the node
+    run_in_node n1 bash -c '
+        echo 0-1 > /run/siblings
+        for cpu in 0 1; do
+            mount --bind /run/siblings "/sys/devices/system/cpu/cpu$cpu/topology/thread_siblings_list"
+        done'
+}
+
+real_smt() {
+    run_in_node n1 umount /sys/devices/system/cpu/cpu{0,1}/topology/thread_siblings_list
+}
+
+has_quota() { quotas "$1" | grep -Eqx '2500( 10000)?'; }         # has_quota JOB
+has_no_quota() { not grep -Eqv '^(-1|max .*)$' <(quotas "$1"); } # has_no_quota JOB
+
+@test "threads of one core: the rank that has time runs for a part of it only" {
+    fake_smt
+    job=$(OUT=$WORK/%j.out submit -N1 -n2 -t5 --hpc-balance=static:4,6 --wrap \
+        "srun -K1 -n2 $(cat "$WORK/mpi") $WORK/uneven 100000")
+    wait_until 20 has_quota "$job"
+    quotas "$job"
+    [ "$(quotas "$job" | grep -Ecx -- '-1|max .*')" = 1 ]
+    not differ "$job"
+    run_in_node n1 hpcbctl top | grep -E "^$job +0 +static:4,6 +2 +quota"
+    # shellcheck disable=SC2016 # expanded in the node
+    run_in_node n1 bash -c 'kill -9 "$(cat /run/pids/hpcbd)"'
+    sleep 1
+    has_no_quota "$job"
+    run_in_node n1 /run/hpcb/lib/daemon start hpcbd
+    wait_until 20 has_quota "$job"
+    as_root scancel "$job"
+    end_of "$job"
+    real_smt
+}
+
+# enemy.py DIRECTORY SECONDS: nonsense, and what may pass for sense, into all pages of the
+# job that it is part of; then it makes them shorter, and longer.
+write_enemy() {
+    cat > "$WORK/enemy.py" << 'EOF'
+import glob, os, random, struct, sys, time
+
+pages = sys.argv[1] + "/*." + os.environ["SLURM_JOB_ID"] + ".*"
+end = time.monotonic() + float(sys.argv[2])
+SEQUENCE, SAMPLES, COMPUTE, WAIT, WAITS = 16, 40, 48, 56, 80
+
+
+def put(page, at, value):
+    page.seek(at)
+    page.write(struct.pack("<Q", value))
+
+
+def attack(page):
+    put(page, SEQUENCE, 2 * random.getrandbits(40))
+    put(page, SAMPLES, random.getrandbits(random.choice([8, 64])))
+    put(page, COMPUTE, random.getrandbits(random.choice([10, 40, 64])))
+    put(page, WAIT, random.getrandbits(random.choice([10, 40, 64])))
+    put(page, WAITS, random.getrandbits(64))
+    if random.random() < 0.1:
+        put(page, 8 * random.randrange(32), random.getrandbits(64))
+
+
+attacks = 0
+while time.monotonic() < end:
+    for name in glob.glob(pages):
+        with open(name, "r+b", buffering=0) as page:
+            attack(page)
+        attacks += 1
+    time.sleep(0.001)
+for size in 100, 0, 1 << 20:
+    for name in glob.glob(pages):
+        os.truncate(name, size)
+    time.sleep(1)
+print("attacks", attacks, flush=True)
+EOF
+    chmod 644 "$WORK/enemy.py"
+}
+
+has_attacked() { grep -q '^attacks ' "$WORK/$1.out" 2> /dev/null; } # has_attacked JOB
+
+# Each job on a CPU of its own.  The victim's ranks never wait, so that nothing changes by
+# itself.
+@test "an enemy writes into her ranks' pages: hpcbd goes on, shares of others stay" {
+    local daemon before samples=0
+    write_enemy
+    victim=$(as_root sbatch --parsable -o /dev/null -N1 -n1 -t20 --hpc-balance=static:4,4,6,6 \
+        --wrap "srun -K1 -n4 --overcommit sh -c 'while :; do :; done'")
+    wait_until 20 differ "$victim"
+    before=$(weights "$victim")
+    daemon=$(run_in_node n1 cat /run/pids/hpcbd)
+    enemy=$(OUT=$WORK/%j.out submit -N1 -n1 -t20 --hpc-balance=dlrb --wrap \
+        "srun -n4 --overcommit $(cat "$WORK/mpi") $WORK/uneven 100000 &
+         python3 $WORK/enemy.py /run/hpc-balance/pages 12; kill \$!; wait")
+    until has_attacked "$enemy"; do
+        [ "$(weights "$victim")" = "$before" ]
+        [ "$((samples++))" -lt 120 ]
+        sleep 0.5
+    done
+    cat "$WORK/$enemy.out"
+    [ "$(sed -n 's/^attacks //p' "$WORK/$enemy.out")" -gt 1000 ]
+    [ "$(weights "$victim")" = "$before" ]
+    [ "$(run_in_node n1 cat /run/pids/hpcbd)" = "$daemon" ]
+    run_in_node n1 kill -0 "$daemon"
+    top_json | grep -q '"mechanism": *"weight"'
+    as_root scancel "$victim" "$enemy"
+    wait_for_end "$enemy" 60
+    end_of "$victim"
+}
 
 @test "a rank crashes, or calls MPI_Abort: nothing is left" {
     local how

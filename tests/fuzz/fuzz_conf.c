@@ -21,6 +21,7 @@ const char *const fuzz_seeds[] = {
     "WindowGuests=freeze\nWindowIdleGroups=system.slice\nWindowCgroup=w_%n\n"
     "WindowPeers=n1,n2\nWindowPort=6824\nMaxClockOffset=1000\n",
     "BalanceParameters=high=85,low=65\nBalanceInterval=1000\nBalanceWaiters=no\n"
+    "BalanceFrequency=yes\n"
     "BalanceCgroup=b_%n\nBalancePages=/dev/shm/%n\n",
     "# comment\n\n guestgres = YES # more\n\tYieldWaits=a,b.c,d-e\nGuestCgroup=g_%n\n",
     "ExclusivePartitions=a,b\nGuestPinToPrimaries=yes\n",
@@ -69,7 +70,7 @@ static void check_round_trip(const hpcb_conf_t *conf)
         "WindowMechanism=%s\nWindowGuests=%s\nWindowIdleGroups=%s\nWindowCgroup=%s\n"
         "WindowPeers=%s\nWindowPort=%u\nMaxClockOffset=%u\n"
         "BalanceParameters=%s\nBalanceInterval=%u\nBalanceWaiters=%s\n"
-        "BalanceCgroup=%s\nBalancePages=%s\n",
+        "BalanceFrequency=%s\nBalanceCgroup=%s\nBalancePages=%s\n",
         conf->guest_partition, conf->guest_qos, conf->guest_priority,
         conf->guest_gres ? "yes" : "no", conf->exclusive_partitions,
         conf->guest_pin_to_primaries ? "yes" : "no", conf->guest_cgroup,
@@ -84,8 +85,8 @@ static void check_round_trip(const hpcb_conf_t *conf)
         conf->window_freezes_guests ? "freeze" : "idle", conf->window_idle_groups,
         conf->window_cgroup, conf->window_peers, conf->window_port,
         conf->max_clock_offset_us, conf->balance_parameters, conf->balance_interval_ms,
-        conf->balance_waiters ? "yes" : "no", conf->balance_cgroup,
-        conf->balance_pages);
+        conf->balance_waiters ? "yes" : "no", conf->balance_frequency ? "yes" : "no",
+        conf->balance_cgroup, conf->balance_pages);
 
     FUZZ_ASSERT(hpcb_conf_parse("fuzz", text, (size_t)length, &back, NULL) == 0);
     FUZZ_ASSERT(memcmp(&back, conf, sizeof(back)) == 0);

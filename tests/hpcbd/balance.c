@@ -163,7 +163,8 @@ static void begin(const char *snapshot, int which)
     ck_assert_int_eq(hpcb_file_mkdirs(scratch("state/jobs"), 0755, NULL), 0);
     ck_assert_int_eq(hpcb_file_mkdirs(scratch("undo/jobs"), 0755, NULL), 0);
     ck_assert_int_eq(hpcb_file_mkdirs(scratch("pages"), 0755, NULL), 0);
-    env = (hpcbd_balance_env_t){node, &conf, strdup(scratch("undo"))};
+    env = (hpcbd_balance_env_t){
+        .node = node, .conf = &conf, .state_dir = strdup(scratch("undo"))};
     now_ns = 1000 * TICK;
     log_text[0] = '\0';
     ranks = (hpcb_ranks_t){.job_id = job(), .step = "0", .cpus = 1, .n = RANKS};
@@ -263,6 +264,22 @@ static void iterate(hpcbd_unit_t *unit, unsigned times)
         say(1, 10, 31);
         tick(unit);
     }
+}
+
+/* Rank 1 on CPU 1; false on a machine without it. */
+static bool put_on_two_cpus(void)
+{
+    hpcb_cpus_t mine;
+    cpu_set_t other;
+
+    hpcb_task_cpus(0, &mine, NULL);
+    if (!hpcb_cpus_has(&mine, 1))
+        return false;
+    CPU_ZERO(&other);
+    CPU_SET(1, &other);
+    ck_assert_int_eq(sched_setaffinity(ranks.task[1].pid, sizeof(other), &other), 0);
+    ranks.cpus = 2;
+    return true;
 }
 
 /* The last step changed nothing but what the policy says: the busy one weighs all, the
@@ -457,16 +474,9 @@ END_TEST
 START_TEST(what_cannot_win_is_left_alone)
 {
     hpcbd_unit_t *unit;
-    hpcb_cpus_t mine;
-    cpu_set_t other;
 
-    hpcb_task_cpus(0, &mine, NULL);
-    if (!hpcb_cpus_has(&mine, 1))
+    if (!put_on_two_cpus())
         return;
-    CPU_ZERO(&other);
-    CPU_SET(1, &other);
-    ck_assert_int_eq(sched_setaffinity(ranks.task[1].pid, sizeof(other), &other), 0);
-    ranks.cpus = 2;
     unit = open_unit("dlrb");
     ck_assert(!unit->acting);
     ck_assert_ptr_nonnull(strstr(unit->why.text, "weights move nothing"));
@@ -475,6 +485,182 @@ START_TEST(what_cannot_win_is_left_alone)
     iterate(unit, 3);
     ck_assert_int_eq(weight_of(0), version == 1 ? -1 : 100);
     hpcbd_unit_close(unit);
+}
+END_TEST
+
+static const char *preference_of(unsigned cpu)
+{
+    static char text[64];
+    char name[96];
+
+    snprintf(name, sizeof(name),
+             "sys/devices/system/cpu/cpu%u/cpufreq/energy_performance_preference", cpu);
+    snprintf(text, sizeof(text), "%s", fake_read(name));
+    return text;
+}
+
+static void put_cpufreq(const char *available)
+{
+    for (unsigned cpu = 0; cpu < 2; cpu++) {
+        char name[128];
+
+        snprintf(name, sizeof(name),
+                 "sys/devices/system/cpu/cpu%u/cpufreq/"
+                 "energy_performance_available_preferences",
+                 cpu);
+        put(name, available);
+        snprintf(name, sizeof(name),
+                 "sys/devices/system/cpu/cpu%u/cpufreq/energy_performance_preference",
+                 cpu);
+        put(name, "balance_performance\n");
+    }
+}
+
+/* Where the site allows it: the CPU of who has time saves energy, the other one's is
+ * left as it is, and what was comes back. */
+START_TEST(ranks_with_a_core_each)
+{
+    static const char *const policies[] = {"dlrb", "auto", "uniform", "static:6,4"};
+    hpcbd_unit_t *unit;
+
+    if (!put_on_two_cpus())
+        return;
+    put_cpufreq("default performance balance_performance balance_power power \n");
+    conf.balance_frequency = true;
+    unit = open_unit(policies[_i]);
+    ck_assert_ptr_nonnull(strstr(log_text, " by frequency"));
+    iterate(unit, 20);
+    ck_assert_str_eq(preference_of(0), "balance_performance");
+    ck_assert_str_eq(preference_of(1), "power");
+    hpcbd_unit_close(unit);
+    ck_assert_str_eq(preference_of(1), "balance_performance");
+}
+END_TEST
+
+START_TEST(cpus_that_know_less_are_left_alone)
+{
+    hpcbd_unit_t *unit;
+
+    if (!put_on_two_cpus())
+        return;
+    put_cpufreq("performance balance_power\n");
+    conf.balance_frequency = true;
+    unit = open_unit("dlrb");
+    ck_assert(!unit->acting);
+    ck_assert_ptr_nonnull(strstr(unit->why.text, "does not know \"power\""));
+    hpcbd_unit_close(unit);
+}
+END_TEST
+
+/* Rank 1 on CPU 1, a thread of CPU 0's core; false on a machine without it. */
+static bool put_on_threads_of_a_core(void)
+{
+    if (!put_on_two_cpus())
+        return false;
+    put("sys/devices/system/cpu/online", "0-1\n");
+    put("sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0-1\n");
+    put("sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "0-1\n");
+    put(CPU "cpu.cfs_quota_us", "-1\n");
+    put(CPU "cpu.cfs_period_us", "100000\n");
+    if (version == 2)
+        for (unsigned i = 0; i < RANKS; i++) {
+            char name[PATH_MAX];
+
+            snprintf(name, sizeof(name), SCOPE "job_%d/step_0/user/task_%u/cpu.max",
+                     V2_JOB, i);
+            put(name, "max 100000\n");
+        }
+    return true;
+}
+
+/* Microseconds in each 10 ms; 0: as many as it likes. */
+static int quota_of(unsigned rank)
+{
+    char name[PATH_MAX];
+
+    if (version == 1)
+        snprintf(name, sizeof(name), CPU "hpcb_balance_%d_0_%u/cpu.cfs_quota_us",
+                 V1_JOB, rank);
+    else
+        snprintf(name, sizeof(name), SCOPE "job_%d/step_0/user/task_%u/cpu.max", V2_JOB,
+                 rank);
+    return atoi(fake_read(name)) < 0 ? 0 : atoi(fake_read(name));
+}
+
+/* No scheduler weighs what runs on two threads of a core. */
+START_TEST(threads_of_a_core_have_quotas)
+{
+    hpcbd_unit_t *unit;
+
+    if (!put_on_threads_of_a_core())
+        return;
+    unit = open_unit("static:4,6");
+    ck_assert(unit->acting && unit->limits && !unit->weighs);
+    ck_assert_ptr_nonnull(strstr(log_text, "static:4,6 by quota"));
+    ck_assert_int_eq(quota_of(0), 2500);
+    ck_assert_int_eq(quota_of(1), 0);
+    ck_assert_int_eq(weight_of(0), equal());
+    hpcbd_unit_close(unit);
+    ck_assert_int_eq(quota_of(0), 0);
+}
+END_TEST
+
+START_TEST(the_busy_thread_gets_more_of_its_core)
+{
+    hpcbd_unit_t *unit;
+
+    if (!put_on_threads_of_a_core())
+        return;
+    unit = open_unit("dlrb");
+    iterate(unit, 8);
+    ck_assert_int_eq(quota_of(0), 0);
+    ck_assert_int_gt(quota_of(1), 0);
+    hpcbd_unit_close(unit);
+    ck_assert_int_eq(quota_of(1), 0);
+}
+END_TEST
+
+START_TEST(who_spins_beside_a_thread_leaves_it_the_core)
+{
+    hpcbd_unit_t *unit;
+
+    if (!put_on_threads_of_a_core())
+        return;
+    unit = open_unit("dlrb");
+    be(1, "R");
+    page[1]->waits = 7;
+    for (int i = 0; i < 4; i++)
+        tick(unit);
+    ck_assert_int_eq(quota_of(1), 1250);
+    ck_assert_int_eq(quota_of(0), 0);
+    page[1]->waits = 8;
+    tick(unit);
+    ck_assert_int_eq(quota_of(1), 0);
+    hpcbd_unit_close(unit);
+}
+END_TEST
+
+/* POWER: the library does it, as long as it is asked; the kernel has no part in it. */
+START_TEST(threads_with_priorities_of_their_own)
+{
+    hpcbd_unit_t *unit;
+    uint64_t until;
+
+    if (!put_on_threads_of_a_core())
+        return;
+    env.ppr = true;
+    say(0, 40, 1);
+    unit = open_unit("static:4,6");
+    ck_assert_ptr_nonnull(strstr(log_text, "static:4,6 by ppr"));
+    ck_assert_uint_eq(page[0]->asked.priority, 2);
+    ck_assert_uint_eq(page[1]->asked.priority, 4);
+    ck_assert_int_eq(quota_of(0), 0);
+    until = page[0]->asked.until_ns;
+    ck_assert_uint_eq(until, (uint64_t)now_ns + 1000 * ONE_MS);
+    iterate(unit, 2);
+    ck_assert_uint_gt(page[0]->asked.until_ns, until);
+    hpcbd_unit_close(unit);
+    ck_assert_uint_eq(page[0]->asked.priority, 0);
 }
 END_TEST
 
@@ -839,6 +1025,12 @@ static void add_tests(TCase *tc)
     tcase_add_test(tc, a_rank_that_ends_harms_nobody_and_the_last_one_undoes_all);
     tcase_add_test(tc, what_somebody_else_undoes_is_noticed);
     tcase_add_test(tc, what_cannot_win_is_left_alone);
+    tcase_add_loop_test(tc, ranks_with_a_core_each, 0, 4);
+    tcase_add_test(tc, cpus_that_know_less_are_left_alone);
+    tcase_add_test(tc, threads_of_a_core_have_quotas);
+    tcase_add_test(tc, the_busy_thread_gets_more_of_its_core);
+    tcase_add_test(tc, who_spins_beside_a_thread_leaves_it_the_core);
+    tcase_add_test(tc, threads_with_priorities_of_their_own);
     tcase_add_test(tc, ranks_that_are_not_confined_are_not_placed);
     tcase_add_loop_test(tc, free_ranks, 0, 3);
     tcase_add_loop_test(tc, who_is_refused, 0, 3);

@@ -322,23 +322,26 @@ END_TEST
 
 START_TEST(levers)
 {
-    /* Two ranks on the first thread of a core, one on the second, one elsewhere. */
-    const uint16_t at[] = {0, 0, 1, 2};
-    const unsigned priority[] = {4, 5, 6, 4};
-    const unsigned weight[] = {341, 1024, 1024, 1024};
-    const unsigned time[] = {250000, 500000, 1000000, 1000000};
-    const unsigned ppr[] = {2, 3, 4, 4};
+    /* Two ranks on the first thread of a core, one on the second, two on a thread of
+     * the other core: these share its time, and no core with anybody. */
+    const uint16_t at[] = {0, 0, 1, 2, 2};
+    const unsigned priority[] = {4, 5, 6, 4, 6};
+    const unsigned weight[] = {341, 1024, 1024, 146, 1024};
+    const unsigned time[] = {250000, 500000, 1000000, 1000000, 1000000};
+    const unsigned ppr[] = {2, 3, 4, 4, 4};
+    const unsigned lag[] = {2, 1, 0, 2, 0};
 
     model_machine(&model, 1, 2, 2);
     conf = hpcb_balance_conf(HPCB_BALANCE_DLRB);
-    ck_assert_int_eq(hpcb_balance_begin(&conf, &model.places, 4, at, &balance), 0);
-    for (unsigned i = 0; i < 4; i++)
+    ck_assert_int_eq(hpcb_balance_begin(&conf, &model.places, 5, at, &balance), 0);
+    for (unsigned i = 0; i < 5; i++)
         balance.rank[i].priority = (uint8_t)priority[i];
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 5; i++) {
         ck_assert_uint_eq(hpcb_balance_weight(&model.places, &balance, i, 1024),
                           weight[i]);
         ck_assert_uint_eq(hpcb_balance_time(&model.places, &balance, i), time[i]);
         ck_assert_uint_eq(hpcb_balance_ppr(&model.places, &balance, i), ppr[i]);
+        ck_assert_uint_eq(hpcb_balance_lag(&balance, i), lag[i]);
     }
 }
 END_TEST
