@@ -28,10 +28,12 @@ def process_seconds(job):
 
 def application(job):
     """Tables 3-1 to 3-3: efficiency is CPU time / wall time, both summed over the
-    processes; stolen: what they waited for a CPU that others had, in the same unit."""
+    processes; stolen: what they waited for a CPU that others had, in the same unit;
+    pace: wall time per second of CPU time, which the machine's own speed drops out of."""
     start, end = span(job)
     walls = process_seconds(job)
     return {"cpu": cpu(job), "wall": end - start, "efficiency": cpu(job) / walls,
+            "pace": (end - start) / max(cpu(job), 1e-9),
             "stolen": sum(rank[3] for rank in job["ranks"]) / walls}
 
 
@@ -72,6 +74,7 @@ def queue(run, nodes):
         "throughput": stats.throughput(weight, clock.total()),
         "efficiency": stats.efficiency(sum(map(cpu, jobs)), nodes, clock.total()),
         "turnaround": turnaround, "primary": walls,
+        "pace": walls / max(sum(map(cpu, primaries)), 1e-9),
         "stolen": sum(r[3] for job in primaries for r in job["ranks"]) / walls,
     }
 

@@ -3,6 +3,7 @@
 """The thesis' tables with our columns beside theirs, as text, Markdown and JSON."""
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from statistics import mean
 
@@ -113,15 +114,18 @@ def beside_table(results):
         for name in ("s2", "s5"):
             ours = f"{name}e{experiment}"
             row += [spread(results.ratios(ours, base, "wall")),
+                    spread(results.ratios(ours, base, "pace")),
                     percent(results.median(ours, "efficiency"), 0),
                     percent(results.added(ours, base, "stolen"), 2, True)]
         rows.append(row)
     return Table(
         "Tables 3-3 and 4-2: running time of a primary with guests beside it",
-        ("", "thesis s2", "s5", "alone s", "s2 (nice)", "eff", "stolen", "s5 (ours)",
-         "eff", "stolen"), rows,
+        ("", "thesis s2", "s5", "alone s", "s2 (nice)", "wall / CPU", "eff", "stolen",
+         "s5 (ours)", "wall / CPU", "eff", "stolen"), rows,
         "Change of the primary's wall time against the same primary alone (ours: "
-        "paired median, range).  stolen: time that the primary could have run and "
+        "paired median, range).  wall / CPU: the same of wall time per second of its CPU "
+        "time, which does not change with the machine's own speed, as that does from "
+        "run to run, nor with what guests take of caches.  stolen: time that the primary could have run and "
         "others had its CPU, added to that of the primary alone, in percent of wall.")
 
 
@@ -208,8 +212,10 @@ def primary_verdicts(results):
                 continue
             if figures.middle(of_nice) - 1 < NICE_COSTS:
                 continue
-            found.append((f"{ours}e{experiment}: primaries run {spread(of_ours)} "
-                          f"({at_most}; nice: {spread(of_nice)})",
+            pace = results.ratios(f"{ours}e{experiment}", alone, "pace")
+            found.append((f"{ours}e{experiment}: primaries run {spread(of_ours)}, per "
+                          f"CPU second {spread(pace)} ({at_most}; nice: "
+                          f"{spread(of_nice)})",
                           figures.middle(of_ours) - 1 <= LIMIT))
     return found
 
@@ -237,6 +243,12 @@ def verdicts(results):
         ("every application gave one answer in all regimes", same_answers(results))]
 
 
+def counted(names):
+    """Each name once, and how often where it is more than that."""
+    return ", ".join(name if count == 1 else f"{name} ({count})"
+                     for name, count in sorted(Counter(names).items()))
+
+
 def conditions(results):
     """What the figures were made with, one sentence a line."""
     settings = results.settings
@@ -257,8 +269,8 @@ def conditions(results):
         f"{percent(figures.middle([r['steal'] for r in results.runs]), 1)} of the "
         "machine in the median of all runs.",
         f"Runs with more than 10 % of that, do not trust them: "
-        f"{', '.join(sorted(disturbed)) or 'none'}.  Runs made again because they "
-        f"failed: {repeated}.",
+        f"{counted(disturbed) or 'none'}.  Runs made again because they failed: "
+        f"{repeated}.",
     ]
 
 

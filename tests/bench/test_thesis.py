@@ -132,7 +132,7 @@ class Figures(unittest.TestCase):
     def test_application(self):
         found = figures.application(job("WRF", [[1, 5, 2.0, 0.4], [2, 6, 3.0, 0.0]]))
         self.assertEqual(found, {"cpu": 5, "wall": 5, "efficiency": 5 / 8,
-                                 "stolen": 0.05})
+                                 "pace": 1, "stolen": 0.05})
 
     def test_the_clock_stands_still_in_gaps(self):
         clock = figures.BusyClock([(0, 5), (7, 9), (3, 6)])
