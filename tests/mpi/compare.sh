@@ -332,5 +332,6 @@ grep -qs __asan_init "$library" && skip_all "built with sanitizers: cannot be pr
 launcher=$(find_launcher) || skip_all "no launcher"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-launch 2 true >"$work/smoke" 2>&1 || skip_all "the launcher does not work here"
+# MPICH 4.0 dies of a SIGPIPE now and then where a program ends at once.
+launch 2 sleep 0.2 >"$work/smoke" 2>&1 </dev/null || skip_all "the launcher does not work here"
 all
