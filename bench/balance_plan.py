@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 
+import balance_app as application
+
 RANKS = 4
 CPUS = 2
 MPIS = ("openmpi", "mpich")
@@ -40,6 +42,9 @@ def load_model():
 
 model = load_model()
 
+PROGRAMS = (*model.PROGRAMS, application.NAME)
+PAPER = {**model.PAPER, application.NAME: "SIESTA: static 8 %, uniform and adaptive 6 %"}
+
 
 @dataclass(frozen=True)
 class Run:
@@ -57,6 +62,15 @@ class Run:
         return self.regime.endswith(SPIN)
 
 
+def mpis_of(program):
+    return (application.MPI,) if program == application.NAME else MPIS
+
+
+def loads_of(program):
+    return (list(application.LOADS) if program == application.NAME
+            else model.loads_of(program))
+
+
 def regimes_of(mpi, program, complete):
     if complete:
         return ALL
@@ -70,7 +84,8 @@ def schedule(reps, mpis, programs, complete, only=None):
     runs = []
     for rep in range(reps):
         order = random.Random(rep)
-        blocks = [(mpi, program) for mpi in mpis for program in programs]
+        blocks = [(mpi, program) for mpi in mpis for program in programs
+                  if mpi in mpis_of(program)]
         for mpi, program in order.sample(blocks, len(blocks)):
             names = [name for name in regimes_of(mpi, program, complete)
                      if only is None or name == NONE or name in only]
@@ -92,7 +107,7 @@ def candidates(program, count):
     """Settings that can be the best static one: what the model of bench/balance says of
     ranks that poll, and of equal priorities the best placement, as ranks that sleep need
     no more."""
-    loads = model.loads_of(program)
+    loads = loads_of(program)
     ranked = sorted(model.settings(), key=lambda s: model.predicted(s, loads))
     level = min((s for s in ranked if len(set(s.priorities)) == 1),
                 key=lambda s: max(sum(loads[rank] for rank in range(RANKS)

@@ -4,7 +4,8 @@
 
 A measurement of a repetition is {(a, b): (rate of a, rate of b)} with a <= b, both
 kinds of jobs: what each one did in a second while the other ran on the other CPU.  Jobs
-run alone beside FILLER, which needs a CPU and no memory.
+run alone beside FILLER, which needs a CPU and no memory.  Where two rates follow, a and
+b took turns with a filler in that measurement: what each did beside it.
 """
 
 import itertools
@@ -26,16 +27,23 @@ def pair_of(a, b):
 
 def rate_beside(measured, kind, neighbour):
     """What `kind` did in a second beside `neighbour`."""
-    first, second = measured[pair_of(kind, neighbour)]
+    return of_kind(measured[pair_of(kind, neighbour)][:2], kind, neighbour)
+
+
+def of_kind(rates, kind, neighbour):
+    first, second = rates
     if kind == neighbour:
         return (first + second) / 2
     return first if kind < neighbour else second
 
 
 def progress(measured, kind, neighbour):
-    """The same as a part of what it did alone, in the same repetition."""
+    """The same as a part of what it did alone, in the same measurement or at least in
+    the same repetition."""
+    alone = measured[pair_of(kind, neighbour)][2:]
     return (rate_beside(measured, kind, neighbour) /
-            rate_beside(measured, kind, FILLER))
+            (of_kind(alone, kind, neighbour) if alone else
+             rate_beside(measured, kind, FILLER)))
 
 
 def all_pairs(kinds):
@@ -103,7 +111,7 @@ def profiles(reps, known, others, probe):
 def capacity(reps, kinds):
     """What memory moves in any case in a second: the least of what two of a kind, of
     those that ask for as much as they can, move together."""
-    return round(min(median(sum(measured[(kind, kind)]) for measured in reps)
+    return round(min(median(sum(measured[(kind, kind)][:2]) for measured in reps)
                      for kind in kinds))
 
 

@@ -9,6 +9,7 @@ do is counted in whole runs.
 
 import contextlib
 import json
+import math
 import os
 import select
 import shutil
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 import machine
 import stats
 from cluster import BenchError, last_line
+from jobs import read_text
 from pairing_math import FILLER
 
 # Whatever happens to us, no job outlives this.
@@ -29,6 +31,11 @@ LONGEST_SECONDS = 120
 # its CPU for this part of the time; and only so often.
 MAX_LOST = 0.05
 MAX_ATTEMPTS = 3
+
+# A slice of a measurement in which jobs take turns, and what does not count at its two
+# ends: samples come every 10 ms.
+SLICE_SECONDS = 0.13
+EDGE_SECONDS = 0.015
 
 # Open MPI starts no daemon for a program that runs as one process.
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OMPI_MCA_ess_singleton_isolated": "1",
@@ -95,9 +102,12 @@ class Job:
         end, cpu = self.reap((0,))
         self.runs.append((self.began, end, cpu))
 
+    def signal(self, number):
+        os.kill(self.process.pid, number)
+
     def stop(self):
         """End it; ours print their result then."""
-        os.kill(self.process.pid, signal.SIGTERM)
+        self.signal(signal.SIGTERM)
         self.reap((0, -signal.SIGTERM) if self.kind.application else (0,))
 
     def kill(self):
@@ -116,11 +126,20 @@ class Job:
         lines = text[:text.rfind("\n") + 1].splitlines()
         return [tuple(map(float, line.split())) for line in lines]
 
-    def rate(self, start, end):
-        """What it did in a second."""
+    def rate(self, windows):
+        """What it did in a second of these windows, [(start, end)]."""
         if self.kind.application:
             return len(self.runs) / (self.runs[-1][1] - self.runs[0][0])
-        return stats.growth(self.samples(), start, end) / (end - start)
+        samples = self.samples()
+        return (sum(stats.growth(samples, start, end) for start, end in windows) /
+                sum(end - start for start, end in windows))
+
+    def waited(self):
+        """Seconds that its threads have waited for their CPU, stopped ones do not."""
+        tasks = f"/proc/{self.process.pid}/task"
+        fields = [read_text(f"{tasks}/{task}/schedstat").split()
+                  for task in os.listdir(tasks)]
+        return sum(int(of_task[1]) for of_task in fields if of_task) / 1e9
 
     def lost(self):
         """The part of its time in which it did not have its CPU."""
@@ -157,7 +176,10 @@ class Runner:
         return Job(kind, cpu, self.argv(kind), directory)
 
     def measure(self, a, b, swapped):
-        """((rate of a, rate of b), lost, tries): swapped puts a on the second CPU."""
+        """(rates, lost, tries): swapped puts a on the second CPU.  Rates are those of a
+        and b beside each other; where both keep a trace, what each did alone in slices of
+        the same second follows: what this machine can do changes from second to second
+        where others share its memory."""
         tries = []
         while len(tries) < MAX_ATTEMPTS:
             tries.append(self.attempt(a, b, swapped))
@@ -167,18 +189,65 @@ class Runner:
 
     def attempt(self, a, b, swapped):
         cpus = self.cpus[::-1] if swapped else self.cpus
-        both = [self.job(a, cpus[0], "a"), self.job(b, cpus[1], "b")]
+        jobs = [self.job(a, cpus[0], "a"), self.job(b, cpus[1], "b")]
+        in_turns = FILLER not in (a, b) and not any(job.kind.application for job in jobs)
+        if in_turns:
+            jobs += [self.job(FILLER, cpus[1], "c"), self.job(FILLER, cpus[0], "d")]
         before = machine.use()
         try:
-            start, end = self.run(both)
+            rates, lost = (self.run_in_turns if in_turns else self.run_both)(jobs)
         except BaseException:
-            for job in both:
+            for job in jobs:
                 job.kill()
             raise
-        steal = (machine.use().steal - before.steal) / (machine.use().when -
-                                                        before.when)
-        lost = max(job.lost() for job in both) + steal
-        return tuple(job.rate(start, end) for job in both), lost
+        after = machine.use()
+        return rates, lost + (after.steal - before.steal) / (after.when - before.when)
+
+    def run_both(self, both):
+        """What each did in a second, and what it lost."""
+        window = self.run(both)
+        return (tuple(job.rate([window]) for job in both),
+                max(job.lost() for job in both))
+
+    def run_in_turns(self, jobs):
+        """The same for two jobs that are beside each other in one slice, and beside
+        their fillers, the other two, in the next ones."""
+        first, second, beside_first, beside_second = jobs
+        sides = {"both": (first, second), "first": (first, beside_first),
+                 "second": (second, beside_second)}
+        windows = {name: [] for name in sides}
+        for job in jobs:
+            job.start()
+        for job in jobs:
+            self.wait_trace(job)
+        waited = [job.waited() for job in sides["both"]]
+        began = time.monotonic()
+        for name in ("both", "first", "both", "second") * self.rounds():
+            windows[name].append(self.turn(jobs, sides[name]))
+        ran = (time.monotonic() - began) * 3 / 4
+        lost = max(job.waited() - before
+                   for job, before in zip(sides["both"], waited)) / ran
+        for job in jobs:
+            job.signal(signal.SIGCONT)
+            job.stop()
+        return (first.rate(windows["both"]), second.rate(windows["both"]),
+                first.rate(windows["first"]), second.rate(windows["second"])), lost
+
+    def rounds(self):
+        """Of four slices, so that two are of `seconds`."""
+        return math.ceil(self.seconds / (2 * (SLICE_SECONDS - 2 * EDGE_SECONDS)))
+
+    @staticmethod
+    def turn(jobs, running):
+        """A slice of those; what of it counts."""
+        for job in jobs:
+            if job not in running:
+                job.signal(signal.SIGSTOP)
+        for job in running:
+            job.signal(signal.SIGCONT)
+        start = time.monotonic()
+        time.sleep(SLICE_SECONDS)
+        return start + EDGE_SECONDS, time.monotonic() - EDGE_SECONDS
 
     def run(self, both):
         """Run both; the window in which they ran side by side."""

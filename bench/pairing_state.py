@@ -7,7 +7,7 @@ from statistics import mean, median
 
 import journal
 
-KIND = {"pairing": 1}
+KIND = {"pairing": 2}
 
 
 def schedule(pairs, reps, seed):
@@ -41,7 +41,7 @@ class Measurements:
         return [step for step in plan if step[:3] not in done]
 
     def repetition(self, rep):
-        """{(a, b): (rate of a, rate of b)}, as far as it was measured."""
+        """{(a, b): (rate of a, rate of b, ...)}, as far as it was measured."""
         return {tuple(record["pair"]): tuple(record["rates"])
                 for record in self.records if record["rep"] == rep}
 

@@ -27,8 +27,10 @@ def load(name):
     return module
 
 
+import balance_app as application  # noqa: E402
 import balance_plan as plan  # noqa: E402
 import balance_report as report  # noqa: E402
+from cluster import BenchError  # noqa: E402
 
 balance = load("balance")
 
@@ -114,7 +116,57 @@ class Plan(unittest.TestCase):
         self.assertEqual({one.regime for one in runs}, {"none", "auto"})
 
 
+    def test_the_application_runs_with_its_own_mpi(self):
+        runs = plan.schedule(1, plan.MPIS, list(plan.PROGRAMS), True)
+        self.assertEqual({one.mpi for one in runs if one.program == "lammps"}, {"openmpi"})
+        self.assertEqual({one.mpi for one in runs if one.program == "metbench"},
+                         set(plan.MPIS))
+
+
+# As LAMMPS of Debian 12 writes it; its columns are wider.
+LAMMPS = """\
+LAMMPS (23 Jun 2022 - Update 1)
+Setting up Verlet run ...
+  Time step     : 0.005
+   Step          CPU           PotEng    
+         0   0             -3.04571987654321
+         8   0.054321      -3.0812
+        16   0.154321      -3.1e-05
+Loop time of 0.155 on 4 procs for 16 steps with 16384 atoms
+
+Performance: 44582.8 tau/day, 103.201 timesteps/s
+50.9% CPU use with 4 MPI tasks x no OpenMP threads
+"""
+
+
+class Application(unittest.TestCase):
+    def test_a_slab_for_each_rank(self):
+        text = application.script(10)
+        self.assertIn("processors 4 1 1\n", text)
+        self.assertEqual(text.count("create_atoms"), plan.RANKS)
+        self.assertIn("region slab3 block 72.5 95.5 ", text)
+        self.assertTrue(text.endswith("run 80\n"))
+
+    def test_what_it_says(self):
+        found = application.parse(LAMMPS)
+        self.assertEqual((found["wall"], found["checksum"]), (0.155, "-3.1e-05"))
+        self.assertEqual([round(ms, 3) for ms in found["times_ms"]], [54.321, 100.0])
+
+    def test_nothing_that_it_said(self):
+        for text in ("", "ERROR: Lost atoms\n", LAMMPS[:LAMMPS.index("Loop")]):
+            with self.assertRaises(BenchError):
+                application.parse(text)
+
+    def test_a_placement_for_its_loads(self):
+        self.assertEqual(len(plan.candidates("lammps", 3)), 3)
+
+
 class Report(unittest.TestCase):
+    def test_who_does_not_tell_its_utilisation(self):
+        found = self.results({**run(0, "none", [80] * 40, "lammps"), "util": None})
+        self.assertIn("| none | 1 | 3.20 | 1.000 | 1.000 | – | – | – | – |",
+                      report.as_markdown(found))
+
     def results(self, *runs):
         return report.Results({"iterations": 40, "unit_ms": 8}, list(runs), [])
 

@@ -204,6 +204,16 @@ class Maths(unittest.TestCase):
         self.assertAlmostEqual(maths.progress(measured, "half", "big"), 100 / 130)
         self.assertAlmostEqual(maths.progress(measured, "small", "big"), 1)
 
+    def test_who_took_turns_is_compared_within_the_measurement(self):
+        # The machine had half of its speed then.
+        measured = {**self.reps[0], ("big", "small"): (20.0, 10.0, 40.0, 10.0),
+                    ("half", "half"): (20.0, 30.0, 50.0, 50.0)}
+        self.assertAlmostEqual(maths.progress(measured, "big", "small"), 0.5)
+        self.assertAlmostEqual(maths.progress(measured, "small", "big"), 1)
+        self.assertAlmostEqual(maths.progress(measured, "half", "half"), 0.5)
+        self.assertEqual(maths.rate_beside(measured, "small", "big"), 10)
+        self.assertEqual(maths.capacity([measured], ["half"]), 50)
+
     def test_throughput_and_best(self):
         mix = ["big", "big", "small", "small"]
         apart = maths.throughput(self.reps[0], mix, ((0, 2), (1, 3)))
@@ -342,6 +352,32 @@ class Run(unittest.TestCase):
         self.assertGreater(filler, 0)
         self.assertLess(app, 10)
         self.assertGreater(lost, 0.5)   # it slept
+
+    def test_in_turns(self):
+        runner = self.runner()
+        arguments = ("--size", "1M", "--seconds", "60", "--every-ms", "10", "--json")
+        for name in ("one", "two"):
+            runner.kinds[name] = pairing_run.Kind(name, name, "membench", arguments)
+        rates, lost = runner.attempt("one", "two", False)
+        self.assertEqual(len(rates), 4)
+        self.assertGreater(min(rates), 0)
+        self.assertGreaterEqual(lost, 0)
+
+    def test_a_turn_stops_the_others(self):
+        said = []
+
+        class Job:
+            def __init__(self, name):
+                self.name = name
+
+            def signal(self, number):
+                said.append((self.name, number))
+
+        jobs = [Job(name) for name in "abcd"]
+        start, end = pairing_run.Runner.turn(jobs, jobs[1:3])
+        self.assertEqual(said, [("a", signal.SIGSTOP), ("d", signal.SIGSTOP),
+                                ("b", signal.SIGCONT), ("c", signal.SIGCONT)])
+        self.assertGreater(end - start, 0.09)
 
     def test_a_failure_is_told_and_leaves_nothing(self):
         runner = self.runner(bad="echo it broke >&2; exit 3", long="sleep 100")
