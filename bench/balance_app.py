@@ -21,9 +21,9 @@ DENSITIES = (0.2, 0.35, 0.6, 0.84)
 LOADS = (0.3, 0.8, 2.1, 4.0)
 
 # Time steps that count as one iteration of the report.
-STEPS = 8
-SLAB = 24
-WIDTH = 21
+STEPS = 3
+SLAB = 36
+WIDTH = 30
 
 HEAD = """\
 units lj

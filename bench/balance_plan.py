@@ -29,6 +29,8 @@ MOST_TELLING = {
     "mpich": (NONE, "wait", "static", *WITHOUT_SEARCH),
 }
 HARMLESS = (NONE, AGAIN, "wait", *WITHOUT_SEARCH)
+# Of the application: with ranks that spin, a search for the best setting takes minutes.
+WITHOUT_SPINNING = (NONE, "wait", *POLICIES, "auto" + SPIN)
 
 
 def load_model():
@@ -74,7 +76,8 @@ def loads_of(program):
 def regimes_of(mpi, program, complete):
     if complete:
         return ALL
-    return HARMLESS if program == "balanced" else MOST_TELLING[mpi]
+    return {"balanced": HARMLESS, application.NAME: WITHOUT_SPINNING}.get(
+        program, MOST_TELLING[mpi])
 
 
 def schedule(reps, mpis, programs, complete, only=None):

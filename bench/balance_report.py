@@ -227,14 +227,14 @@ CPUs, so that two ranks share a CPU as two hardware threads share a core in Bone
 change sides every 15 iterations), a stencil with the ratios of BT-MZ's zones (0.71, 1.16, \
 2.67, 4), and one with equal loads; {iterations} iterations, a load of 1 is {unit_ms:g} ms. \
 And LAMMPS, a real application: slabs of equal size, of densities 0.2, 0.35, 0.6 and 0.84, \
-without balancing of its own; eight time steps count as an iteration.
+without balancing of its own; three time steps count as an iteration.
 
     bench/balance-jobs --state FILE                     # goes on where it was interrupted
     bench/balance-jobs --state FILE --report --write doc/results-balance.md
 
 By default this is the most telling subset: all regimes with Open MPI, with MPICH those \
 that are recommended, and with the balanced program those that could harm; `--all` runs \
-every regime of each, in about an hour.
+every regime of each, in about an hour and a half.
 
 - `none`: without the option, Slurm leaves the ranks free to run on both CPUs (and \
 `none-again` the same a second time: how much a difference says). `wait`: \
@@ -246,7 +246,10 @@ hpcbd begins to act two seconds after a task has started (until then Slurm and M
 it), which is much of such a short run and nothing of a real one.
 - *rank N*: the part of its time that a rank computes, ready time included. \
 *iterations*: until they are as fast (within 5 %) as in the second half, from the begin \
-of the program; –: not before it.
+of the program; –: not before it, or it does not tell.
+- Ranks that spin while they wait (`-spin`), two on a CPU, are what balancing can lose \
+with: a rank whose share was lowered spins on, and so do those that wait for it. That is \
+why waits become sleeps by default, and why `auto` gives up where iterations become longer.
 """
 
 
