@@ -145,7 +145,7 @@ class Application(unittest.TestCase):
         self.assertIn("processors 4 1 1\n", text)
         self.assertEqual(text.count("create_atoms"), plan.RANKS)
         self.assertIn("region slab3 block 108.5 143.5 ", text)
-        self.assertTrue(text.endswith("run 80\n"))
+        self.assertTrue(text.endswith("run 30\n"))
 
     def test_what_it_says(self):
         found = application.parse(LAMMPS)
