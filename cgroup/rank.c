@@ -37,6 +37,9 @@ typedef struct {
     uint64_t start;
 } process_t;
 
+/* Whether it may be given a quota: that is tried once, as it is noted in the undo log. */
+typedef enum { LIMITS_UNTRIED, LIMITS_REFUSED, LIMITS_READY } limits_t;
+
 struct hpcb_rank {
     hpcb_rank_spec_t spec;
     char group[PATH_MAX];
@@ -44,7 +47,7 @@ struct hpcb_rank {
     const char *knob;
     bool ours;
     uint32_t top, weight;
-    bool limits;    /* what was its quota is in the undo log */
+    limits_t limits;
     uint32_t share; /* of a CPU's time, that it may have at most */
     char preference[HPCB_FREQUENCY_TEXT_MAX]; /* of its CPU, before; "": not noted */
     unsigned below;                           /* by how much that is lowered */
@@ -412,6 +415,7 @@ static int begin_limits(hpcb_rank_t *rank, int version, hpcb_error_t *err)
     char period[16];
     hpcb_quota_t quota;
 
+    rank->limits = LIMITS_REFUSED;
     if (hpcb_quota_read(version, rank->group, &quota, err) < 0)
         return -1;
     if (quota.us != HPCB_QUOTA_NONE) {
@@ -426,7 +430,7 @@ static int begin_limits(hpcb_rank_t *rank, int version, hpcb_error_t *err)
     if (version == 1 &&
         hpcb_knob_write(rank->group, HPCB_QUOTA_PERIOD, period, err) < 0)
         return -1;
-    rank->limits = true;
+    rank->limits = LIMITS_READY;
     return 0;
 }
 
@@ -438,8 +442,12 @@ int hpcb_rank_limit(hpcb_rank_t *rank, uint32_t share, hpcb_error_t *err)
 
     if (share == rank->share)
         return 0;
-    if (!rank->limits && begin_limits(rank, version, err) < 0)
+    if (rank->limits == LIMITS_UNTRIED && begin_limits(rank, version, err) < 0)
         return -1;
+    if (rank->limits == LIMITS_REFUSED) {
+        errno = EBUSY;
+        return hpcb_error(err, "%s can be given no quota", rank->group);
+    }
     if (share < HPCB_SHARE_ONE)
         quota.us = hpcb_share_quota(share, quota.period_us);
     hpcb_quota_text(version, &quota, text);

@@ -81,7 +81,7 @@ int hpcb_rank_weigh(hpcb_rank_t *rank, uint32_t weight, hpcb_error_t *err);
  * each period of HPCB_RANK_PERIOD_US; HPCB_SHARE_ONE: as long as it likes.  For ranks
  * that share a core, but no CPU, and so no scheduler that would weigh them.  One write,
  * or none where it is so already.  0, or -1 with err and errno as above, or EBUSY: it
- * has a quota that is not ours.
+ * has a quota that is not ours, or the first one could not be set.
  */
 #define HPCB_RANK_PERIOD_US 10000
 int hpcb_rank_limit(hpcb_rank_t *rank, uint32_t share, hpcb_error_t *err);

@@ -16,13 +16,6 @@
  * for an eighth of the time. */
 #define SPINNING 3
 
-static bool on_one_core(const hpcbd_unit_t *unit, unsigned a, unsigned b)
-{
-    const hpcb_balance_place_t *place = unit->places.place;
-
-    return place[a].core == place[b].core && place[a].package == place[b].package;
-}
-
 void hpcbd_lever_find(hpcbd_unit_t *unit)
 {
     unit->weighs = unit->limits = false;
@@ -31,7 +24,7 @@ void hpcbd_lever_find(hpcbd_unit_t *unit)
             unsigned a = unit->balance.rank[i].place, b = unit->balance.rank[j].place;
 
             unit->weighs |= a == b;
-            unit->limits |= a != b && on_one_core(unit, a, b);
+            unit->limits |= a != b && hpcb_balance_same_core(&unit->places, a, b);
         }
 }
 
@@ -70,7 +63,7 @@ static bool has_neighbour(const hpcbd_unit_t *unit, unsigned rank)
     for (unsigned i = 0; i < unit->n; i++) {
         unsigned other = unit->balance.rank[i].place;
 
-        if (other != own && on_one_core(unit, own, other))
+        if (other != own && hpcb_balance_same_core(&unit->places, own, other))
             return true;
     }
     return false;

@@ -62,7 +62,7 @@ int hpcb_balance_begin(const hpcb_balance_conf_t *conf,
     return 0;
 }
 
-static bool same_core(const hpcb_balance_places_t *places, unsigned a, unsigned b)
+bool hpcb_balance_same_core(const hpcb_balance_places_t *places, unsigned a, unsigned b)
 {
     return places->place[a].core == places->place[b].core &&
            places->place[a].package == places->place[b].package;
@@ -122,7 +122,7 @@ unsigned hpcb_balance_group(const hpcb_balance_places_t *places,
 {
     unsigned end = first + 1;
 
-    while (end < places->n && same_core(places, first, end))
+    while (end < places->n && hpcb_balance_same_core(places, first, end))
         end++;
     group->first = first;
     group->n = 0;

@@ -77,6 +77,10 @@ typedef struct {
     hpcb_balance_place_t place[HPCB_BALANCE_CPUS];
 } hpcb_balance_places_t;
 
+/* Two places, by index, are hardware threads of one core; a place is of its own. */
+bool hpcb_balance_same_core(const hpcb_balance_places_t *places, unsigned a,
+                            unsigned b);
+
 /* A rank's last iteration, in wall time; both 0: not known. */
 typedef struct {
     uint64_t compute_ns;
@@ -196,7 +200,7 @@ unsigned hpcb_balance_groups(const hpcb_balance_places_t *places,
  *    other threads of its core, where threads have no priorities: a quota;
  *  - the level of POWER's PPR that it may set for itself;
  *  - by how much it is below the highest of all, for ranks that share a node's power
- * and nothing else.
+ *    and nothing else.
  */
 unsigned hpcb_balance_lag(const hpcb_balance_t *balance, unsigned rank);
 uint32_t hpcb_balance_weight(const hpcb_balance_places_t *places,

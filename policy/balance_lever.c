@@ -10,11 +10,9 @@ typedef enum { SAME_CPU, OTHER_THREAD } where_t;
 static bool is_there(const hpcb_balance_places_t *places, unsigned a, unsigned b,
                      where_t where)
 {
-    const hpcb_balance_place_t *one = &places->place[a], *other = &places->place[b];
-
     if (where == SAME_CPU)
         return a == b;
-    return a != b && one->core == other->core && one->package == other->package;
+    return a != b && hpcb_balance_same_core(places, a, b);
 }
 
 /* By how much rank is below the highest of those that are there. */

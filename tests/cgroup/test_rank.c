@@ -196,9 +196,24 @@ START_TEST(a_quota_of_somebody_else_stays)
     ck_assert_int_eq(hpcb_rank_limit(rank, 250000, &err), -1);
     ck_assert_int_eq(errno, EBUSY);
     ck_assert_str_eq(fake_read(USER "task_0/cpu.max"), "50000 100000");
+    hpcb_rank_close(rank);
+}
+END_TEST
+
+/* Or each pull would add to the undo log. */
+START_TEST(a_limit_that_failed_is_not_tried_again)
+{
+    pid_t pid = task_v2(0);
+    hpcb_rank_t *rank;
+
     put(USER "task_0/cpu.max", "nonsense\n");
+    rank = open_rank(4, 0, pid);
     ck_assert_int_eq(hpcb_rank_limit(rank, 250000, &err), -1);
     ck_assert_int_eq(errno, EINVAL);
+    put(USER "task_0/cpu.max", "max 100000\n");
+    ck_assert_int_eq(hpcb_rank_limit(rank, 250000, &err), -1);
+    ck_assert_int_eq(errno, EBUSY);
+    ck_assert_str_eq(fake_read(USER "task_0/cpu.max"), "max 100000");
     hpcb_rank_close(rank);
 }
 END_TEST
@@ -592,6 +607,7 @@ int main(void)
     tcase_add_test(v2, v2_limits);
     tcase_add_test(v2, limits_are_undone_after_a_crash);
     tcase_add_test(v2, a_quota_of_somebody_else_stays);
+    tcase_add_test(v2, a_limit_that_failed_is_not_tried_again);
     tcase_add_test(v2, v2_without_groups_of_tasks_says_so);
     tcase_add_loop_test(v2, v2_a_crash_leaves_nothing, 1, CRASHES);
     tcase_add_test(v2, a_weight_that_somebody_else_changes_is_noticed);
