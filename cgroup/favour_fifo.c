@@ -29,6 +29,17 @@
 
 #define FAVOURED (SCHED_FIFO | SCHED_RESET_ON_FORK)
 
+/* A limit that a favoured part just fills ends with it, and the kernel then runs others
+ * for as long as the rest of the limit's period is (since Linux 6.12 above any
+ * real-time priority): hpcbd would sleep over both edges.  So there is to be room, in
+ * thousandths of a period. */
+#define ROOM 10
+
+static bool fits(const hpcb_favour_t *favour, uint64_t runtime, uint64_t period)
+{
+    return runtime * 1000 >= period * (favour->job.permille + ROOM);
+}
+
 /* Of the kernel as a whole: /proc/sys/kernel, -1: no limit. */
 static int check_kernel(const hpcb_favour_t *favour, hpcb_error_t *err)
 {
@@ -41,10 +52,10 @@ static int check_kernel(const hpcb_favour_t *favour, hpcb_error_t *err)
                        sizeof(period), NULL) < 0 ||
         strcmp(runtime, "-1") == 0 || hpcb_text_u64(runtime, UINT32_MAX, &runtime_us) ||
         hpcb_text_u64(period, UINT32_MAX, &period_us) ||
-        runtime_us * 1000 >= period_us * favour->job.permille)
+        fits(favour, runtime_us, period_us))
         return 0;
-    return hpcb_error(err, "sched_rt_runtime_us is %s, less than the favoured part",
-                      runtime);
+    return hpcb_error(
+        err, "sched_rt_runtime_us is %s, too little for the favoured part", runtime);
 }
 
 static int check_group(const hpcb_favour_t *favour, pid_t pid, hpcb_error_t *err)
@@ -56,9 +67,10 @@ static int check_group(const hpcb_favour_t *favour, pid_t pid, hpcb_error_t *err
                            NULL) < 0 ||
         hpcb_knob_number(dir, "cpu.rt_period_us", &period, NULL) < 0 ||
         hpcb_knob_number(dir, "cpu.rt_runtime_us", &runtime, NULL) < 0 ||
-        runtime * 1000 >= period * favour->job.permille)
+        fits(favour, runtime, period))
         return 0;
-    return hpcb_error(err, "%s/cpu.rt_runtime_us is %llu, less than the favoured part",
+    return hpcb_error(err,
+                      "%s/cpu.rt_runtime_us is %llu, too little for the favoured part",
                       dir, (unsigned long long)runtime);
 }
 

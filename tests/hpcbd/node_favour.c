@@ -195,6 +195,12 @@ START_TEST(a_small_budget_is_no_favour)
     look(favour, "weight");
     ck_assert_ptr_nonnull(strstr(hpcb_favour_why(favour), "rt_runtime_us is 800000"));
     hpcb_favour_close(favour);
+    /* One that ends with the favoured part would keep hpcbd from ending it. */
+    fake_write(CPU "cpu.rt_runtime_us", "900000\n");
+    favour = open_favour(5, HPCB_WINDOW_AUTO);
+    look(favour, "weight");
+    ck_assert_ptr_nonnull(strstr(hpcb_favour_why(favour), "rt_runtime_us is 900000"));
+    hpcb_favour_close(favour);
     favour = open_favour(5, HPCB_WINDOW_FIFO);
     look(favour, "none");
     ck_assert_int_eq(hpcb_favour_begin(favour, NULL), 0);
