@@ -234,7 +234,7 @@ without balancing of its own; three time steps count as an iteration.
 
 By default this is the most telling subset: all regimes with Open MPI, with MPICH those \
 that are recommended, and with the balanced program those that could harm; `--all` runs \
-every regime of each, in about an hour and a half.
+every regime of each, 378 runs instead of 237.
 
 - `none`: without the option, Slurm leaves the ranks free to run on both CPUs (and \
 `none-again` the same a second time: how much a difference says). `wait`: \
