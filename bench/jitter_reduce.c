@@ -13,7 +13,8 @@
  * and those that reach from one part into another make a class of their own: so one run
  * says what noise costs while the job is favoured and what it costs over whole periods.
  * With --stretch (bench/stretch.h) favoured operations are told apart, too, by whether
- * there was noise: a machine that drifts from run to run does so in both alike.
+ * there was noise, and the mean of all in each stretch is printed: a machine that
+ * drifts from run to run does so in both alike.
  *
  * The result of each reduction goes into the next one's operands: nothing can be left
  * out, and a wrong sum ends the program.
@@ -29,6 +30,7 @@
 #include <string.h>
 #include "bench/args.h"
 #include "bench/stretch.h"
+#include "bench/stretch_means.h"
 #include "bench/usage.h"
 #include "common/histogram.h"
 #include "common/window.h"
@@ -36,7 +38,7 @@
 
 static const char help[] =
     "Usage: jitter-reduce [--glob] [--operations N] [--seconds S] [--window P:D]\n"
-    "                     [--stretch MS]\n"
+    "                     [--stretch MS [--settle MS]]\n"
     "Times reductions of 32 bytes; rank 0 prints one JSON line.\n"
     "\n"
     "  --glob           over 2, 4, 8, ... ranks, N operations each\n"
@@ -45,9 +47,11 @@ static const char help[] =
     "                   clock decides every 64 operations)\n"
     "  --warm-up N      operations before the clock starts (default 1000)\n"
     "  --window P:D     count by parts of these windows (1s:90%), epoch 1970\n"
-    "  --stretch MS     tell favoured operations apart by stretches of time: noise is "
-    "in\n"
-    "                   every other one (as jitter-noise --stretch MS)\n"
+    "  --stretch MS     tell favoured operations apart by stretches of time: noise is\n"
+    "                   in every other one (as jitter-noise --stretch MS); and print "
+    "the\n"
+    "                   mean of each stretch\n"
+    "  --settle MS      leave the begin of each stretch out of its mean\n"
     "  --help           this text\n";
 
 #define WORDS 4 /* 32 bytes of doubles */
@@ -65,6 +69,7 @@ typedef struct {
     bool windowed;
     hpcb_window_t window;
     uint64_t stretch_ms; /* 0: not told apart */
+    uint64_t settle_ms;
 } config_t;
 
 typedef struct {
@@ -72,6 +77,7 @@ typedef struct {
     hpcb_histogram_t all;
     hpcb_histogram_t part[PARTS];
     hpcb_histogram_t noisy, silent; /* of the favoured */
+    bench_stretch_means_t means;    /* of all */
 } result_t;
 
 static void read_window(config_t *config, const char *text)
@@ -94,6 +100,7 @@ static config_t read_options(int argc, char **argv)
         {"warm-up", required_argument, NULL, 'u'},
         {"window", required_argument, NULL, 'w'},
         {"stretch", required_argument, NULL, 'i'},
+        {"settle", required_argument, NULL, 'e'},
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
@@ -114,6 +121,9 @@ static config_t read_options(int argc, char **argv)
         else if (c == 'i')
             config.stretch_ms =
                 bench_arg_count("stretch", optarg, 1, BENCH_STRETCH_MAX_MS);
+        else if (c == 'e')
+            config.settle_ms =
+                bench_arg_count("settle", optarg, 0, BENCH_STRETCH_MAX_MS);
         else if (c == 'h') {
             fputs(help, stdout);
             exit(EXIT_SUCCESS);
@@ -172,6 +182,8 @@ static void timed(const config_t *config, MPI_Comm comm, double values[WORDS], i
     hpcb_histogram_add(&result->all, (uint64_t)(end - start));
     if (config->windowed)
         add_to_parts(config, start, end, result);
+    if (config->stretch_ms)
+        bench_stretch_means_add(&result->means, start, (uint64_t)(end - start));
 }
 
 /* All ranks of comm agree on when to end, as rank 0's clock says. */
@@ -210,6 +222,8 @@ static void print_stretches(const result_t *result)
     hpcb_histogram_print(&result->noisy);
     fputs(",\"silent\":", stdout);
     hpcb_histogram_print(&result->silent);
+    fputs(",\"stretches\":", stdout);
+    bench_stretch_means_print(&result->means);
 }
 
 static void print_parts(const result_t *result)
@@ -240,6 +254,7 @@ static void run_first(const config_t *config, int ranks, bool first_output)
     int rank;
 
     memset(&result, 0, sizeof(result));
+    bench_stretch_means_start(&result.means, config->stretch_ms, config->settle_ms);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_split(MPI_COMM_WORLD, rank < ranks ? 0 : MPI_UNDEFINED, rank, &comm);
     if (comm != MPI_COMM_NULL) {

@@ -8,6 +8,7 @@ of its regimes: what is compared are differences and ratios within a repetition,
 what is reported is their median.
 """
 
+from math import sqrt
 from statistics import median
 
 
@@ -63,3 +64,12 @@ def throughput(jobs, seconds):
 def efficiency(cpu_seconds, processors, seconds):
     """CPU time of all processes / (processors x wall) (ibid.)."""
     return cpu_seconds / (processors * seconds)
+
+
+def median_interval(figures):
+    """(low, high): between these figures lies the median of what they are a sample of,
+    in about 95 of 100 cases; whatever their distribution is (order statistics)."""
+    ordered, n = sorted(figures), len(figures)
+    reach = 0.98 * sqrt(n)
+    return (ordered[max(0, int(n / 2 - reach))],
+            ordered[min(n - 1, int(n / 2 + reach))])

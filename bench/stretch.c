@@ -14,7 +14,8 @@ bench_stretch_t bench_stretch(uint64_t stretch_ms, int64_t now_ns)
     if (length == 0)
         return (bench_stretch_t){.noisy = true, .end_ns = INT64_MAX};
     number = now_ns / length;
-    return (bench_stretch_t){.noisy = number % 2 == 0, .end_ns = (number + 1) * length};
+    return (bench_stretch_t){
+        .noisy = number % 2 == 0, .number = number, .end_ns = (number + 1) * length};
 }
 
 int64_t bench_wall_ns(void)

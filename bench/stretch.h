@@ -16,6 +16,7 @@
 
 typedef struct {
     bool noisy;
+    int64_t number; /* of all since 1970 */
     int64_t end_ns; /* since 1970 */
 } bench_stretch_t;
 

@@ -24,6 +24,10 @@ def load(name):
 
 
 jitter = load("jitter")
+import jitter_plan  # noqa: E402
+import jitter_report  # noqa: E402
+from stats import median_interval  # noqa: E402
+
 edges = load("edges")
 
 SETTINGS = {"window": "1s:90%"}
@@ -32,22 +36,24 @@ SETTINGS = {"window": "1s:90%"}
 def arguments(**changes):
     class Args:
         repetitions, noise, window, sweep, svg = 2, "2,21", "1s:90%", False, None
-        glob = False
+        glob, quick = False, False
     args = Args()
     for key, value in changes.items():
         setattr(args, key, value)
     return args
 
 
-def part(mean):
-    return {"mean": mean, "p50": mean, "p99": mean, "p999": mean, "max": mean,
+def part(mean, count=10):
+    return {"count": count, "mean": mean, "p50": mean, "p99": mean, "p999": mean, "max": mean,
             "buckets": [[mean, 10]]}
 
 
 def a_run(repetition, regime, wall, favoured=10.0):
     return {"rep": repetition, "regime": regime, "took": 7, "noise": [],
             "result": {"runs": [{"wall": wall, "operation": part(10.0 * wall),
-                                 "favoured": part(favoured)}]}}
+                                 "favoured": part(favoured),
+                                 "regular": part(1.02 * favoured),
+                                 "across": part(10.0 * wall + 300, 20)}]}}
 
 
 class JitterTest(unittest.TestCase):
@@ -59,8 +65,8 @@ class JitterTest(unittest.TestCase):
     def test_a_resumed_repetition_goes_on_in_its_order(self):
         state = jitter.State(self.path, SETTINGS)
         todo = jitter.missing(arguments(), state)
-        self.assertEqual(len(todo), 2 * 8)
-        self.assertEqual({repetition for repetition, _ in todo[:8]}, {0})
+        self.assertEqual(len(todo), 2 * 9)
+        self.assertEqual({repetition for repetition, _ in todo[:9]}, {0})
         for repetition, regime in todo[:4]:
             state.add(a_run(repetition, regime.name, 1))
         again = jitter.State(self.path, SETTINGS)
@@ -70,8 +76,34 @@ class JitterTest(unittest.TestCase):
         self.assertEqual(jitter.estimate(again, 8), 56)
 
     def test_stretches_are_of_whole_periods(self):
-        self.assertEqual(jitter.stretch_of("1s:90%"), ["--stretch", "2000"])
-        self.assertEqual(jitter.stretch_of("50ms:10ms"), ["--stretch", "100"])
+        def stretch(window, **how):
+            return jitter_plan.stretch_arguments(jitter_plan.Regime(2, window, **how))
+
+        self.assertEqual(stretch("1s:90%", alternating=True), ["--stretch", "2000"])
+        self.assertEqual(stretch("50ms:10ms", alternating=True), ["--stretch", "100"])
+        self.assertEqual(stretch("0.5s:90%", switched=True),
+                         ["--stretch", "1500", "--settle", "500"])
+        self.assertEqual(stretch("1s:90%"), [])
+        self.assertEqual(stretch(None), [])
+
+    def test_windows_are_compared_with_the_stretches_around_them(self):
+        stretches = [[0, 9, 1], [1, 9, 1], [0, 9, 10], [1, 9, 11.1], [0, 9, 12],
+                     [1, 9, 12.1], [0, 9, 0], [1, 9, 1]]
+        stretches[6] = [0, 0, 0]  # nothing ended within it
+        costs = jitter_report.switched_costs(stretches)
+        self.assertEqual([round(cost, 4) for cost in costs], [round(11.1 / 11 - 1, 4)])
+        state = jitter.State(None, SETTINGS)
+        state.add(a_run(0, "quiet", 1))
+        run = a_run(0, "windows 1s:90%, on and off", 96)
+        run["result"]["runs"][0]["stretches"] = stretches
+        state.add(run)
+        self.assertIn("on and off: windows cost +0.91 % (95 %: +0.91..+0.91) of a "
+                      "reduction (at most 0.5 %), 1 stretches",
+                      self.report(arguments(), state))
+
+    def test_the_interval_of_a_median(self):
+        self.assertEqual(median_interval([3, 1, 2]), (1, 3))
+        self.assertEqual(median_interval(list(range(101))), (40, 60))
 
     def test_alternating_noise_is_compared_within_its_run(self):
         state = jitter.State(None, SETTINGS)
@@ -112,10 +144,12 @@ class JitterTest(unittest.TestCase):
         text = self.report(arguments(), state)
         self.assertIn("1.100 [1.100..1.100]", text)
         self.assertIn("windows without noise: +0.40 % [+0.40..+0.40] time", text)
-        self.assertIn("+0.50 % [+0.50..+0.50] within favoured parts (at most 1 %), 9.1 %",
-                      text)
+        self.assertIn("40 edges took 300 us each, 0.40 % of the time; reductions in "
+                      "favoured parts take -1.96 %", text)
+        self.assertIn("+0.50 % [+0.50..+0.50] within favoured parts (at most 1 %); over "
+                      "whole periods +8.64 % [+8.64..+8.64] of", text)
         self.assertIn("the regular part is 10 %", text)
-        self.assertIn("10 runs are missing", text)
+        self.assertIn("12 runs are missing", text)
 
     def test_nothing_to_report(self):
         with self.assertRaises(jitter.BenchError):
