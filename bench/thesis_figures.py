@@ -83,7 +83,11 @@ def of_run(run, nodes):
     """The figures of a run: of its queues, or of its primary."""
     if run["name"][:2] in ("s3", "s6", "s7"):
         return queue(run, nodes)
-    return application(next(job for job in run["jobs"] if not job["low"]))
+    found = application(next(job for job in run["jobs"] if not job["low"]))
+    if "active" in run:
+        a, b = run["active"]
+        found["ratio"] = a / b
+    return found
 
 
 class Results:

@@ -3,18 +3,20 @@
 """The experiments of Stiehr 2004 (tables 1-8 and 1-9, sections 3 and 4) and the order
 in which they are run.  Pure: nothing here touches a cluster.
 
-Three groups; the regimes of one experiment follow each other in random order:
+Four groups; the regimes of one experiment follow each other in random order:
 
   alone   s1 s4   one application, nothing beside it    (group A)
   beside  s2 s5   a primary with guests at given places (group B)
   queues  s3 s6 s7   two queues over the same nodes     (group C)
 
-Two sets are ours: s0 is s1 with MPI as it is today (it polls), b2 is the primary of s2
-and s5 alone, right beside them in time.
+  turns   t2 t5   the same, in turns with a twin without guests (thesis_turns.py)
+
+Four sets are ours: t2 and t5; s0, which is s1 with MPI as it is today (it polls); b2, the
+primary of s2 and s5 alone, right beside them in time.
 """
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import thesis_paper as paper
 
@@ -22,17 +24,19 @@ PARALLEL = ("HAL1", "HPL", "MrBayes", "WRF")
 APPLICATIONS = ("GAUSS", "HAL1", "HPL", "MrBayes", "WRF", "PAUP")
 
 # Slurm's own seconds around the jobs of a run (submission, start, an empty queue).
-OVERHEAD = {"alone": 2.5, "beside": 4.0, "queues": 6.0}
+OVERHEAD = {"alone": 2.5, "beside": 4.0, "turns": 5.0, "queues": 6.0}
 
 
 @dataclass(frozen=True)
 class Job:
     """One job.  places: numbers of its nodes from 0, None where Slurm chooses; weight:
-    for how many jobs of the thesis it stands."""
+    for how many jobs of the thesis it stands; twins: it runs its application twice, in
+    turns (thesis_turns.py)."""
     app: str
     low: bool = False
     places: tuple = None
     weight: float = 1.0
+    twins: bool = False
 
     def tasks(self, nodes):
         return nodes if self.app in PARALLEL else 1
@@ -75,6 +79,10 @@ REGIMES = {
         Regime("b2", "dedicated", True),
         Regime("s2", "stock, nice -n 19", True, "nice"),
         Regime("s5", "ours, --guest", False, "guest"),
+    ),
+    "turns": (
+        Regime("t2", "stock, nice -n 19, in turns", True, "nice"),
+        Regime("t5", "ours, --guest, in turns", False, "guest"),
     ),
     "queues": (
         Regime("s3", "dedicated", True),
@@ -175,12 +183,14 @@ def jobs_of(run, nodes):
     if run.group == "alone":
         return [Job(APPLICATIONS[run.number - 1])]
     primary, guests = beside_jobs(run.number, nodes)
+    if run.group == "turns":
+        primary = replace(primary, twins=True)
     return guests + [primary] if run.regime.guest else [primary]
 
 
 def numbers(group):
     return range(1, 1 + {"alone": len(APPLICATIONS), "beside": len(BESIDE),
-                         "queues": len(QUEUES)}[group])
+                         "turns": len(BESIDE), "queues": len(QUEUES)}[group])
 
 
 def selected(words):
@@ -221,7 +231,8 @@ def thesis_seconds(run):
     alone = paper.MEANS[BESIDE[run.number - 1][0]][1]
     # With autogroup (Linux 2.6.38) a nice job of another session gets half of a CPU,
     # which the thesis' kernel did not give it.
-    return 1.8 * alone if run.regime.guest == "nice" else alone
+    seconds = 1.8 * alone if run.regime.guest == "nice" else alone
+    return seconds + alone if run.group == "turns" else seconds
 
 
 def estimate(runs, scale, pace=1.0):

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from statistics import mean
 
+import stats
 import thesis_figures as figures
 import thesis_paper as paper
 import thesis_plan as plan
@@ -129,6 +130,31 @@ def beside_table(results):
         "others had its CPU, added to that of the primary alone, in percent of wall.")
 
 
+def turns_table(results):
+    rows = []
+    for experiment in plan.numbers("turns"):
+        row = [f"e{experiment} {beside_text(experiment)}"]
+        for name in ("t2", "t5"):
+            found = results.values(f"{name}e{experiment}", "ratio") \
+                if results.has(f"{name}e{experiment}") else []
+            row += [len(found), spread(found), interval(found)]
+        rows.append(row)
+    return Table(
+        "Running time of a primary with guests beside it, in turns with its twin",
+        ("", "runs", "t2 (nice)", "95 %", "runs", "t5 (ours)", "95 %"), rows,
+        "Change of wall time against the same primary without guests, which runs in the "
+        "other quarters of a second of the same run: the machine's own speed is the same "
+        "for both.  Median, range, and the 95 % interval of the median.")
+
+
+def interval(values):
+    """Of a ratio's median, as change in percent."""
+    if len(values) < 2:
+        return None
+    low, high = stats.median_interval(values)
+    return f"{100 * (low - 1):+.1f} … {100 * (high - 1):+.1f} %"
+
+
 def queue_table(results, name, title):
     rows = []
     for experiment in plan.numbers("queues"):
@@ -175,6 +201,8 @@ def tables(results):
         found.append(alone_table(results))
     if any(results.has(name) for name in names("beside")):
         found.append(beside_table(results))
+    if any(results.has(name) for name in names("turns")):
+        found.append(turns_table(results))
     if any(results.has(name) for name in names("queues")):
         found += [
             queue_table(results, "s3", "Table 3-4: one job a processor (s3)"),
@@ -220,6 +248,20 @@ def primary_verdicts(results):
     return found
 
 
+def turns_verdicts(results):
+    """The same where a primary and its twin took turns."""
+    found = []
+    for experiment in plan.numbers("turns"):
+        name = f"t5e{experiment}"
+        if not results.has(name):
+            continue
+        ratios = results.values(name, "ratio")
+        found.append((f"{name}: in turns with its twin a primary runs {spread(ratios)} "
+                      f"(limit {100 * LIMIT:+.0f} %)",
+                      figures.middle(ratios) - 1 <= LIMIT))
+    return found
+
+
 def gain_verdicts(results):
     """The largest gains against those of the thesis' chapter 5."""
     found = []
@@ -239,8 +281,9 @@ def gain_verdicts(results):
 
 
 def verdicts(results):
-    return primary_verdicts(results) + gain_verdicts(results) + [
-        ("every application gave one answer in all regimes", same_answers(results))]
+    return [*primary_verdicts(results), *turns_verdicts(results),
+            *gain_verdicts(results),
+            ("every application gave one answer in all regimes", same_answers(results))]
 
 
 def counted(names):
@@ -327,6 +370,9 @@ How the experiments are scaled:
   with two partitions over the same processors, guests call `nice -n 19`), ours (guests
   are submitted with `--guest`).  The regimes of one experiment follow each other in
   random order; ratios are taken within a repetition and reported as median and range.
+- In turns: a machine whose speed changes from run to run by more than what is looked
+  for cannot be asked by runs.  So a primary runs twice at once, stopped and let go on by
+  turns of a quarter of a second, one of them with the guests and one without.
 - Experiment e3 of s3, s6 and s7 lists twelve jobs in the thesis, its tables count
   eleven; the list is what is run.
 

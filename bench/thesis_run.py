@@ -9,13 +9,15 @@ import json
 import os
 import shlex
 import shutil
+from dataclasses import replace
 
 import jobs
 import machine
 from cluster import BenchError, command
 from thesis_apps import APPS, fit
-from thesis_figures import application
+from thesis_figures import application, span
 from thesis_plan import REGIMES, Job, jobs_of, thesis_seconds
+from thesis_turns import Turns, active
 
 # A run is made once more when others used more of the machine than this (not with
 # --patience 0).
@@ -25,6 +27,9 @@ MAX_ATTEMPTS = 2
 # A run that failed is made again so often: an MPI_Init that dies is no reason to lose
 # an hour.
 MAX_FAILURES = 2
+
+# Directories of those that take turns.
+TWINS = ("a", "b")
 
 # No job may end before one that was submitted earlier, as far as Slurm's backfill
 # knows: each queue keeps its order (backfill counts in minutes).
@@ -49,12 +54,13 @@ def sbatch_options(job, regime, nodes, number):
     """Of the number'th job of a run."""
     tasks = job.tasks(nodes)
     options = [f"--ntasks={tasks}", f"--nodes={tasks}", f"--job-name={job.app}",
-               f"--time={FIRST_LIMIT + MORE_LIMIT * number}", "--mem-per-cpu=256"]
+               f"--time={FIRST_LIMIT + MORE_LIMIT * number}",
+               f"--mem-per-cpu={512 if job.twins else 256}"]
     if job.places is not None:
         options.append("--nodelist=" + ",".join(f"n{i + 1}" for i in job.places))
     if job.low and regime.guest:
         options += jobs.GUEST_OPTIONS[regime.guest]
-    elif APPS[job.app].waits and not regime.plain:
+    elif APPS[job.app].waits and not regime.plain and not job.twins:
         options.append("--hpc-balance")
     return options
 
@@ -63,13 +69,35 @@ def call(job, regime, getstats, library):
     """The command line that a job's script runs."""
     app = APPS[job.app]
     words = ["srun", "-K1", "--mpi=pmix"] if app.parallel else []
+    if app.parallel and job.twins:
+        words.append("--overlap")
     if job.low and regime.guest == "nice":
         words += ["nice", "-n", "19"]
     words.append(getstats)
-    # On stock Slurm, waits are made sleeps by hand: the thesis' MPI slept too.
-    if app.waits and regime.plain and not regime.polling:
+    # On stock Slurm, waits are made sleeps by hand: the thesis' MPI slept too.  Of
+    # twins as well: who is stopped looks as if it waited, and would be balanced.
+    if app.waits and (regime.plain or job.twins) and not regime.polling:
         words += ["--preload", library]
     return shlex.join(words) + " stats " + app.command
+
+
+def twin_lines(lines):
+    """A job script that runs another one's lines in two directories at once."""
+    both = [f"(cd {name}\n" + "\n".join(lines) + ") &" for name in TWINS]
+    return both + ["wait", f"sort -n {' '.join(name + '/done' for name in TWINS)} | "
+                   "tail -n 1 > done.new && mv done.new done"]
+
+
+def parts(one):
+    """A job of twins as two."""
+    return [replace(one, directory=one.file(name)) for name in TWINS]
+
+
+def parted(batch, submitted):
+    """The jobs of a run, its twins as two of them."""
+    if not batch[-1].twins:
+        return batch, submitted
+    return batch + [batch[-1]], submitted[:-1] + parts(submitted[-1])
 
 
 class Runner:
@@ -88,12 +116,25 @@ class Runner:
         """A directory with inputs and script of a job."""
         app = APPS[job.app]
         directory = self.workspace.job_directory(job.app)
-        app.write_inputs(directory, self.work[job.app], self.nodes)
+        for where in self.places(directory, job):
+            app.write_inputs(where, self.work[job.app], self.nodes)
         library = self.workspace.program("libhpcb_mpi.so") if app.waits else None
         line = call(job, regime, self.getstats, library)
         line = line.replace("{work}", str(self.work[job.app])) + f" < {app.stdin}"
-        jobs.write_script(directory, jobs.job_lines(ENVIRONMENT, line))
+        lines = jobs.job_lines(ENVIRONMENT, line)
+        jobs.write_script(directory, twin_lines(lines) if job.twins else lines)
         return directory
+
+    @staticmethod
+    def places(directory, job):
+        """Where it runs, within its directory."""
+        if not job.twins:
+            return [directory]
+        found = [os.path.join(directory, name) for name in TWINS]
+        for where in found:
+            os.mkdir(where)
+            os.chmod(where, 0o777)
+        return found
 
     def submit(self, batch, regime):
         """Submit all jobs within a moment, in this order."""
@@ -132,15 +173,30 @@ class Runner:
         before = machine.use()
         with cluster.drained():
             submitted = self.start(run, batch)
-            for one in submitted if run.group == "queues" else submitted[-1:]:
-                jobs.wait_done(one, timeout)
+            more = self.wait(run, submitted, timeout)
             # Guests that are cancelled now say nothing of themselves.
             unsaid = sum(machine.used_in(one.directory) for one in submitted)
         after = machine.use()
-        record = self.record(run, batch, submitted, before, after, unsaid)
+        record = {**self.record(run, *parted(batch, submitted), before, after, unsaid),
+                  **more}
         for one in submitted:
             shutil.rmtree(one.directory, ignore_errors=True)
         return record
+
+    def wait(self, run, submitted, timeout):
+        """Until what is measured has ended; what a record says of it besides."""
+        if run.group != "turns":
+            for one in submitted if run.group == "queues" else submitted[-1:]:
+                jobs.wait_done(one, timeout)
+            return {}
+        primary = submitted[-1]
+        own = [primary.file(name) for name in TWINS]
+        with Turns([one.directory for one in submitted[:-1]], *own,
+                   primary.tasks) as turns:
+            jobs.wait_done(primary, timeout)
+        spans = [span({"ranks": self.ranks(part)}) for part in parts(primary)]
+        return {"active": [round(active(turns.slices, half, *found), 4)
+                           for half, found in zip(TWINS, spans)]}
 
     def record(self, run, batch, submitted, before, after, unsaid):
         """unsaid: CPU seconds of jobs that did not end."""

@@ -5,8 +5,10 @@ what its command line does without a cluster."""
 
 import json
 import os
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 import thesis_apps as apps
@@ -15,6 +17,7 @@ import thesis_paper as paper
 import thesis_plan as plan
 import thesis_report as report
 import thesis_run
+import thesis_turns as turns
 from cluster import BenchError
 from thesis_state import State, read
 
@@ -84,14 +87,14 @@ class Notation(unittest.TestCase):
 class Schedule(unittest.TestCase):
     def test_every_regime_of_every_experiment_once_a_repetition(self):
         runs = plan.schedule(3, 1, EVERYTHING)
-        self.assertEqual(len(runs), 3 * (6 * 3 + 8 * 3 + 8 * 3))
+        self.assertEqual(len(runs), 3 * (6 * 3 + 8 * 3 + 8 * 2 + 8 * 3))
         self.assertEqual(len({run.key for run in runs}), len(runs))
 
     def test_regimes_of_an_experiment_are_neighbours(self):
         runs = plan.schedule(1, 1, EVERYTHING)
-        for first in range(0, len(runs), 3):
-            self.assertEqual(len({(run.group, run.number)
-                                  for run in runs[first:first + 3]}), 1)
+        changes = sum((run.group, run.number) != (after.group, after.number)
+                      for run, after in zip(runs, runs[1:]))
+        self.assertEqual(changes + 1, len({(run.group, run.number) for run in runs}))
 
     def test_order_differs_between_repetitions_not_between_calls(self):
         runs = plan.schedule(4, 1, EVERYTHING)
@@ -126,6 +129,8 @@ class Schedule(unittest.TestCase):
         self.assertEqual(plan.thesis_seconds(runs["s1e3"]), 357)
         self.assertAlmostEqual(plan.thesis_seconds(runs["s3e4"]), 1295, delta=1)
         self.assertEqual(plan.thesis_seconds(runs["s5e4"]), 392)
+        self.assertEqual(plan.thesis_seconds(runs["t5e4"]), 2 * 392)
+        self.assertAlmostEqual(plan.thesis_seconds(runs["t2e4"]), 2.8 * 392)
 
 
 class Figures(unittest.TestCase):
@@ -217,6 +222,91 @@ class Figures(unittest.TestCase):
         self.assertEqual(verdict(9.9), [False, False, False])
 
 
+class InTurns(unittest.TestCase):
+    def test_the_time_of_a_half_is_that_of_its_slices(self):
+        slices = [turns.Slice(0, 1, "a"), turns.Slice(1, 2, "b"), turns.Slice(2, 4, "a")]
+        self.assertEqual(turns.active(slices, "a", 0.5, 3), 1.5)
+        self.assertEqual(turns.active(slices, "b", 0.5, 3), 1)
+        self.assertEqual(turns.active(slices, "b", 2, 3), 0)
+
+    def test_what_a_wrapper_has_started(self):
+        def process(parent, name, cwd="/jobs/a"):
+            return turns.Process(parent, name, cwd)
+
+        processes = {1: process(0, "init", "/"), 2: process(1, "slurmstepd", "/"),
+                     3: process(2, "thesis-getstats"), 4: process(3, "R"),
+                     5: process(4, "R", "/tmp"), 6: process(2, "srun"),
+                     7: process(2, "thesis-getstats", "/jobs/ab"),
+                     8: process(7, "R", "/jobs/ab")}
+        self.assertEqual(turns.applications(processes, "/jobs/a"), {4, 5})
+        self.assertEqual(turns.applications(processes, "/jobs/ab"), {8})
+
+    def test_a_twin_is_a_job_of_its_own_in_the_record(self):
+        run = next(run for run in plan.schedule(1, 1, EVERYTHING) if run.name == "t5e2")
+        batch = plan.jobs_of(run, 2)
+        self.assertEqual([job.twins for job in batch], [False, False, True])
+        submitted = [thesis_run.jobs.Submitted(str(n), f"/jobs/{n}", 1, None)
+                     for n in range(3)]
+        batch, submitted = thesis_run.parted(batch, submitted)
+        self.assertEqual([job.app for job in batch], ["GAUSS", "GAUSS"] + ["MrBayes"] * 2)
+        self.assertEqual([one.directory for one in submitted],
+                         ["/jobs/0", "/jobs/1", "/jobs/2/a", "/jobs/2/b"])
+
+    def test_its_ratio_is_of_one_run(self):
+        run = run_of("t5e1", [job("GAUSS", [[0, 9, 1, 0]])] * 2, active=[4.04, 4.0])
+        self.assertAlmostEqual(figures.of_run(run, 2)["ratio"], 1.01)
+
+
+class Turns(unittest.TestCase):
+    def setUp(self):
+        program = os.path.abspath(os.path.join(os.environ.get("HPCB_BUILDDIR", "."),
+                                               "bench", "thesis-getstats"))
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.places = [os.path.join(scratch.name, name) for name in ("a", "b", "guest")]
+        for place in self.places:
+            os.mkdir(place)
+            one = subprocess.Popen([program, "stats", "sleep", "60"], cwd=place,
+                                   start_new_session=True)
+            self.addCleanup(one.wait)
+            self.addCleanup(os.killpg, one.pid, signal.SIGKILL)
+
+    def states(self):
+        """{directory: the state of what runs there}"""
+        processes = turns.read_processes()
+        found = {}
+        for place in self.places:
+            for pid in turns.applications(processes, place):
+                with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+                    found[os.path.basename(place)] = stat.read().rpartition(") ")[2][0]
+        return found
+
+    def wait_for(self, wanted, seconds=20):
+        deadline = time.monotonic() + seconds
+        while self.states() != wanted and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertEqual(self.states(), wanted)
+
+    def test_all_go_on_by_turns_and_afterwards(self):
+        a, b, guest = self.places
+        alone = {"a": "T", "b": "S", "guest": "T"}
+        beside = {"a": "S", "b": "T", "guest": "S"}
+        with turns.Turns([guest], a, b, 1) as taken:
+            for wanted in (alone, beside, alone):
+                self.wait_for(wanted)
+            # The primary with guests has ended: they stand still for the other one.
+            with open(os.path.join(a, "done"), "w", encoding="ascii"):
+                pass
+            self.wait_for(alone)
+            time.sleep(3 * turns.SLICE_SECONDS)
+            self.assertEqual(self.states(), alone)
+        self.wait_for({"a": "S", "b": "S", "guest": "S"})
+        halves = "".join(one.half for one in taken.slices)
+        self.assertTrue(halves.startswith("bab"), halves)
+        self.assertTrue(halves.endswith("bbb"), halves)
+        self.assertTrue(all(one.end > one.start for one in taken.slices))
+
+
 class Tables(unittest.TestCase):
     def setUp(self):
         self.runs = []
@@ -224,7 +314,9 @@ class Tables(unittest.TestCase):
             for run in plan.schedule(2, 1, EVERYTHING):
                 if run.rep == rep:
                     self.runs.append(run_of(run.name, [
-                        job("GAUSS", [[0, 10 + rep, 9, 0.1]] * 2)], rep))
+                        job("GAUSS", [[0, 10 + rep, 9, 0.1]] * 2)], rep,
+                        **({"active": [10.1 + rep, 10]} if run.group == "turns"
+                           else {})))
         self.results = figures.Results(
             {"nodes": 2, "scale": 0.01, "network": 100, "seed": 1,
              "work": {"HPL": 3}}, self.runs)
@@ -232,7 +324,9 @@ class Tables(unittest.TestCase):
     def test_text_has_every_table(self):
         text = report.as_text(self.results)
         for words in ("3 systems", "Tables 3-1", "Tables 3-3 and 4-2", "Table 3-4",
-                      "Table 3-5", "Table 4-3", "1084", "figure 4-9", "2 repetitions"):
+                      "Table 3-5", "Table 4-3", "1084", "figure 4-9", "2 repetitions",
+                      "in turns with its twin", "+6.0 % (+1.0 … +11.0)",
+                      "BROKEN  t5e8: in turns with its twin"):
             self.assertIn(words, text)
 
     def test_markdown_rows_have_as_many_cells_as_their_head(self):
@@ -364,6 +458,8 @@ class Commands(unittest.TestCase):
         self.assertNotIn("--hpc-balance", self.options(wrf, "s6"))
         self.assertNotIn("--hpc-balance", self.options(plan.Job("HAL1"), "s7"))
         self.assertNotIn("--hpc-balance", self.options(plan.Job("WRF", True), "s7"))
+        self.assertNotIn("--hpc-balance",
+                         self.options(plan.Job("WRF", twins=True), "t5"))
 
     def test_nice_is_for_low_jobs_of_one_regime(self):
         def line(found, name):
@@ -382,6 +478,9 @@ class Commands(unittest.TestCase):
 
         self.assertEqual([preloads(name) for name in ("s0", "s1", "s3", "s4", "s7")],
                          [False, True, True, False, False])
+        line = thesis_run.call(plan.Job("WRF", twins=True), regime("t5"), "/g", "/lib.so")
+        self.assertIn("--overlap", line)
+        self.assertIn("/lib.so", line)
 
     def test_a_later_job_has_a_later_limit(self):
         limits = [next(o for o in thesis_run.sbatch_options(
