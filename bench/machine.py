@@ -9,28 +9,28 @@ import time
 from collections import namedtuple
 from contextlib import suppress
 
-Use = namedtuple("Use", "when busy steal")  # seconds of all CPUs since boot
+Use = namedtuple("Use", "when busy steal idle")  # seconds of all CPUs since boot
 
 TICK = 1.0 / os.sysconf("SC_CLK_TCK")
 
 
 def parse_stat(text):
-    """(busy, steal) in seconds from /proc/stat's first line (proc(5)): user nice
+    """(busy, steal, idle) in seconds from /proc/stat's first line (proc(5)): user nice
     system idle iowait irq softirq steal.  Time of guest machines is in user already.
     Not busy: softirq, which is the network's work for whoever communicates, and so a
     measured job's own; between nodes of a sandbox it is a sixth of the machine."""
     fields = text.split("\n", 1)[0].split()
     if len(fields) < 9 or fields[0] != "cpu":
         raise ValueError("/proc/stat: no line of all CPUs")
-    user, nice, system, _idle, _iowait, irq, _softirq, steal = map(int, fields[1:9])
-    return (user + nice + system + irq) * TICK, steal * TICK
+    user, nice, system, idle, iowait, irq, _softirq, steal = map(int, fields[1:9])
+    return (user + nice + system + irq) * TICK, steal * TICK, (idle + iowait) * TICK
 
 
 def use():
     """What all CPUs have done until now."""
     with open("/proc/stat", encoding="ascii") as stat:
-        busy, steal = parse_stat(stat.readline())
-    return Use(time.monotonic(), busy, steal)
+        busy, steal, idle = parse_stat(stat.readline())
+    return Use(time.monotonic(), busy, steal, idle)
 
 
 def used_in(directory):

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import jobs
 import machine
+import stats
 from cluster import BenchError, command
 from thesis_apps import APPS, fit
 from thesis_figures import application, span
@@ -79,6 +80,14 @@ def call(job, regime, getstats, library):
     if app.waits and (regime.plain or job.twins) and not regime.polling:
         words += ["--preload", library]
     return shlex.join(words) + " stats " + app.command
+
+
+def idle_between(submitted, start, end):
+    """How many CPUs were idle on average, as far as the machine was looked at while jobs
+    were waited for."""
+    samples = sorted((sample.when, sample.idle) for one in submitted
+                     for sample in one.samples)
+    return stats.growth(samples, start, end) / (end - start) if samples else 0.0
 
 
 def twin_lines(lines):
@@ -202,6 +211,7 @@ class Runner:
         """unsaid: CPU seconds of jobs that did not end."""
         ranks = [self.ranks(one) for one in submitted]
         began = min(rank[0] for job in ranks for rank in job)
+        ended = max(rank[1] for job in ranks for rank in job)
         cpus = os.cpu_count() or 1
         seconds = after.when - before.when
         used = unsaid + sum(rank[2] for job in ranks for rank in job)
@@ -209,6 +219,7 @@ class Runner:
             "rep": run.rep, "name": run.name, "seconds": round(seconds, 2),
             "external": round((after.busy - before.busy - used) / (cpus * seconds), 4),
             "steal": round((after.steal - before.steal) / (cpus * seconds), 4),
+            "idle": round(idle_between(submitted, began, ended) / cpus, 4),
             "jobs": [{"app": job.app, "low": job.low, "weight": job.weight,
                       "ranks": [[round(rank[0] - began, 4), round(rank[1] - began, 4),
                                  round(rank[2], 4), round(rank[3], 4)] for rank in own],

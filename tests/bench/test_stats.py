@@ -73,9 +73,11 @@ class Thesis(unittest.TestCase):
 
 class Machine(unittest.TestCase):
     def test_busy_is_everything_but_idle_iowait_softirq_steal_and_guest(self):
-        busy, steal = machine.parse_stat("cpu  1 2 4 1000 500 8 16 32 1 2\ncpu0 1")
+        busy, steal, idle = machine.parse_stat(
+            "cpu  1 2 4 1000 500 8 16 32 1 2\ncpu0 1")
         self.assertAlmostEqual(busy / machine.TICK, 15)
         self.assertAlmostEqual(steal / machine.TICK, 32)
+        self.assertAlmostEqual(idle / machine.TICK, 1500)
 
     def test_what_runs_in_a_directory_is_summed(self):
         with tempfile.TemporaryDirectory() as directory:
@@ -98,7 +100,7 @@ class Machine(unittest.TestCase):
         clock = [0.0]
 
         def read():
-            return machine.Use(clock[0], busy_per_second(clock[0]), 0.0)
+            return machine.Use(clock[0], busy_per_second(clock[0]), 0.0, 0.0)
 
         def sleep(seconds):
             clock[0] += seconds
