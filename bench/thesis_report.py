@@ -130,13 +130,19 @@ def beside_table(results):
         "others had its CPU, added to that of the primary alone, in percent of wall.")
 
 
+def turns_ratios(results, name, experiments):
+    return [ratio for experiment in experiments if results.has(f"{name}e{experiment}")
+            for ratio in results.values(f"{name}e{experiment}", "ratio")]
+
+
 def turns_table(results):
+    every = plan.numbers("turns")
+    lines = [(f"e{number} {beside_text(number)}", [number]) for number in every]
     rows = []
-    for experiment in plan.numbers("turns"):
-        row = [f"e{experiment} {beside_text(experiment)}"]
+    for title, experiments in [*lines, ("all", every)]:
+        row = [title]
         for name in ("t2", "t5"):
-            found = results.values(f"{name}e{experiment}", "ratio") \
-                if results.has(f"{name}e{experiment}") else []
+            found = turns_ratios(results, name, experiments)
             row += [len(found), spread(found), interval(found)]
         rows.append(row)
     return Table(
@@ -270,14 +276,14 @@ def primary_verdicts(results):
 def turns_verdicts(results):
     """The same where a primary and its twin took turns."""
     found = []
-    for experiment in plan.numbers("turns"):
-        name = f"t5e{experiment}"
-        if not results.has(name):
-            continue
-        ratios = results.values(name, "ratio")
-        found.append((f"{name}: in turns with its twin a primary runs {spread(ratios)} "
-                      f"(limit {100 * LIMIT:+.0f} %)",
-                      figures.middle(ratios) - 1 <= LIMIT))
+    every = plan.numbers("turns")
+    for title, experiments in [(f"t5e{number}", [number]) for number in every] + [
+            ("all of t5", every)]:
+        ratios = turns_ratios(results, "t5", experiments)
+        if ratios:
+            found.append((f"{title}: in turns with its twin a primary runs "
+                          f"{spread(ratios)} (limit {100 * LIMIT:+.0f} %)",
+                          figures.middle(ratios) - 1 <= LIMIT))
     return found
 
 
