@@ -384,8 +384,9 @@ How the experiments are scaled:
   Slurm's own seconds in which no job runs are left out (a clock that stands still),
   because the same second would be nothing beside the thesis' minutes.
 - What made the thesis' I/O-bound applications wait is the network, 100 Mb/s between
-  CPUs of 1 GHz.  The nodes' network here has ten times as much (a token bucket on each
-  interface), because the CPUs do about ten times as much.
+  CPUs of 1 GHz.  Here it is a token bucket on each node's interface: 1000 Mb/s, because
+  the CPUs do about ten times as much, or 300 Mb/s, with which HPL waits for as large a
+  part of its time as the thesis' did (conditions below say which).
 - The thesis' MPI (MPICH 1.2.5 over TCP) sleeps while it waits; Debian's polls.  So the
   three I/O-bound applications sleep in their waits in all regimes: with
   `libhpcb_mpi.so` preloaded by hand on stock Slurm, by `--hpc-balance` on ours.  s0 is
