@@ -204,8 +204,10 @@ class Runner:
                    primary.tasks) as turns:
             jobs.wait_done(primary, timeout)
         spans = [span({"ranks": self.ranks(part)}) for part in parts(primary)]
-        return {"active": [round(active(turns.slices, half, *found), 4)
-                           for half, found in zip(TWINS, spans)]}
+        found = [active(turns.slices, half, *when) for half, when in zip(TWINS, spans)]
+        if min(found) <= 0:
+            raise BenchError(f"{run.name} is too short for turns (--scale)")
+        return {"active": [round(seconds, 4) for seconds in found]}
 
     def record(self, run, batch, submitted, before, after, unsaid):
         """unsaid: CPU seconds of jobs that did not end."""

@@ -549,6 +549,10 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(len(lines), 8 + 1)
         self.assertTrue(lines[-1].startswith("24 runs"), lines[-1])
 
+    def test_ten_minutes_have_no_turns(self):
+        self.assertNotIn("t5e1", self.call("--list", "--quick").stdout)
+        self.assertIn("t5e1", self.call("--list").stdout)
+
     def test_bad_options(self):
         for arguments in (["--experiments", "s9"], ["--reps", "0"], ["--scale", "11"],
                           ["--nodes", "3"], ["--network", "-1"]):
@@ -592,6 +596,13 @@ class OnAFakeSandbox(unittest.TestCase):
         self.assertEqual(set(json.loads(done.stdout)["figures"]),
                          {"b2e1", "s2e1", "s5e1", "s1e1"})
         self.assertEqual(len(read(self.state)[1]), 4)
+        self.assertEqual(os.listdir(self.jobs), [])
+
+    def test_twins(self):
+        done = self.call("--experiments", "t5e1", "--scale", "0.005", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        figures_of_it = json.loads(done.stdout)["figures"]["t5e1"][0]
+        self.assertGreater(figures_of_it["ratio"], 0)
         self.assertEqual(os.listdir(self.jobs), [])
 
     def test_no_budget(self):
