@@ -37,7 +37,7 @@ typedef struct {
     uint64_t start;
 } process_t;
 
-/* Whether it may be given a quota: that is tried once, as it is noted in the undo log. */
+/* Whether it may be given a quota: tried once, as it is noted in the undo log. */
 typedef enum { LIMITS_UNTRIED, LIMITS_REFUSED, LIMITS_READY } limits_t;
 
 struct hpcb_rank {
