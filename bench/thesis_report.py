@@ -327,8 +327,8 @@ def conditions(results):
     return [
         f"{settings['nodes']} nodes with one CPU each (thesis: {paper.NODES}), running "
         f"times 1/{1 / settings['scale']:.0f} of the thesis', "
-        f"{results.repetitions()} repetitions, regimes of an experiment in random "
-        "order.",
+        f"{results.repetitions()} repetitions ({len(results.runs)} runs), regimes of an "
+        "experiment in random order.",
         f"Network between the nodes: {f'{network} Mb/s' if network else 'as it is'}.",
         f"{around.get('cpu', 'unknown CPU')}, Linux {around.get('kernel', '?')}, "
         f"{around.get('date', '')}: {', '.join(around.get('packages', []))}.",

@@ -18,7 +18,7 @@ from cluster import BenchError, command
 from thesis_apps import APPS, fit
 from thesis_figures import application, span
 from thesis_plan import REGIMES, Job, jobs_of, thesis_seconds
-from thesis_turns import Turns, active
+from thesis_turns import HALVES, Turns, active
 
 # A run is made once more when others used more of the machine than this (not with
 # --patience 0).
@@ -28,9 +28,6 @@ MAX_ATTEMPTS = 2
 # A run that failed is made again so often: an MPI_Init that dies is no reason to lose
 # an hour.
 MAX_FAILURES = 2
-
-# Directories of those that take turns.
-TWINS = ("a", "b")
 
 # No job may end before one that was submitted earlier, as far as Slurm's backfill
 # knows: each queue keeps its order (backfill counts in minutes).
@@ -92,14 +89,14 @@ def idle_between(submitted, start, end):
 
 def twin_lines(lines):
     """A job script that runs another one's lines in two directories at once."""
-    both = [f"(cd {name}\n" + "\n".join(lines) + ") &" for name in TWINS]
-    return both + ["wait", f"sort -n {' '.join(name + '/done' for name in TWINS)} | "
+    both = [f"(cd {name}\n" + "\n".join(lines) + ") &" for name in HALVES]
+    return both + ["wait", f"sort -n {' '.join(name + '/done' for name in HALVES)} | "
                    "tail -n 1 > done.new && mv done.new done"]
 
 
 def parts(one):
     """A job of twins as two."""
-    return [replace(one, directory=one.file(name)) for name in TWINS]
+    return [replace(one, directory=one.file(name)) for name in HALVES]
 
 
 def parted(batch, submitted):
@@ -139,7 +136,7 @@ class Runner:
         """Where it runs, within its directory."""
         if not job.twins:
             return [directory]
-        found = [os.path.join(directory, name) for name in TWINS]
+        found = [os.path.join(directory, name) for name in HALVES]
         for where in found:
             os.mkdir(where)
             os.chmod(where, 0o777)
@@ -199,12 +196,12 @@ class Runner:
                 jobs.wait_done(one, timeout)
             return {}
         primary = submitted[-1]
-        own = [primary.file(name) for name in TWINS]
+        own = [primary.file(name) for name in HALVES]
         with Turns([one.directory for one in submitted[:-1]], *own,
                    primary.tasks) as turns:
             jobs.wait_done(primary, timeout)
         spans = [span({"ranks": self.ranks(part)}) for part in parts(primary)]
-        found = [active(turns.slices, half, *when) for half, when in zip(TWINS, spans)]
+        found = [active(turns.slices, half, *when) for half, when in zip(HALVES, spans)]
         if min(found) <= 0:
             raise BenchError(f"{run.name} is too short for turns (--scale)")
         return {"active": [round(seconds, 4) for seconds in found]}

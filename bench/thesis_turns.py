@@ -18,6 +18,7 @@ from contextlib import suppress
 
 import machine
 
+HALVES = ("a", "b")
 SLICE_SECONDS = 0.25
 WRAPPER = "thesis-getstats"[:15]  # as /proc tells it
 
@@ -79,7 +80,7 @@ class Turns:
 
     def __init__(self, guests, a, b, tasks):
         self.guests = guests
-        self.own = {"a": a, "b": b}
+        self.own = dict(zip(HALVES, (a, b)))
         self.tasks = tasks
         self.pids = {"a": set(), "b": set()}
         self.here = False   # all tasks of both have begun
