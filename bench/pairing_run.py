@@ -18,6 +18,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 
+import children
 import machine
 import stats
 from cluster import BenchError, last_line
@@ -74,10 +75,13 @@ class Job:
     def start(self):
         self.began = time.monotonic()
         with open(self.path("out"), "wb") as out, open(self.path("err"), "wb") as err:
-            self.process = subprocess.Popen(
-                self.argv, cwd=self.directory, stdin=subprocess.DEVNULL, stdout=out,
-                stderr=err, env={**os.environ, **ENVIRONMENT}, start_new_session=True,
-                preexec_fn=lambda: os.sched_setaffinity(0, {self.cpu}))
+            children.start(
+                self.keep, self.argv, lambda: os.sched_setaffinity(0, {self.cpu}),
+                cwd=self.directory, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                env={**os.environ, **ENVIRONMENT}, start_new_session=True)
+
+    def keep(self, process):
+        self.process = process
 
     def words(self):
         for name in ("err", "out"):

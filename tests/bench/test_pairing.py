@@ -13,6 +13,7 @@ import tempfile
 import time
 import unittest
 
+import children
 import pairing_kinds
 import pairing_math as maths
 import pairing_run
@@ -35,6 +36,29 @@ def call(argv, given=None, **environment):
 
 def membench(*arguments):
     return call([os.path.join(BENCH, "membench"), *arguments])
+
+
+class Children(unittest.TestCase):
+    def setUp(self):
+        # What a shell starts in the background ignores SIGINT, and so all below.
+        for number in children.ENDING:
+            self.addCleanup(signal.signal, number,
+                            signal.signal(number, signal.default_int_handler))
+
+    def test_one_that_starts_as_a_signal_comes_is_known(self):
+        kept = []
+        with self.assertRaises(KeyboardInterrupt):
+            children.start(kept.append, ["sleep", "60"],
+                           lambda: os.kill(os.getppid(), signal.SIGINT))
+        kept[0].kill()
+        kept[0].wait()
+        self.assertEqual(signal.pthread_sigmask(signal.SIG_BLOCK, ()), set())
+
+    def test_it_answers_signals(self):
+        for number in children.ENDING:
+            process = children.start(lambda _: None,
+                                     ["sh", "-c", f"kill -{int(number)} $$"])
+            self.assertEqual(process.wait(), -number)
 
 
 class Membench(unittest.TestCase):
