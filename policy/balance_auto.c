@@ -13,9 +13,10 @@
  *  - Once nothing has changed for long: DLRB again.
  *  - Where iterations have become longer for what was done, or are longer in the long
  *    run than those where nothing is done, undo it and rest, each time for twice as
- *    long: so it costs a job that cannot be balanced less and less.
- *  - What has cost as much time as MOST_LOST iterations take is not tried any longer
- *    either, whatever the changes are.
+ *    long, and the longer the more it has cost: so it costs a job that cannot be
+ *    balanced less and less.
+ *  - What has cost as much time as an iteration takes is not tried any longer either,
+ *    whatever the changes are.
  */
 
 #define RECENT        16U /* steps */
@@ -26,7 +27,9 @@
 #define LONGER        1.01
 #define LONG_RUN      16 /* steps, and the weight of the past in the mean */
 #define FIRST_REST    64
-#define MOST_LOST     2.0
+#define REST_OF_LOST  200  /* iterations for each that was lost: half a percent */
+#define MOST_LOST     1.0  /* iterations */
+#define MOST_OF_ONE   0.75 /* of that, by a single one: another may have made it long */
 #define LONGEST_REST  4096
 
 static double iteration(const hpcb_balance_t *balance)
@@ -80,6 +83,8 @@ static unsigned give_up(const hpcb_balance_conf_t *conf, hpcb_balance_t *balance
     hpcb_balance_auto_t *a = &balance->automatic;
 
     a->rest = a->rest == 0 ? FIRST_REST : a->rest * 2;
+    if (a->rest < a->lost * REST_OF_LOST)
+        a->rest = (unsigned)(a->lost * REST_OF_LOST);
     if (a->rest > LONGEST_REST)
         a->rest = LONGEST_REST;
     a->resting = a->rest;
@@ -108,13 +113,12 @@ static bool loses_in_the_long_run(const hpcb_balance_auto_t *a)
            (a->run >= LONG_RUN && a->neutral > 0 && a->mean > LONGER * a->neutral);
 }
 
-/* Time lost, less what was won meanwhile.  A single iteration that something else has
- * made much longer counts as twice as long. */
+/* Time lost, less what was won meanwhile. */
 static void count_loss(hpcb_balance_auto_t *a, double time)
 {
     double lost = a->neutral > 0 ? time / a->neutral - 1 : 0;
 
-    a->lost += lost < 1 ? lost : 1;
+    a->lost += lost < MOST_OF_ONE ? lost : MOST_OF_ONE;
     if (a->lost < 0)
         a->lost = 0;
 }
