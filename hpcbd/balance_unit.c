@@ -331,6 +331,7 @@ static bool listen_some(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit,
 
         if (hpcbd_rank_listen(rank, now_ns, interval) && env->conf->balance_waiters)
             hpcbd_lever_pull(unit, unit->at);
+        unit->spun |= rank->spins;
         unit->round.speaking |= rank->speaks;
         unit->round.all_news =
             unit->round.all_news && (!rank->speaks || hpcbd_rank_has_news(rank));
@@ -373,6 +374,8 @@ static bool step(hpcbd_unit_t *unit)
     unsigned what;
 
     scale(unit);
+    hpcb_balance_spun(&unit->balance, unit->spun);
+    unit->spun = false;
     what = hpcb_balance_step(&unit->conf, &unit->places, unit->sample, &unit->balance);
     enter(unit, HPCBD_UNIT_LISTENS);
     if (!what)

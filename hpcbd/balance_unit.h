@@ -80,6 +80,7 @@ typedef struct {
     bool hints;       /* ranks have a core each: cpufreq is told what they need */
     bool free;        /* ranks are not bound: they share all CPUs, and count as one */
     bool speaking;    /* its ranks say when iterations end */
+    bool spun;        /* one of them has spun in a wait since the last step */
     double usual;     /* seconds of an iteration before anything was done, 0: unknown */
     unsigned changed; /* by the last step of the policy */
     unsigned turn;    /* whose look is next */

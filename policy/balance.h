@@ -123,6 +123,7 @@ typedef struct {
     hpcb_balance_kind_t kind; /* in force now */
     uint32_t phases;          /* a bit a step, the latest lowest: a phase has begun */
     uint32_t changes;         /* the same: priorities have changed */
+    double spins;             /* in waits: -1, none has of late, to 1, always one */
     unsigned calm;            /* steps since the last change */
     double before;            /* seconds that the iteration before it took, 0: none */
     double since;             /* of all iterations since */
@@ -162,6 +163,10 @@ int hpcb_balance_conf_parse(const char *text, hpcb_balance_conf_t *conf,
  * between hpcb_balance_begin() and the first step.
  */
 void hpcb_balance_usual(hpcb_balance_t *balance, double seconds);
+
+/* Before a step: whether a rank has spun in a wait since the last one, for auto to know
+ * what it may lose. */
+void hpcb_balance_spun(hpcb_balance_t *balance, bool spun);
 
 /* auto has given up for now: nothing is to be done about who spins, either. */
 bool hpcb_balance_rests(const hpcb_balance_conf_t *conf, const hpcb_balance_t *balance);

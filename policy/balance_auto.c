@@ -13,10 +13,11 @@
  *  - Once nothing has changed for long: DLRB again.
  *  - Where iterations have become longer for what was done, or are longer in the long
  *    run than those where nothing is done, undo it and rest, each time for twice as
- *    long, and the longer the more it has cost: so it costs a job that cannot be
- *    balanced less and less.
- *  - What has cost as much time as an iteration takes is not tried any longer either,
- *    whatever the changes are.
+ *    long: so it costs a job that cannot be balanced less and less.
+ *  - What has cost as much time as `most_lost` iterations take is not tried any longer
+ *    either, whatever the changes are.
+ *  - Where ranks spin while they wait there is little to win and much to lose: give up
+ *    sooner, and rest the longer the more it has cost.
  */
 
 #define RECENT        16U /* steps */
@@ -27,10 +28,23 @@
 #define LONGER        1.01
 #define LONG_RUN      16 /* steps, and the weight of the past in the mean */
 #define FIRST_REST    64
-#define REST_OF_LOST  200  /* iterations for each that was lost: half a percent */
-#define MOST_LOST     1.0  /* iterations */
-#define MOST_OF_ONE   0.75 /* of that, by a single one: another may have made it long */
+#define SPUN_STEPS    8 /* the weight of the past in how often ranks spin */
 #define LONGEST_REST  4096
+
+/* In iterations. */
+typedef struct {
+    double most_lost;
+    double most_of_one; /* of a single one: it may be none of our doing */
+    double rest;        /* at least, for each that was lost */
+} patience_t;
+
+static const patience_t with_sleepers = {2, 1, 0};
+static const patience_t with_spinners = {1, 0.75, 200}; /* half a percent */
+
+static const patience_t *patience(const hpcb_balance_auto_t *a)
+{
+    return a->spins > 0 ? &with_spinners : &with_sleepers;
+}
 
 static double iteration(const hpcb_balance_t *balance)
 {
@@ -81,10 +95,11 @@ static void choose(hpcb_balance_t *balance)
 static unsigned give_up(const hpcb_balance_conf_t *conf, hpcb_balance_t *balance)
 {
     hpcb_balance_auto_t *a = &balance->automatic;
+    double least = a->lost * patience(a)->rest;
 
     a->rest = a->rest == 0 ? FIRST_REST : a->rest * 2;
-    if (a->rest < a->lost * REST_OF_LOST)
-        a->rest = (unsigned)(a->lost * REST_OF_LOST);
+    if (a->rest < least)
+        a->rest = (unsigned)least;
     if (a->rest > LONGEST_REST)
         a->rest = LONGEST_REST;
     a->resting = a->rest;
@@ -109,7 +124,7 @@ static bool change_has_lost(hpcb_balance_auto_t *a)
 /* Whether all that is done, with what it takes to find out, has. */
 static bool loses_in_the_long_run(const hpcb_balance_auto_t *a)
 {
-    return a->lost > MOST_LOST ||
+    return a->lost > patience(a)->most_lost ||
            (a->run >= LONG_RUN && a->neutral > 0 && a->mean > LONGER * a->neutral);
 }
 
@@ -117,8 +132,9 @@ static bool loses_in_the_long_run(const hpcb_balance_auto_t *a)
 static void count_loss(hpcb_balance_auto_t *a, double time)
 {
     double lost = a->neutral > 0 ? time / a->neutral - 1 : 0;
+    double most = patience(a)->most_of_one;
 
-    a->lost += lost < MOST_OF_ONE ? lost : MOST_OF_ONE;
+    a->lost += lost < most ? lost : most;
     if (a->lost < 0)
         a->lost = 0;
 }
@@ -173,6 +189,13 @@ static unsigned act(const hpcb_balance_conf_t *conf,
 void hpcb_balance_usual(hpcb_balance_t *balance, double seconds)
 {
     balance->automatic.neutral = seconds;
+}
+
+void hpcb_balance_spun(hpcb_balance_t *balance, bool spun)
+{
+    double *spins = &balance->automatic.spins;
+
+    *spins += ((spun ? 1 : -1) - *spins) / SPUN_STEPS;
 }
 
 bool hpcb_balance_rests(const hpcb_balance_conf_t *conf, const hpcb_balance_t *balance)

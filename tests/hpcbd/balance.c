@@ -391,7 +391,7 @@ START_TEST(who_spins_in_a_wait_gets_less_until_it_goes_on)
 }
 END_TEST
 
-/* While auto has given up, nothing is done about waits either. */
+/* While auto has given up, nothing is done about waits either; it is told of them. */
 START_TEST(who_spins_while_auto_rests_is_let_alone)
 {
     hpcbd_unit_t *unit = open_unit("auto");
@@ -402,6 +402,11 @@ START_TEST(who_spins_while_auto_rests_is_let_alone)
     for (int i = 0; i < 4; i++)
         tick(unit);
     ck_assert_int_eq(weight_of(1), equal());
+    iterate(unit, 1);
+    ck_assert_double_gt(unit->balance.automatic.spins, 0);
+    page[1]->waits = 8;
+    iterate(unit, 4);
+    ck_assert_double_lt(unit->balance.automatic.spins, 0);
     hpcbd_unit_close(unit);
 }
 END_TEST
