@@ -70,12 +70,14 @@ def spread(values, digits=3):
 
 
 class Results:
-    """settings and records of a series.  hung: runs that did not end."""
+    """settings and records of a series.  hung: runs that did not end.  notes: what
+    whoever put the series together says of it."""
 
-    def __init__(self, settings, runs, statics, hung=()):
+    def __init__(self, settings, runs, statics, hung=(), notes=()):
         self.settings = settings
         self.statics = statics
         self.hung = [" ".join(record["hung"]) for record in hung]
+        self.notes = [record["note"] for record in notes]
         self.runs = [{**run, "half": second_half(run),
                       "converged": converged(run["times_ms"])} for run in runs]
 
@@ -136,7 +138,9 @@ def rows(results, mpi, program):
 
 
 def same_results(runs):
-    return len({run["checksum"] for run in runs}) <= 1
+    """Of a repetition: a series that was put together has another rate in each part."""
+    return (len({(run["rep"], run["checksum"]) for run in runs}) ==
+            len({run["rep"] for run in runs}))
 
 
 def best(results, mpi, program, regimes, key, baseline=plan.NONE):
@@ -265,6 +269,7 @@ def as_markdown(results):
     settings = results.settings
     lines = [INTRODUCTION.format(machine=machine_of(settings), **{
         key: settings[key] for key in ("iterations", "unit_ms")})]
+    lines += [*(f"- {note}" for note in results.notes), ""] if results.notes else []
     lines += ["## What was asked for", "",
               *markdown_table(["MPI", "program", "asked for", "seen", "kept"],
                               promises(results)), "",

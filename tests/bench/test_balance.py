@@ -218,6 +218,20 @@ class Report(unittest.TestCase):
         for text in (report.as_text(found), report.as_markdown(found)):
             self.assertIn("again: mpich stencil auto (2), mpich stencil none (1).", text)
 
+    def test_other_results_are_told(self):
+        runs = [run(0, "none", [80] * 40), run(0, "dlrb", [50] * 40),
+                {**run(1, "none", [80] * 40), "checksum": "2"}]
+        self.assertNotIn("program differ", report.as_markdown(self.results(*runs)))
+        runs.append(run(1, "dlrb", [50] * 40))
+        self.assertIn("program differ",
+                      report.as_markdown(self.results(*runs)))
+
+    def test_notes_are_told(self):
+        found = report.Results({"iterations": 40, "unit_ms": 8},
+                               [run(0, "none", [80] * 40)], [],
+                               notes=[{"note": "Of Tuesday."}])
+        self.assertIn("\n- Of Tuesday.\n", report.as_markdown(found))
+
     def test_documents(self):
         self.assertEqual(report.as_text(self.results()), "nothing to report yet")
         found = self.results(run(0, "none", [80] * 40), run(0, "dlrb", [50] * 40),
