@@ -26,7 +26,8 @@
 #define CALM_FOR_LONG 32
 #define JUDGED_AFTER  4 /* steps without a change */
 #define LONGER        1.01
-#define LONG_RUN      16 /* steps, and the weight of the past in the mean */
+#define LONG_RUN      32 /* steps, until what it took to begin counts for little */
+#define PAST          16 /* its weight in the mean */
 #define FIRST_REST    64
 #define SPUN_STEPS    8 /* the weight of the past in how often ranks spin */
 #define LONGEST_REST  4096
@@ -167,9 +168,9 @@ static void clock_in(const hpcb_balance_conf_t *conf, double time,
     a->calm++;
     a->run++;
     a->since += time;
-    a->mean = mix(a->mean, time, LONG_RUN);
+    a->mean = mix(a->mean, time, a->run < PAST ? a->run : PAST);
     /* Things have gone well for so long that the last rest is forgotten. */
-    if (a->run > LONG_RUN * a->rest)
+    if (a->run > PAST * a->rest)
         a->rest = 0;
 }
 

@@ -594,6 +594,23 @@ START_TEST(auto_gives_up_soon_what_loses_much)
 }
 END_TEST
 
+/* What the first iterations take, in which ranks are placed and measured, is no reason
+ * to give up what is better than nothing afterwards. */
+START_TEST(auto_does_not_give_up_for_how_it_begins)
+{
+    model.kind = MODEL_POLL;
+    model_machine(&model, 1, 2, 1);
+    WORKS(4, 0.18, 0.29, 0.67, 1);
+    begin(HPCB_BALANCE_AUTO);
+    hpcb_balance_usual(&balance, 1.35);
+    for (unsigned i = 0; i < 40; i++) {
+        run(1);
+        ck_assert_uint_eq(balance.automatic.resting, 0);
+    }
+    ck_assert_double_lt(run(20), 1.35);
+}
+END_TEST
+
 START_TEST(auto_turns_to_adaptive_and_back)
 {
     unsigned adaptive = 0;
@@ -747,6 +764,7 @@ static TCase *closed_loop(void)
     tcase_add_loop_test(tcase, converges_and_stays, 0, 6);
     tcase_add_test(tcase, auto_gives_up_what_loses);
     tcase_add_loop_test(tcase, auto_gives_up_soon_what_loses_much, 0, 2);
+    tcase_add_test(tcase, auto_does_not_give_up_for_how_it_begins);
     tcase_add_test(tcase, auto_turns_to_adaptive_and_back);
     tcase_add_test(tcase, auto_rests_where_it_is_always_late);
     return tcase;
