@@ -29,7 +29,8 @@
 #define LONG_RUN      32 /* steps, until what it took to begin counts for little */
 #define PAST          16 /* its weight in the mean */
 #define FIRST_REST    64
-#define SPUN_STEPS    8 /* the weight of the past in how often ranks spin */
+#define FORGOTTEN     16 /* times the last rest, after which it is */
+#define SPUN_STEPS    8  /* the weight of the past in how often ranks spin */
 #define LONGEST_REST  4096
 
 /* In iterations. */
@@ -170,7 +171,7 @@ static void clock_in(const hpcb_balance_conf_t *conf, double time,
     a->since += time;
     a->mean = mix(a->mean, time, a->run < PAST ? a->run : PAST);
     /* Things have gone well for so long that the last rest is forgotten. */
-    if (a->run > PAST * a->rest)
+    if (a->run > FORGOTTEN * a->rest)
         a->rest = 0;
 }
 
