@@ -5,12 +5,12 @@
 #   Looks for the compiler wrappers of Open MPI and MPICH (each may be absent;
 #   both may be there side by side) and for their Fortran wrappers.  Sets
 #   MPICC_OPENMPI, MPICC_MPICH, MPIFORT_OPENMPI, MPIFORT_MPICH, the conditionals
-#   HAVE_OPENMPI, HAVE_MPICH, HAVE_MPI, HAVE_MPIFORT_OPENMPI,
-#   HAVE_MPIFORT_MPICH, and the header flags OPENMPI_CPPFLAGS, MPICH_CPPFLAGS.
+#   HAVE_OPENMPI, HAVE_MPICH, HAVE_MPIFORT_OPENMPI, HAVE_MPIFORT_MPICH, and the
+#   header flags OPENMPI_CPPFLAGS, MPICH_CPPFLAGS.
 #   Override with MPICC_OPENMPI=... or MPICC_MPICH=...
 #
 # NOTES
-#   libhpcb_mpi.so is compiled against each mpi.h but linked with no MPI.
+#   Only tests and bench/ need an MPI: libhpcb_mpi.so is built without any.
 
 AC_DEFUN([X_AC_MPI_ONE], [
   AC_ARG_VAR([MPICC_$1], [C compiler wrapper of $2])
@@ -41,5 +41,4 @@ AC_DEFUN([X_AC_MPI_ONE], [
 AC_DEFUN([X_AC_MPI], [
   X_AC_MPI_ONE([OPENMPI], [Open MPI], [openmpi], [--showme:compile], [OPEN_MPI])
   X_AC_MPI_ONE([MPICH], [MPICH], [mpich], [-compile_info], [MPICH_VERSION])
-  AM_CONDITIONAL([HAVE_MPI], [test "x$have_openmpi" = xyes || test "x$have_mpich" = xyes])
 ])

@@ -12,11 +12,9 @@ AC_DEFUN([X_AC_SUMMARY], [
   AS_IF([test "x$have_papi" = xno], [x_ac_out="$x_ac_out
     PAPI          hardware counters: memory bandwidth is not measured"])
   AS_IF([test "x$have_openmpi" = xno], [x_ac_out="$x_ac_out
-    Open MPI      libhpcb_mpi.so passes Open MPI programs through untouched"])
+    Open MPI      tests and measurements of waits with Open MPI"])
   AS_IF([test "x$have_mpich" = xno], [x_ac_out="$x_ac_out
-    MPICH         libhpcb_mpi.so passes MPICH programs through untouched"])
-  AS_IF([test "x$have_openmpi$have_mpich" = xnono], [x_ac_out="$x_ac_out
-    MPI           libhpcb_mpi.so is not built: waits in MPI stay busy"])
+    MPICH         tests and measurements of waits with MPICH"])
   AS_IF([test "x$BATS" = xno], [x_ac_out="$x_ac_out
     bats          end-to-end tests (./check installs it)"])
   AS_IF([test "x$x_ac_out" = x], [x_ac_out=" nothing"])

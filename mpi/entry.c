@@ -4,24 +4,18 @@
  */
 /*
  * The symbols that this library puts in front of an MPI: MPI_X and PMPI_X of every
- * wrapped call, of MPI_Init, MPI_Init_thread and MPI_Finalize.
+ * wrapped call, of those that begin and of those that end MPI.
  *
  * Both names, because calls come in both ways: C programs call MPI_X; the Fortran layer
  * of Open MPI and every PMPI tool in front of us call PMPI_X; that of MPICH calls
- * MPI_X. So no Fortran symbol is wrapped at all, whatever its mangling, and what is
- * special about Fortran (MPI_BOTTOM, MPI_STATUS_IGNORE, handles) has been translated
- * before.
+ * MPI_X. So no Fortran symbol is wrapped at all, whatever its mangling.
  *
  *   application -> [tool] -> MPI_X, ours -> [tool's MPI_X -> PMPI_X, ours] -> MPI
  *
- * MPI_X goes on to the next MPI_X if that is a tool's, so that the tool sees what the
- * application called; the tool's PMPI_X then comes to us.  Otherwise, and from PMPI_X,
- * the back end of the MPI that the process uses does the work.  Before MPI_Init, after
- * MPI_Finalize, and where no back end fits, every call goes straight to the next
- * symbol.
- *
- * On the way the calls are shown to the observer (observe.h), if the process has one:
- * what it does with them changes nothing in them.
+ * A wrapper notes that the call begins, calls the next function of its own name, and
+ * notes that it has ended: for the thread's wait (wait.h, in which hook.c lets it
+ * sleep), for other threads (threads.h), and for the observer (observe.h).  What the
+ * MPI does is its own business, and so is the result.
  *
  * Nothing of MPI's types is known here: an argument, whatever it is in that MPI's ABI,
  * fills one register or stack slot of the machine word's size (all 64-bit Linux ABIs),
@@ -29,167 +23,153 @@
  */
 #include "config.h"
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <unistd.h>
-#include "mpi/backend.h"
 #include "mpi/environ.h"
+#include "mpi/hook.h"
+#include "mpi/next.h"
 #include "mpi/observe.h"
+#include "mpi/threads.h"
 #include "mpi/wait.h"
 
 #if UINTPTR_MAX < UINT64_MAX
 #error "arguments are handed on in 64-bit slots"
 #endif
 
-/* As the dynamic loader exits on an undefined symbol. */
-#define EXIT_NO_SYMBOL 127
-
 typedef intptr_t slot_t;
 
 enum level { LEVEL_MPI, LEVEL_PMPI, LEVELS };
+enum kind { WAITS, POSTS, POLLS };
 
-static const char *const names[LEVELS][HPCB_CALLS] = {
+enum call {
+#define CALL(name, nargs, kind) CALL_##name,
+#include "mpi/calls.def"
+    CALLS
+};
+
+static const char *const names[LEVELS][CALLS] = {
     {
-#define CALL(name, nargs) [HPCB_CALL_##name] = "MPI_" #name,
+#define CALL(name, nargs, kind) [CALL_##name] = "MPI_" #name,
 #include "mpi/calls.def"
     },
     {
-#define CALL(name, nargs) [HPCB_CALL_##name] = "PMPI_" #name,
+#define CALL(name, nargs, kind) [CALL_##name] = "PMPI_" #name,
 #include "mpi/calls.def"
     },
 };
 
-/* Where each call goes now; NULL: not looked up yet. */
-static _Atomic(hpcb_fn_t) route[LEVELS][HPCB_CALLS];
+/* Where each call goes on to; NULL: not looked up yet. */
+static _Atomic(hpcb_fn_t) route[LEVELS][CALLS];
 
-/* The back end in use between MPI_Init and MPI_Finalize, else NULL. */
-static _Atomic(const hpcb_backend_t *) active;
+/* Who is to be told of calls.  Set from MPI_Init, and never taken back: what a call of
+ * that time means may be noted at its end only. */
+enum { TELL_WAIT = 1, TELL_THREADS = 2, TELL_OBSERVER = 4 };
+static atomic_uint tell;
 
-/* name is called as MPI_X or PMPI_X; the PMPI_ one is the fall-back. */
-static hpcb_fn_t need(const char *name, const char *fallback, const void *caller)
+static hpcb_fn_t look_up(enum level level, enum call call, const void *caller)
 {
-    hpcb_fn_t fn = hpcb_next(name, caller);
-
-    if (!fn)
-        fn = hpcb_next(fallback, caller);
-    if (fn)
-        return fn;
-    dprintf(STDERR_FILENO, "libhpcb_mpi: %s is called, but there is no MPI\n", name);
-    _exit(EXIT_NO_SYMBOL);
-}
-
-static hpcb_fn_t look_up(enum level level, enum hpcb_call call, const void *caller)
-{
-    hpcb_fn_t fn = need(names[level][call], names[LEVEL_PMPI][call], caller);
+    hpcb_fn_t fn = hpcb_need(names[level][call], names[LEVEL_PMPI][call], caller);
 
     atomic_store(&route[level][call], fn);
     return fn;
 }
 
-/*
- * Whether the process calls MPI by the standard ABI of MPI 5, in which handles are
- * other things than in the mpi.h of either MPI: libraries of both ABIs share what lies
- * below them.  -1 means another ABI.
- */
-static bool is_standard_abi(void)
-{
-    hpcb_fn_t fn = hpcb_next("PMPI_Abi_get_version", NULL);
-    int major = -1, minor = -1;
+/* In the ABI of MPICH and in that of Open MPI, and in the standard one of MPI 5. */
+#define THREAD_MULTIPLE          3
+#define STANDARD_THREAD_MULTIPLE 4096
 
-    return fn && ((int (*)(int *, int *))fn)(&major, &minor) == 0 && major >= 0;
+static bool has_threads(void)
+{
+    hpcb_fn_t fn = hpcb_mpi_symbol("PMPI_Query_thread");
+    int provided = 0;
+
+    return fn && ((int (*)(int *))fn)(&provided) == 0 &&
+           (provided == THREAD_MULTIPLE || provided >= STANDARD_THREAD_MULTIPLE);
 }
 
-static const hpcb_backend_t *find_backend(void)
-{
-    static const hpcb_backend_t *const backends[] = {
-#ifdef HAVE_OPENMPI
-        &hpcb_backend_openmpi,
-#endif
-#ifdef HAVE_MPICH
-        &hpcb_backend_mpich,
-#endif
-    };
-
-    if (is_standard_abi())
-        return NULL;
-    for (size_t i = 0; i < sizeof backends / sizeof backends[0]; i++)
-        if (hpcb_mpi_has(backends[i]->marker))
-            return backends[i];
-    return NULL;
-}
-
-/* Waits are to become sleeps from now on.  It may come here twice, through a tool's
- * wrapper. */
-static void activate(void)
-{
-    const hpcb_backend_t *backend = find_backend();
-
-    if (atomic_load(&active) || !backend || backend->start())
-        return;
-    hpcb_wait_setup();
-    for (int i = 0; i < HPCB_CALLS; i++) {
-        hpcb_fn_t next = hpcb_next(names[LEVEL_MPI][i], NULL);
-        hpcb_fn_t base = hpcb_next(names[LEVEL_PMPI][i], NULL);
-        hpcb_fn_t replacement = backend->replacement[i];
-        bool is_tool = next && !hpcb_same_object(next, base);
-
-        atomic_store(&route[LEVEL_MPI][i], is_tool ? next : replacement);
-        atomic_store(&route[LEVEL_PMPI][i], replacement);
-    }
-    atomic_store(&active, backend);
-}
-
-static void deactivate(void)
-{
-    const hpcb_backend_t *backend = atomic_exchange(&active, NULL);
-
-    if (!backend)
-        return;
-    for (int level = 0; level < LEVELS; level++)
-        for (int i = 0; i < HPCB_CALLS; i++)
-            atomic_store(&route[level][i], NULL);
-    backend->stop();
-}
-
-/* MPI_Init has succeeded. */
+/* MPI_Init or MPI_Session_init has succeeded.  It may come here more than once: through
+ * a tool's wrapper, or with each session. */
 static void begin(void)
 {
-    if (hpcb_environ_naps_wanted())
-        activate();
+    unsigned whom = 0;
+
+    if (hpcb_environ_naps_wanted() && hpcb_hook_start()) {
+        whom |= TELL_WAIT;
+        if (has_threads()) {
+            hpcb_threads_setup();
+            whom |= TELL_THREADS;
+        }
+    }
     hpcb_observe_start();
+    if (hpcb_observer)
+        whom |= TELL_OBSERVER;
+    atomic_fetch_or(&tell, whom);
     hpcb_environ_leave();
 }
 
 #define EXPORTED __attribute__((visibility("default")))
 
+/* A call begins, as event for who observes.  Return whom leave_others has to tell that
+ * it has ended. */
+static unsigned enter_others(unsigned whom, uint64_t event, uintptr_t frame,
+                             enum kind kind)
+{
+    hpcb_observer_t *observer = kind == POLLS ? NULL : hpcb_observer;
+    unsigned told = 0;
+
+    if (whom & TELL_THREADS && hpcb_threads_enter(frame))
+        told |= TELL_THREADS;
+    if (observer && hpcb_observe_enter(observer, event, frame, kind == WAITS))
+        told |= TELL_OBSERVER;
+    return told;
+}
+
+static void leave_others(unsigned told, enum kind kind)
+{
+    hpcb_observer_t *observer = hpcb_observer;
+
+    if (told & TELL_OBSERVER && observer)
+        hpcb_observe_leave(observer, kind == WAITS);
+    if (told & TELL_THREADS)
+        hpcb_threads_leave();
+}
+
+#define FRAME() ((uintptr_t)__builtin_frame_address(0))
+
 /*
  * Told apart by stack depth too: all calls from Fortran come from one place in the
  * MPI's own layer, and many C programs have one wrapper of their own.
  */
-#define NOTE_CALL_SITE()                                                               \
-    (hpcb_call_site = (uintptr_t)__builtin_return_address(0) ^                         \
-                      (uintptr_t)__builtin_frame_address(0) << 24)
+#define CALL_SITE() ((uintptr_t)__builtin_return_address(0) ^ FRAME() << 24)
 
-/* What tells the places apart that call MPI; name is known when this is compiled. */
-#define EVENT(name) (hpcb_call_site + HPCB_CALL_##name * 0x100000001b3U)
-#define FRAME()     ((uintptr_t)__builtin_frame_address(0))
+/* What tells the calls of a place apart for who observes; known when it is compiled. */
+#define EVENT(name) (CALL_SITE() + CALL_##name * 0x100000001b3U)
 
-#define DEFINE(level, prefix, name, params, args, blocks)                              \
+#define OTHERS (TELL_THREADS | TELL_OBSERVER)
+
+#define DEFINE(level, prefix, name, params, args, kind)                                \
     EXPORTED int prefix##name params;                                                  \
     EXPORTED int prefix##name params                                                   \
     {                                                                                  \
-        hpcb_fn_t fn = atomic_load_explicit(&route[level][HPCB_CALL_##name],           \
-                                            memory_order_acquire);                     \
-        hpcb_observer_t *observer = hpcb_observer;                                     \
+        unsigned whom = atomic_load_explicit(&tell, memory_order_relaxed), told = 0;   \
+        hpcb_fn_t fn =                                                                 \
+            atomic_load_explicit(&route[level][CALL_##name], memory_order_acquire);    \
+        bool waits;                                                                    \
         int rc;                                                                        \
                                                                                        \
-        NOTE_CALL_SITE();                                                              \
         if (__builtin_expect(!fn, 0))                                                  \
-            fn = look_up(level, HPCB_CALL_##name, __builtin_return_address(0));        \
-        if (!observer || !hpcb_observe_enter(observer, EVENT(name), FRAME(), blocks))  \
+            fn = look_up(level, CALL_##name, __builtin_return_address(0));             \
+        waits = (kind) == WAITS && whom & TELL_WAIT &&                                 \
+                hpcb_wait_enter(&hpcb_wait, CALL_SITE(), FRAME());                     \
+        if (__builtin_expect(whom & OTHERS, 0))                                        \
+            told = enter_others(whom, EVENT(name), FRAME(), kind);                     \
+        else if (!waits)                                                               \
             return ((int(*) params)fn)args;                                            \
         rc = ((int(*) params)fn)args;                                                  \
-        hpcb_observe_leave(observer, blocks);                                          \
+        if (waits)                                                                     \
+            hpcb_wait_leave(&hpcb_wait);                                               \
+        if (__builtin_expect(told, 0))                                                 \
+            leave_others(told, kind);                                                  \
         return rc;                                                                     \
     }
 
@@ -227,10 +207,9 @@ static void begin(void)
 #define ARGS_12 (a, b, c, d, e, f, g, h, i, j, k, l)
 #define ARGS_13 (a, b, c, d, e, f, g, h, i, j, k, l, m)
 
-#define WATCHED(name, nargs, blocks)                                                   \
-    DEFINE(LEVEL_MPI, MPI_, name, PARAMS_##nargs, ARGS_##nargs, blocks)                \
-    DEFINE(LEVEL_PMPI, PMPI_, name, PARAMS_##nargs, ARGS_##nargs, blocks)
-#define CALL(name, nargs) WATCHED(name, nargs, true)
+#define CALL(name, nargs, kind)                                                        \
+    DEFINE(LEVEL_MPI, MPI_, name, PARAMS_##nargs, ARGS_##nargs, kind)                  \
+    DEFINE(LEVEL_PMPI, PMPI_, name, PARAMS_##nargs, ARGS_##nargs, kind)
 #include "mpi/calls.def"
 
 #define DEFINE_INIT(prefix, name, params, args)                                        \
@@ -238,9 +217,12 @@ static void begin(void)
     EXPORTED int prefix##name params                                                   \
     {                                                                                  \
         hpcb_fn_t fn =                                                                 \
-            need(#prefix #name, "PMPI_" #name, __builtin_return_address(0));           \
-        int rc = ((int(*) params)fn)args;                                              \
+            hpcb_need(#prefix #name, "PMPI_" #name, __builtin_return_address(0));      \
+        int rc;                                                                        \
                                                                                        \
+        hpcb_hook_before_init();                                                       \
+        rc = ((int(*) params)fn)args;                                                  \
+        hpcb_hook_after_init();                                                        \
         if (rc == 0)                                                                   \
             begin();                                                                   \
         return rc;                                                                     \
@@ -250,17 +232,30 @@ DEFINE_INIT(MPI_, Init, PARAMS_2, ARGS_2)
 DEFINE_INIT(PMPI_, Init, PARAMS_2, ARGS_2)
 DEFINE_INIT(MPI_, Init_thread, PARAMS_4, ARGS_4)
 DEFINE_INIT(PMPI_, Init_thread, PARAMS_4, ARGS_4)
+DEFINE_INIT(MPI_, Session_init, PARAMS_3, ARGS_3)
+DEFINE_INIT(PMPI_, Session_init, PARAMS_3, ARGS_3)
+
+/* What ends MPI waits for other ranks, too. */
+static int finalize(hpcb_fn_t fn, uintptr_t call_site, uintptr_t frame)
+{
+    unsigned whom = atomic_load_explicit(&tell, memory_order_relaxed);
+    bool told = whom & TELL_WAIT && hpcb_wait_enter(&hpcb_wait, call_site, frame);
+    int rc = ((int (*)(void))fn)();
+
+    if (told)
+        hpcb_wait_leave(&hpcb_wait);
+    return rc;
+}
 
 #define DEFINE_FINALIZE(prefix)                                                        \
     EXPORTED int prefix##Finalize(void);                                               \
     EXPORTED int prefix##Finalize(void)                                                \
     {                                                                                  \
-        hpcb_fn_t fn =                                                                 \
-            need(#prefix "Finalize", "PMPI_Finalize", __builtin_return_address(0));    \
+        hpcb_fn_t fn = hpcb_need(#prefix "Finalize", "PMPI_Finalize",                  \
+                                 __builtin_return_address(0));                         \
                                                                                        \
         hpcb_observe_stop();                                                           \
-        deactivate();                                                                  \
-        return ((int (*)(void))fn)();                                                  \
+        return finalize(fn, CALL_SITE(), FRAME());                                     \
     }
 
 DEFINE_FINALIZE(MPI_)

@@ -57,6 +57,13 @@ bool hpcb_environ_naps_wanted(void)
     return !text || strcmp(text, "off") != 0;
 }
 
+bool hpcb_environ_debug(void)
+{
+    const char *text = getenv("HPCB_DEBUG");
+
+    return text && *text && strcmp(text, "0") != 0;
+}
+
 static const char *base_name(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -18,6 +18,10 @@ hpcb_nap_conf_t hpcb_environ_naps(void);
 /* Whether waits are to become sleeps: unless HPCB_YIELD is "off". */
 bool hpcb_environ_naps_wanted(void);
 
+/* Whether to say on stderr what is done about waits: if HPCB_DEBUG is set and not empty
+ * or "0". */
+bool hpcb_environ_debug(void);
+
 /*
  * Take this library, and nothing else, out of LD_PRELOAD, so that programs that this
  * one starts (ssh, python) run without it.  Where memory is short nothing changes.

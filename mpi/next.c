@@ -7,7 +7,12 @@
 #include <link.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <unistd.h>
 #include "mpi/next.h"
+
+/* As the dynamic loader exits on an undefined symbol. */
+#define EXIT_NO_SYMBOL 127
 
 /*
  * An MPI that came with dlopen(RTLD_LOCAL), as mpi4py's does, is not among the objects
@@ -27,69 +32,64 @@ static void *open_object(const void *address)
     return dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-static void *next_address(const char *name, const void *caller)
+/* name among what the object of caller depends on. */
+static void *address_near(const char *name, const void *caller)
 {
-    void *address = dlsym(RTLD_NEXT, name);
-    void *handle;
+    void *handle = open_object(caller);
+    void *address = handle ? dlsym(handle, name) : NULL;
+    void *none = NULL;
 
-    if (address)
-        return address;
-    handle = atomic_load(&scope);
-    if (handle)
-        return dlsym(handle, name);
-    handle = open_object(caller);
-    address = handle ? dlsym(handle, name) : NULL;
-    if (address)
-        atomic_store(&scope, handle);
-    else if (handle)
+    if (handle && (!address || !atomic_compare_exchange_strong(&scope, &none, handle)))
         dlclose(handle);
     return address;
 }
 
-hpcb_fn_t hpcb_next(const char *name, const void *caller)
+static void *next_address(const char *name, const void *caller)
 {
-    /* POSIX lets dlsym's answer be a function, ISO C has no cast for it. */
+    void *address = dlsym(RTLD_NEXT, name);
+    void *handle = atomic_load(&scope);
+
+    if (!address && handle)
+        address = dlsym(handle, name);
+    return address ? address : address_near(name, caller);
+}
+
+/* POSIX lets dlsym's answer be a function, ISO C has no cast for it. */
+static hpcb_fn_t as_function(void *address)
+{
     union {
         void *address;
         hpcb_fn_t fn;
-    } found = {.address = next_address(name, caller)};
+    } found = {.address = address};
 
     return found.fn;
 }
 
-void *hpcb_data(const char *name)
+hpcb_fn_t hpcb_next(const char *name, const void *caller)
 {
-    /* The default scope first: an executable may hold the copy that counts (R_COPY). */
-    void *address = dlsym(RTLD_DEFAULT, name);
-    void *handle = atomic_load(&scope);
-
-    return address || !handle ? address : dlsym(handle, name);
+    return as_function(next_address(name, caller));
 }
 
-static const void *object_of(const void *address)
+hpcb_fn_t hpcb_need(const char *name, const char *fallback, const void *caller)
 {
-    Dl_info info;
+    hpcb_fn_t fn = hpcb_next(name, caller);
 
-    return address && dladdr(address, &info) ? info.dli_fbase : NULL;
+    if (!fn)
+        fn = hpcb_next(fallback, caller);
+    if (fn)
+        return fn;
+    dprintf(STDERR_FILENO, "libhpcb_mpi: %s is called, but there is no such function\n",
+            name);
+    _exit(EXIT_NO_SYMBOL);
 }
 
-bool hpcb_mpi_has(const char *name)
+hpcb_fn_t hpcb_mpi_symbol(const char *name)
 {
     void *mpi = open_object(next_address("PMPI_Init", NULL));
-    bool has = mpi && dlsym(mpi, name);
+    void *address = mpi ? dlsym(mpi, name) : NULL;
 
+    /* It stays loaded: somebody else has it open. */
     if (mpi)
         dlclose(mpi);
-    return has;
-}
-
-bool hpcb_same_object(hpcb_fn_t a, hpcb_fn_t b)
-{
-    union {
-        hpcb_fn_t fn;
-        const void *address;
-    } first = {.fn = a}, second = {.fn = b};
-    const void *object = object_of(first.address);
-
-    return object && object == object_of(second.address);
+    return as_function(address);
 }

@@ -18,13 +18,12 @@ typedef void (*hpcb_fn_t)(void);
  */
 hpcb_fn_t hpcb_next(const char *name, const void *caller);
 
-/* The data object called name as the whole process sees it, NULL if there is none. */
-void *hpcb_data(const char *name);
+/* The same, or that called fallback; if there is neither, print one line and end the
+ * process as the dynamic loader does. */
+hpcb_fn_t hpcb_need(const char *name, const char *fallback, const void *caller);
 
-/* Whether the MPI that a process calls has name, in its library or one below that. */
-bool hpcb_mpi_has(const char *name);
-
-/* Whether both functions lie in one loaded object; false if either is NULL. */
-bool hpcb_same_object(hpcb_fn_t a, hpcb_fn_t b);
+/* The function called name in the library of the MPI that the process calls, or in one
+ * below that; NULL if there is none. */
+hpcb_fn_t hpcb_mpi_symbol(const char *name);
 
 #endif

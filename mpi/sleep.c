@@ -10,6 +10,11 @@
  * read or changed here.  Where there are no such connections (shared memory,
  * InfiniBand) or the kernel lacks epoll_pwait2 (Linux < 5.11), a nap just takes its
  * time.
+ *
+ * Other threads end a nap through an eventfd among what is watched.  It is always ready
+ * to be written, edge-triggered as well, and to watch it once more makes an edge.  It
+ * is never written: the program may have closed all files that it does not know
+ * (closefrom), and its number may be that of the user's data by then.
  */
 #include "config.h"
 #include <dirent.h>
@@ -17,6 +22,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -40,7 +46,8 @@
 
 /* The epoll instance; -1: none yet, or none any more. */
 static atomic_int watcher = -1;
-static atomic_bool has_connections;
+static atomic_int ender = -1;    /* the eventfd; -1: none */
+static atomic_bool has_sources;  /* something may end a sleep */
 static _Atomic uint64_t look_at; /* when to look for connections, NEVER: given up */
 static atomic_flag looking = ATOMIC_FLAG_INIT;
 
@@ -72,7 +79,7 @@ static void watch(int epoll, int fd)
     struct epoll_event event = {.events = EPOLLIN | EPOLLET};
 
     if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0)
-        atomic_store(&has_connections, true);
+        atomic_store(&has_sources, true);
 }
 
 static void watch_connections(int epoll)
@@ -93,8 +100,16 @@ static void watch_connections(int epoll)
 
 static void give_up(void)
 {
-    atomic_store(&has_connections, false);
+    atomic_store(&has_sources, false);
     atomic_store(&look_at, NEVER);
+}
+
+/* The epoll instance, made if need be; -1: cannot be. */
+static int make_watcher(void)
+{
+    if (atomic_load(&watcher) < 0)
+        atomic_store(&watcher, epoll_create1(EPOLL_CLOEXEC));
+    return atomic_load(&watcher);
 }
 
 static void look_for_connections(uint64_t now)
@@ -103,9 +118,7 @@ static void look_for_connections(uint64_t now)
 
     if (atomic_flag_test_and_set(&looking))
         return;
-    if (atomic_load(&watcher) < 0)
-        atomic_store(&watcher, epoll_create1(EPOLL_CLOEXEC));
-    if (atomic_load(&watcher) >= 0) {
+    if (make_watcher() >= 0) {
         watch_connections(atomic_load(&watcher));
         atomic_store(&look_at, now + LOOK_AFTER_NS + LOOK_SHARE * (clock_ns() - began));
     } else {
@@ -130,7 +143,7 @@ bool hpcb_sleep(uint64_t ns, uint64_t now_ns)
 
     if (now_ns >= atomic_load(&look_at))
         look_for_connections(now_ns);
-    if (!atomic_load(&has_connections))
+    if (!atomic_load(&has_sources))
         return plain_sleep(&time);
     count = syscall(SYS_epoll_pwait2, atomic_load(&watcher), events, EVENTS, &time,
                     NULL, 0);
@@ -139,4 +152,33 @@ bool hpcb_sleep(uint64_t ns, uint64_t now_ns)
     /* No such call here, or the program has closed what it did not know. */
     give_up();
     return plain_sleep(&time);
+}
+
+void hpcb_sleep_can_be_ended(void)
+{
+    struct epoll_event event = {.events = EPOLLOUT | EPOLLET};
+    int epoll = make_watcher();
+    int fd;
+
+    if (epoll < 0 || atomic_load(&ender) >= 0)
+        return;
+    fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (fd < 0)
+        return;
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0) {
+        close(fd);
+        return;
+    }
+    atomic_store(&ender, fd);
+    atomic_store(&has_sources, true);
+}
+
+void hpcb_sleep_end_all(void)
+{
+    struct epoll_event event = {.events = EPOLLOUT | EPOLLET};
+    int saved = errno;
+
+    if (atomic_load(&ender) >= 0)
+        epoll_ctl(atomic_load(&watcher), EPOLL_CTL_MOD, atomic_load(&ender), &event);
+    errno = saved;
 }

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* Sleeping for a short while, ended early by what comes in on a network connection. */
+/* Sleeping for a short while, ended early by what comes in on a network connection, or
+ * by another thread. */
 #ifndef HPCB_MPI_SLEEP_H
 #define HPCB_MPI_SLEEP_H
 
@@ -11,9 +12,18 @@
 
 /*
  * Sleep for ns nanoseconds, or until data come in on any TCP connection of the process,
- * or a signal is handled.  now_ns (CLOCK_MONOTONIC) says when it is time to look for
- * new connections.  True: slept to the end.  Any thread; no cancellation point.
+ * a signal is handled, or another thread calls hpcb_sleep_end_all.  now_ns
+ * (CLOCK_MONOTONIC) says when it is time to look for new connections.  Return true if
+ * it slept to the end.  Any thread; no cancellation point.
  */
 bool hpcb_sleep(uint64_t ns, uint64_t now_ns);
+
+/* Prepare for hpcb_sleep_end_all; once, from MPI_Init.  If that fails, sleeps cannot be
+ * ended by other threads. */
+void hpcb_sleep_can_be_ended(void);
+
+/* End the sleeps of all threads.  One that begins at the same time may end early, too.
+ * Any thread; does not block. */
+void hpcb_sleep_end_all(void);
 
 #endif

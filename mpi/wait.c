@@ -7,25 +7,28 @@
 #include <time.h>
 #include "mpi/environ.h"
 #include "mpi/sleep.h"
+#include "mpi/threads.h"
 #include "mpi/wait.h"
 
 #define NS_PER_S 1000000000ULL
 
 /*
- * A test that took longer than the usual one by these (ns) has moved data: a long
- * message is coming in piece by piece, and a nap would only let its pieces pile up.
- * After a nap caches are cold, so that the next test is slow in any case.
+ * A pass that took longer than the usual one by these (ns) has moved data.  After a nap
+ * caches are cold, so that the next pass is slow in any case.
  */
 #define MOVED_NS       3000
 #define MOVED_AFTER_NS 15000
 
-/*
- * Tests between two naps.  One is not enough: in the first the message comes in, only
- * in the next one does a collective begin the round that another rank is waiting for.
- */
-#define TESTS_BETWEEN_NAPS 4
+/* Data that move again within this time (ns) belong to one burst. */
+#define BREAK_NS 50000
 
-_Thread_local uintptr_t hpcb_call_site;
+/*
+ * Looks between two naps.  One is not enough: in the first pass the message comes in,
+ * only in the next one does a collective begin the round that another rank waits for.
+ */
+#define LOOKS_BETWEEN_NAPS 4
+
+_Thread_local hpcb_wait_t hpcb_wait;
 
 static hpcb_nap_conf_t conf;
 
@@ -53,70 +56,113 @@ static void make_slack_small(void)
     slack_is_small = true;
 }
 
-static void nap(hpcb_wait_t *wait, uint64_t now, uint64_t ns)
+static void begin(hpcb_wait_t *wait)
+{
+    wait->site = hpcb_nap_site(&table, wait->call_site);
+    wait->began = wait->looked = clock_ns();
+    wait->usual_pass = UINT64_MAX;
+    wait->since_nap = 0;
+    wait->blind_from = 0;
+    wait->served = false;
+    wait->event = false;
+}
+
+/* Data moved between the last look and now. */
+static void note_move(hpcb_wait_t *wait, uint64_t now)
+{
+    if (!wait->served || now - wait->moved > BREAK_NS)
+        wait->burst = wait->looked;
+    wait->served = true;
+    wait->moved = now;
+}
+
+/* Whether data moved since the last look; forgets what was reported. */
+static bool has_moved(hpcb_wait_t *wait, uint64_t now, unsigned pass)
+{
+    uint64_t took = now - wait->looked;
+    uint64_t slow = wait->since_nap == 0 ? MOVED_AFTER_NS : MOVED_NS;
+    bool moved = wait->event || hpcb_threads_came();
+
+    wait->event = false;
+    if (moved || pass & HPCB_PASS_EXACT)
+        return moved;
+    if (took < wait->usual_pass)
+        wait->usual_pass = took;
+    return took - wait->usual_pass > slow;
+}
+
+static void judge_pass(hpcb_wait_t *wait, uint64_t now, unsigned pass)
+{
+    bool moved = has_moved(wait, now, pass);
+
+    /* The wait goes on, so what came was for others: did they wait for this rank? */
+    if (wait->since_nap == 0 && wait->blind_from != 0)
+        hpcb_nap_learn_service(&table, moved);
+    if (moved)
+        note_move(wait, now);
+    wait->looked = now;
+    wait->since_nap++;
+}
+
+/* Whether it slept. */
+static bool nap(hpcb_wait_t *wait, uint64_t now, uint64_t ns, unsigned pass)
 {
     bool to_the_end;
 
+    if (!hpcb_threads_nap_begin(pass & HPCB_PASS_LOCKED))
+        return false;
     make_slack_small();
     to_the_end = hpcb_sleep(ns, now);
+    hpcb_threads_nap_end();
     wait->looked = clock_ns();
     wait->since_nap = 0;
     wait->blind_from = now;
     if (to_the_end) {
         hpcb_nap_learn_late(&table, ns, wait->looked - now);
-        return;
+        return true;
     }
     /* Woken because something has come in: it has not been waiting long. */
     wait->blind_from = wait->looked;
-    wait->moved = wait->looked;
+    note_move(wait, wait->looked);
+    return true;
 }
 
-static void begin(hpcb_wait_t *wait)
-{
-    wait->site = hpcb_nap_site(&table, hpcb_call_site);
-    wait->began = wait->looked = wait->moved = clock_ns();
-    wait->usual_test = UINT64_MAX;
-}
-
-static void judge_test(hpcb_wait_t *wait, uint64_t now)
-{
-    uint64_t took = now - wait->looked;
-    uint64_t slow = wait->since_nap == 0 ? MOVED_AFTER_NS : MOVED_NS;
-
-    if (took < wait->usual_test)
-        wait->usual_test = took;
-    if (took - wait->usual_test > slow)
-        wait->moved = now;
-    wait->looked = now;
-    wait->since_nap++;
-}
-
-void hpcb_wait_look(hpcb_wait_t *wait)
+bool hpcb_wait_look(hpcb_wait_t *wait, unsigned pass)
 {
     hpcb_nap_wait_t so_far;
     uint64_t now, ns;
 
     if (wait->began == 0) {
         begin(wait);
-        return;
+        return false;
     }
     now = clock_ns();
-    judge_test(wait, now);
-    if (wait->since_nap < TESTS_BETWEEN_NAPS)
-        return;
+    judge_pass(wait, now, pass);
+    if (wait->since_nap < LOOKS_BETWEEN_NAPS)
+        return false;
     so_far.elapsed_ns = now - wait->began;
-    so_far.quiet_ns = now - wait->moved;
-    ns = hpcb_nap_next(&conf, wait->site, table.late_ns, &so_far);
-    if (ns > 0)
-        nap(wait, now, ns);
+    so_far.quiet_ns = wait->served ? now - wait->moved : so_far.elapsed_ns;
+    so_far.busy_ns = wait->served ? wait->moved - wait->burst + 1 : 0;
+    ns = hpcb_nap_next(&conf, wait->site, &table, &so_far);
+    return ns > 0 && nap(wait, now, ns, pass);
 }
 
-void hpcb_wait_learn(const hpcb_wait_t *wait)
+/* When the wait for data was over: at the last look, or when the burst began that came
+ * before it. */
+static uint64_t end_of_wait(const hpcb_wait_t *wait)
 {
     uint64_t ended = wait->looked;
 
-    /* What ended while the task slept may have ended at any time of the nap. */
-    if (wait->blind_from != 0 && wait->since_nap < TESTS_BETWEEN_NAPS)
-        ended = wait->blind_from + (wait->looked - wait->blind_from) / 2;
-    hpcb_nap_learn(wait->site, ended - wait->began);
+    if (wait->served && wait->looked - wait->moved <= BREAK_NS)
+        ended = wait->burst;
+    /* What came while the thread slept may have come at any time of the nap. */
+    if (wait->blind_from != 0 && wait->blind_from < ended &&
+        wait->since_nap < LOOKS_BETWEEN_NAPS)
+        ended = wait->blind_from + (ended - wait->blind_from) / 2;
+    return ended;
+}
+
+void hpcb_wait_learn(hpcb_wait_t *wait)
+{
+    hpcb_nap_learn(wait->site, end_of_wait(wait) - wait->began);
 }

@@ -3,9 +3,14 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Waiting inside a blocking call: test, hpcb_wait_pause, test, ... hpcb_wait_end.  A
- * wait lies on the stack of the thread that waits; what is learned from it lies in
- * that thread's own storage.
+ * A thread's wait inside a blocking MPI call.  entry.c says when such a call begins and
+ * ends; hook.c reports the passes of the MPI's progress loop in between, and those
+ * that found nothing may sleep here for as long as policy/nap.h says.
+ *
+ *   hpcb_wait_enter, { hpcb_wait_event | hpcb_wait_idle } ..., hpcb_wait_leave
+ *
+ * All state lies in the thread's own storage.  No function here allocates, takes a lock
+ * or fails.
  */
 #ifndef HPCB_MPI_WAIT_H
 #define HPCB_MPI_WAIT_H
@@ -14,43 +19,82 @@
 #include <stdint.h>
 #include "policy/nap.h"
 
-/* The first tests of a wait cost nothing but themselves: short waits end among them. */
-#define HPCB_WAIT_FREE_TESTS 8
+/* The first passes of a wait cost nothing but themselves: short waits end in them. */
+#define HPCB_WAIT_FREE_PASSES 8
 
-/* Times in ns of CLOCK_MONOTONIC; begin with all zero. */
+/* What is known of a pass that found nothing. */
+enum {
+    /* The thread holds a lock of the MPI's, for which its other threads may have to
+     * wait. */
+    HPCB_PASS_LOCKED = 1,
+    /* hpcb_wait_event is called for every pass that found something.  Otherwise one
+     * that took longer than usual is taken for one that did. */
+    HPCB_PASS_EXACT = 2,
+};
+
+/* Times in ns of CLOCK_MONOTONIC. */
 typedef struct {
-    unsigned tests;
-    unsigned since_nap;  /* tests since the last nap, or since the clock is read */
+    /* The frame of the outermost blocking call under way, 0: none.  Calls inside of it
+     * are the MPI's own or a tool's.  A frame that is older than that of the next call
+     * belongs to one that was left by longjmp or a C++ exception. */
+    uintptr_t frame;
+    uintptr_t call_site;
+    bool event;          /* a pass since the last look brought something */
+    bool served;         /* data moved in this wait: moved and burst are valid */
+    unsigned passes;     /* that found nothing */
+    unsigned since_nap;  /* looks since the last nap, or since began */
     uint64_t began;      /* 0: the clock has not been read yet */
-    uint64_t looked;     /* when the test under way began */
-    uint64_t moved;      /* end of the last test that moved data */
-    uint64_t blind_from; /* begin of the last nap, its end if it was woken */
-    uint64_t usual_test; /* the shortest test so far */
+    uint64_t looked;     /* the last look */
+    uint64_t moved;      /* the last time that data moved */
+    uint64_t burst;      /* since when they move without a longer break */
+    uint64_t blind_from; /* begin of the last nap, its end if it was woken; 0: none */
+    uint64_t usual_pass; /* the shortest time between two looks */
     hpcb_nap_site_t *site;
 } hpcb_wait_t;
 
-/* Where the application called from: set by entry.c, read by this thread's waits. */
-extern _Thread_local uintptr_t hpcb_call_site;
+extern _Thread_local hpcb_wait_t hpcb_wait;
 
-/* Read the settings; from MPI_Init, before any other thread may call MPI. */
+/* Take over the settings; from MPI_Init, before any other thread may call MPI. */
 void hpcb_wait_setup(void);
 
-/* The slow parts of the two below. */
-void hpcb_wait_look(hpcb_wait_t *wait);
-void hpcb_wait_learn(const hpcb_wait_t *wait);
+/* The slow parts of what follows. */
+bool hpcb_wait_look(hpcb_wait_t *wait, unsigned pass);
+void hpcb_wait_learn(hpcb_wait_t *wait);
 
-/* A test has failed: come back when it is worth while to test again. */
-static inline void hpcb_wait_pause(hpcb_wait_t *wait)
+/* A blocking call begins at call_site, with its stack frame at frame.  Return whether
+ * it is the outermost one: then hpcb_wait_leave must follow. */
+static inline bool hpcb_wait_enter(hpcb_wait_t *wait, uintptr_t call_site,
+                                   uintptr_t frame)
 {
-    if (++wait->tests > HPCB_WAIT_FREE_TESTS)
-        hpcb_wait_look(wait);
+    if (__builtin_expect(wait->frame > frame, 0))
+        return false;
+    wait->frame = frame;
+    wait->call_site = call_site;
+    wait->event = false;
+    wait->passes = 0;
+    wait->began = 0;
+    return true;
 }
 
-/* The last test has succeeded. */
-static inline void hpcb_wait_end(const hpcb_wait_t *wait)
+/* The outermost blocking call ends. */
+static inline void hpcb_wait_leave(hpcb_wait_t *wait)
 {
-    if (wait->began != 0)
+    wait->frame = 0;
+    if (__builtin_expect(wait->began != 0, 0))
         hpcb_wait_learn(wait);
+}
+
+/* A pass of the progress loop brought something. */
+static inline void hpcb_wait_event(hpcb_wait_t *wait)
+{
+    wait->event = true;
+}
+
+/* A pass (HPCB_PASS_...) found nothing: return when it is worth while to make another
+ * one.  True: the thread slept meanwhile. */
+static inline bool hpcb_wait_idle(hpcb_wait_t *wait, unsigned pass)
+{
+    return ++wait->passes > HPCB_WAIT_FREE_PASSES && hpcb_wait_look(wait, pass);
 }
 
 #endif

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-#include <stdbool.h>
 #include "policy/nap.h"
 
 /* Shorter naps cost more cycles than they free: 13 to 25 us a nap were measured in a
@@ -12,7 +11,7 @@
 /* A site with shorter waits than this does not sleep on a prediction.  There is little
  * to gain, and much to lose: two ranks that wait for each other in turns would learn
  * from one another's naps that waits are long. */
-#define SHORT_WAIT_NS 500000
+#define SHORT_WAIT_NS 150000
 
 /* Without a prediction a nap is this part of the wait: it can delay by 6 % of it. */
 #define NAPS_PER_WAIT 16
@@ -20,6 +19,12 @@
 /* A predicted end is awaited awake: from twice the mean deviation before it, and this
  * part of the mean, for waits that have been all the same so far. */
 #define AWAKE_PART 64
+
+/* How long a rank stays awake after it has moved data for others.  One that came late
+ * doubles it; it takes some fifty naps in vain to halve it. */
+#define LEAST_PATIENCE_NS   50000
+#define LONGEST_PATIENCE_NS 5000000
+#define PATIENCE_SHIFT      6
 
 /* Weights of a new wait in mean and deviation, as RFC 6298 has them. */
 #define MEAN_SHIFT      3
@@ -70,15 +75,24 @@ static uint64_t at_any_time(const hpcb_nap_site_t *site, uint64_t elapsed_ns)
     return nap <= site->deviation_ns ? nap : 0;
 }
 
+/* Whether more data may come soon: some did in this wait. */
+static bool is_serving(const hpcb_nap_table_t *table, const hpcb_nap_wait_t *wait)
+{
+    uint64_t awake = max_u64(table->patience_ns, LEAST_PATIENCE_NS);
+
+    awake = max_u64(awake, min_u64(wait->busy_ns, LONGEST_PATIENCE_NS));
+    return wait->busy_ns > 0 && wait->quiet_ns < awake;
+}
+
 uint64_t hpcb_nap_next(const hpcb_nap_conf_t *conf, const hpcb_nap_site_t *site,
-                       uint64_t late_ns, const hpcb_nap_wait_t *wait)
+                       const hpcb_nap_table_t *table, const hpcb_nap_wait_t *wait)
 {
     uint64_t nap = 0;
 
-    if (wait->quiet_ns < conf->spin_ns)
+    if (wait->quiet_ns < conf->spin_ns || is_serving(table, wait))
         return 0;
     if (site->waits >= 4 && site->mean_ns >= SHORT_WAIT_NS)
-        nap = until_expected(site, late_ns, wait->elapsed_ns);
+        nap = until_expected(site, table->late_ns, wait->elapsed_ns);
     if (nap < LEAST_NAP_NS)
         nap = min_u64(at_any_time(site, wait->elapsed_ns), conf->nap_max_ns / 2);
     if (nap < LEAST_NAP_NS)
@@ -109,6 +123,17 @@ void hpcb_nap_learn(hpcb_nap_site_t *site, uint64_t waited_ns)
     site->deviation_ns -= site->deviation_ns >> DEVIATION_SHIFT;
     if (site->waits < UINT32_MAX)
         site->waits++;
+}
+
+void hpcb_nap_learn_service(hpcb_nap_table_t *table, bool late)
+{
+    uint64_t patience = max_u64(table->patience_ns, LEAST_PATIENCE_NS);
+
+    if (late)
+        patience = min_u64(2 * patience, LONGEST_PATIENCE_NS);
+    else
+        patience -= patience >> PATIENCE_SHIFT;
+    table->patience_ns = max_u64(patience, LEAST_PATIENCE_NS);
 }
 
 void hpcb_nap_learn_late(hpcb_nap_table_t *table, uint64_t asked_ns, uint64_t took_ns)

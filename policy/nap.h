@@ -14,10 +14,16 @@
  * whose waits are regular sleeps until shortly before the expected end and then looks
  * all the time; a site whose waits are irregular takes naps that are a small part of
  * its mean; a site whose waits are short never sleeps.
+ *
+ * A rank that waits also serves others: one-sided accesses, pieces of long messages,
+ * rounds of collectives.  While it does, it stays awake: for as long as data have been
+ * moving, and for its patience, which grows each time that data were there already when
+ * it woke up, and shrinks slowly with the naps in which nothing came.
  */
 #ifndef HPCB_POLICY_NAP_H
 #define HPCB_POLICY_NAP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Sites that a thread remembers; one that hashes onto another takes its place. */
@@ -37,28 +43,35 @@ typedef struct {
     uint32_t waits;
 } hpcb_nap_site_t;
 
-/* All zero is an empty table.  late_ns: by how much naps end after they should. */
+/* All zero is an empty table. */
 typedef struct {
-    uint64_t late_ns;
+    uint64_t late_ns;     /* by how much naps end after they should */
+    uint64_t patience_ns; /* how long to stay awake after data moved; 0: the least */
     hpcb_nap_site_t site[HPCB_NAP_SITES];
 } hpcb_nap_table_t;
 
 /* Where a wait stands: begun elapsed_ns ago, and nothing has moved for the last
- * quiet_ns of it (all of it, if nothing has moved yet). */
+ * quiet_ns of it (all of it, if nothing has moved yet).  Before that, data had been
+ * moving for busy_ns (0: nothing has moved yet). */
 typedef struct {
     uint64_t elapsed_ns;
     uint64_t quiet_ns;
+    uint64_t busy_ns;
 } hpcb_nap_wait_t;
 
 /* The place of key in table, forgetting another site if need be; never NULL. */
 hpcb_nap_site_t *hpcb_nap_site(hpcb_nap_table_t *table, uint64_t key);
 
-/* Nanoseconds to sleep now, 0: look again at once.  late_ns as in the table. */
+/* Return the nanoseconds to sleep now, 0: look again at once.  site: one of table's. */
 uint64_t hpcb_nap_next(const hpcb_nap_conf_t *conf, const hpcb_nap_site_t *site,
-                       uint64_t late_ns, const hpcb_nap_wait_t *wait);
+                       const hpcb_nap_table_t *table, const hpcb_nap_wait_t *wait);
 
 /* A wait at this site has ended after waited_ns. */
 void hpcb_nap_learn(hpcb_nap_site_t *site, uint64_t waited_ns);
+
+/* After a nap the wait goes on; late: data were there that others waited to have
+ * moved. */
+void hpcb_nap_learn_service(hpcb_nap_table_t *table, bool late);
 
 /* A nap of asked_ns took took_ns. */
 void hpcb_nap_learn_late(hpcb_nap_table_t *table, uint64_t asked_ns, uint64_t took_ns);

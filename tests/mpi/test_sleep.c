@@ -152,6 +152,51 @@ START_TEST(test_connection_made_later)
 }
 END_TEST
 
+static void *end_soon(void *unused)
+{
+    struct timespec soon = {0, 30 * MS};
+
+    nanosleep(&soon, NULL);
+    hpcb_sleep_end_all();
+    return unused;
+}
+
+/* Again and again: the eventfd is never read. */
+START_TEST(test_another_thread_ends_sleeps)
+{
+    pthread_t thread;
+    uint64_t began;
+
+    hpcb_sleep_can_be_ended();
+    hpcb_sleep(MS, clock_ns());
+    for (int i = 0; i < 3; i++) {
+        began = clock_ns();
+        ck_assert_int_eq(pthread_create(&thread, NULL, end_soon, NULL), 0);
+        ck_assert(!hpcb_sleep(LONG_NS, began));
+        ck_assert_uint_lt(clock_ns() - began, EARLY_NS);
+        pthread_join(thread, NULL);
+        ck_assert(hpcb_sleep(20 * MS, clock_ns()));
+    }
+}
+END_TEST
+
+/* Its number may be that of the user's data by then. */
+START_TEST(test_closed_eventfd_is_not_written)
+{
+    char path[] = "/tmp/test_sleep.XXXXXX";
+    int fd = mkstemp(path);
+
+    ck_assert_int_ge(fd, 0);
+    unlink(path);
+    hpcb_sleep_can_be_ended();
+    for (int number = fd + 1; number < 64; number++)
+        dup2(fd, number);
+    hpcb_sleep_end_all();
+    ck_assert_int_eq(lseek(fd, 0, SEEK_END), 0);
+    ck_assert(hpcb_sleep(MS, clock_ns()));
+}
+END_TEST
+
 /* As programs do that turn themselves into daemons. */
 START_TEST(test_all_files_closed)
 {
@@ -192,8 +237,10 @@ int main(void)
         tcase_add_test(tcase, test_message_ends_sleep);
         tcase_add_test(tcase, test_unread_message_ends_one_sleep);
         tcase_add_test(tcase, test_connection_made_later);
+        tcase_add_test(tcase, test_another_thread_ends_sleeps);
     }
     tcase_add_test(tcase, test_all_files_closed);
+    tcase_add_test(tcase, test_closed_eventfd_is_not_written);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

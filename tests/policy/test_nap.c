@@ -21,6 +21,8 @@ typedef struct {
 #define PRICE_NS (14 * US) /* of a nap, and how late it ends */
 #define TEST_NS  500
 
+static const hpcb_nap_table_t table = {.late_ns = PRICE_NS};
+
 /* Live through one wait as mpi/wait.c does, and learn from it. */
 static outcome_t wait_for(hpcb_nap_site_t *site, const hpcb_nap_conf_t *conf,
                           uint64_t ns)
@@ -31,7 +33,7 @@ static outcome_t wait_for(hpcb_nap_site_t *site, const hpcb_nap_conf_t *conf,
     while (now < ns) {
         hpcb_nap_wait_t wait = {.elapsed_ns = now, .quiet_ns = now};
 
-        nap = hpcb_nap_next(conf, site, PRICE_NS, &wait);
+        nap = hpcb_nap_next(conf, site, &table, &wait);
         if (nap > outcome.longest)
             outcome.longest = nap;
         outcome.naps += nap > 0;
@@ -71,9 +73,11 @@ START_TEST(test_spins_first)
     for (int i = 0; i < 20; i++)
         hpcb_nap_learn(&site, 5 * MS);
     for (uint64_t t = 0; t < usual.spin_ns; t += 100)
-        ck_assert_uint_eq(hpcb_nap_next(&usual, &site, 0, &(hpcb_nap_wait_t){t, t}), 0);
+        ck_assert_uint_eq(
+            hpcb_nap_next(&usual, &site, &table, &(hpcb_nap_wait_t){t, t, 0}), 0);
     ck_assert_uint_gt(
-        hpcb_nap_next(&usual, &site, 0, &(hpcb_nap_wait_t){11 * US, 11 * US}), 0);
+        hpcb_nap_next(&usual, &site, &table, &(hpcb_nap_wait_t){11 * US, 11 * US, 0}),
+        0);
 }
 END_TEST
 
@@ -83,10 +87,49 @@ START_TEST(test_spins_while_data_move)
 
     for (int i = 0; i < 20; i++)
         hpcb_nap_learn(&site, 5 * MS);
-    ck_assert_uint_eq(hpcb_nap_next(&usual, &site, 0, &(hpcb_nap_wait_t){MS, 9 * US}),
-                      0);
-    ck_assert_uint_gt(hpcb_nap_next(&usual, &site, 0, &(hpcb_nap_wait_t){MS, 11 * US}),
-                      0);
+    ck_assert_uint_eq(
+        hpcb_nap_next(&usual, &site, &table, &(hpcb_nap_wait_t){MS, 9 * US, 0}), 0);
+    ck_assert_uint_gt(
+        hpcb_nap_next(&usual, &site, &table, &(hpcb_nap_wait_t){MS, 11 * US, 0}), 0);
+}
+END_TEST
+
+/* After data have moved for busy_ns a wait is quiet for so long until it naps. */
+static uint64_t quiet_until_nap(const hpcb_nap_table_t *own, uint64_t busy_ns)
+{
+    hpcb_nap_site_t site = {0};
+    uint64_t quiet = 0;
+
+    while (hpcb_nap_next(&usual, &site, own,
+                         &(hpcb_nap_wait_t){50 * MS + quiet, quiet, busy_ns}) == 0)
+        quiet += US;
+    return quiet;
+}
+
+START_TEST(test_stays_awake_as_long_as_data_moved)
+{
+    ck_assert_uint_eq(quiet_until_nap(&table, 0), usual.spin_ns);
+    ck_assert_uint_eq(quiet_until_nap(&table, 1), 50 * US);
+    ck_assert_uint_eq(quiet_until_nap(&table, 700 * US), 700 * US);
+    /* Not for ever: a server that is done is a waiter like others. */
+    ck_assert_uint_eq(quiet_until_nap(&table, 900 * MS), 5 * MS);
+}
+END_TEST
+
+START_TEST(test_late_services_make_patient)
+{
+    hpcb_nap_table_t own = {0};
+
+    hpcb_nap_learn_service(&own, true);
+    ck_assert_uint_eq(quiet_until_nap(&own, 1), 100 * US);
+    for (int i = 0; i < 100; i++)
+        hpcb_nap_learn_service(&own, true);
+    ck_assert_uint_eq(quiet_until_nap(&own, 1), 5 * MS);
+    /* Only where something has moved. */
+    ck_assert_uint_eq(quiet_until_nap(&own, 0), usual.spin_ns);
+    for (int i = 0; i < 1000; i++)
+        hpcb_nap_learn_service(&own, false);
+    ck_assert_uint_eq(quiet_until_nap(&own, 1), 50 * US);
 }
 END_TEST
 
@@ -95,7 +138,7 @@ START_TEST(test_short_waits_never_sleep)
     ck_assert_uint_eq(many_waits(&usual, 2 * US, 50).naps, 0);
     ck_assert_uint_eq(many_waits(&usual, 20 * US, 90).naps, 0);
     ck_assert_uint_eq(many_waits(&usual, 60 * US, 30).naps, 0);
-    ck_assert_uint_eq(many_waits(&usual, 400 * US, 5).naps, 0);
+    ck_assert_uint_eq(many_waits(&usual, 120 * US, 5).naps, 0);
 }
 END_TEST
 
@@ -201,58 +244,58 @@ END_TEST
 START_TEST(test_extreme_values)
 {
     hpcb_nap_site_t site = {0};
-    hpcb_nap_table_t *table = calloc(1, sizeof *table);
-    hpcb_nap_wait_t wait = {UINT64_MAX, UINT64_MAX};
+    hpcb_nap_table_t *own = calloc(1, sizeof *own);
+    hpcb_nap_wait_t wait = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
 
-    ck_assert_ptr_nonnull(table);
+    ck_assert_ptr_nonnull(own);
     for (int i = 0; i < 1000; i++) {
         hpcb_nap_learn(&site, UINT64_MAX);
-        hpcb_nap_learn_late(table, i % 2 ? 0 : UINT64_MAX, UINT64_MAX);
+        hpcb_nap_learn_late(own, i % 2 ? 0 : UINT64_MAX, UINT64_MAX);
     }
-    ck_assert_uint_le(hpcb_nap_next(&usual, &site, UINT64_MAX / 4, &wait),
-                      usual.nap_max_ns);
+    own->late_ns = UINT64_MAX / 4;
+    ck_assert_uint_le(hpcb_nap_next(&usual, &site, own, &wait), usual.nap_max_ns);
     for (int i = 0; i < 1000; i++)
         hpcb_nap_learn(&site, 0);
     ck_assert_uint_lt(site.mean_ns, 1000);
-    free(table);
+    free(own);
 }
 END_TEST
 
 START_TEST(test_lateness)
 {
-    hpcb_nap_table_t *table = calloc(1, sizeof *table);
+    hpcb_nap_table_t *own = calloc(1, sizeof *own);
 
-    ck_assert_ptr_nonnull(table);
+    ck_assert_ptr_nonnull(own);
     for (int i = 0; i < 100; i++)
-        hpcb_nap_learn_late(table, 100 * US, 115 * US);
-    ck_assert_uint_ge(table->late_ns, 14 * US);
-    ck_assert_uint_le(table->late_ns, 16 * US);
+        hpcb_nap_learn_late(own, 100 * US, 115 * US);
+    ck_assert_uint_ge(own->late_ns, 14 * US);
+    ck_assert_uint_le(own->late_ns, 16 * US);
     /* Preempted for a tick: not the timer's doing. */
     for (int i = 0; i < 100; i++)
-        hpcb_nap_learn_late(table, 100 * US, 4 * MS);
-    ck_assert_uint_le(table->late_ns, 16 * US);
-    free(table);
+        hpcb_nap_learn_late(own, 100 * US, 4 * MS);
+    ck_assert_uint_le(own->late_ns, 16 * US);
+    free(own);
 }
 END_TEST
 
 START_TEST(test_table)
 {
-    hpcb_nap_table_t *table = calloc(1, sizeof *table);
+    hpcb_nap_table_t *own = calloc(1, sizeof *own);
     hpcb_nap_site_t *site;
     unsigned kept = 0;
 
-    ck_assert_ptr_nonnull(table);
+    ck_assert_ptr_nonnull(own);
     for (uint64_t key = 0x400000; key < 0x400000 + 64 * 37; key += 37)
-        hpcb_nap_learn(hpcb_nap_site(table, key), MS);
+        hpcb_nap_learn(hpcb_nap_site(own, key), MS);
     for (uint64_t key = 0x400000; key < 0x400000 + 64 * 37; key += 37) {
-        site = hpcb_nap_site(table, key);
+        site = hpcb_nap_site(own, key);
         ck_assert_uint_eq(site->key, key);
-        ck_assert_ptr_eq(hpcb_nap_site(table, key), site);
+        ck_assert_ptr_eq(hpcb_nap_site(own, key), site);
         kept += site->waits > 0;
     }
     /* Half full: most sites have a place of their own. */
     ck_assert_uint_gt(kept, 32);
-    free(table);
+    free(own);
 }
 END_TEST
 
@@ -265,6 +308,8 @@ int main(void)
 
     tcase_add_test(tcase, test_spins_first);
     tcase_add_test(tcase, test_spins_while_data_move);
+    tcase_add_test(tcase, test_stays_awake_as_long_as_data_moved);
+    tcase_add_test(tcase, test_late_services_make_patient);
     tcase_add_test(tcase, test_short_waits_never_sleep);
     tcase_add_test(tcase, test_long_waits_sleep);
     tcase_add_test(tcase, test_regular_waits_end_awake);

@@ -1,0 +1,205 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The MPIs and their hooks.  Seen in the sources of Open MPI 4.1 to 6.0 and MPICH 4.0
+ * to 5.0, and by running them; of Intel MPI 2021.19 only by running it.
+ *
+ * Open MPI: opal_progress() makes a pass, and calls sched_yield() after one that found
+ * nothing if it has been told to yield.  Its waits hold no lock meanwhile.  A pass
+ * that does not yield has found something.
+ *
+ * MPICH from 5.0 on, as it is built by default: sched_yield() after each pass of a
+ * wait, without a lock.  What a pass found over UCX, ucp_worker_progress() says.
+ *
+ * Intel MPI: sched_yield() as well, in the mode that its variable asks for.
+ *
+ * MPICH before that over UCX: ucp_worker_progress() in each pass that has found nothing
+ * in shared memory, with MPICH's lock held if the program has threads.
+ *
+ * MPICH before 5.0 over libfabric calls nothing that is not an inline function: there
+ * is no hook.
+ */
+#include "config.h"
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "mpi/environ.h"
+#include "mpi/hook.h"
+#include "mpi/next.h"
+#include "mpi/wait.h"
+
+enum hook { HOOK_NONE, HOOK_YIELD, HOOK_UCX };
+
+typedef struct {
+    const char *mpi;
+    const char *symbol;   /* that this MPI has, in its library or one below that */
+    enum hook hook;       /* what it calls after a pass that found nothing */
+    const char *variable; /* to be "1" while it begins, unless the user has set it */
+    bool (*arm)(void);    /* after it has begun; false: the hook is not called */
+} row_t;
+
+/* The MPI yields only because this library asked for it: then nobody misses that the
+ * CPU is not given away. */
+static atomic_bool yields_for_us;
+
+static bool arm_openmpi(void)
+{
+    hpcb_fn_t fn = hpcb_mpi_symbol("opal_progress_set_yield_when_idle");
+
+    if (!fn)
+        return false;
+    /* What was set before is what the user or the launcher wants. */
+    if (!((bool (*)(bool))fn)(true))
+        atomic_store(&yields_for_us, true);
+    return true;
+}
+
+static const row_t rows[] = {
+    {"Open MPI", "opal_progress_set_yield_when_idle", HOOK_YIELD, NULL, arm_openmpi},
+    {"Intel MPI", "I_MPI_Check_image_status", HOOK_YIELD, "I_MPI_WAIT_MODE", NULL},
+    {"MPICH", "PMPI_Abi_get_version", HOOK_YIELD, NULL, NULL},
+    {"MPICH over UCX", "ucp_worker_progress", HOOK_UCX, NULL, NULL},
+};
+
+#define ROWS (sizeof rows / sizeof rows[0])
+
+/* What the process uses; HOOK_NONE before MPI_Init. */
+static _Atomic(enum hook) in_use;
+
+/* Of this thread: the frame of the opal_progress under way, 0: none, and whether it has
+ * yielded.  As in hpcb_wait_t it may have been left by longjmp. */
+static _Thread_local uintptr_t pass_frame;
+static _Thread_local bool has_yielded;
+
+static const row_t *find_row(void)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        if (hpcb_mpi_symbol(rows[i].symbol))
+            return &rows[i];
+    return NULL;
+}
+
+/* The variable that was set for an MPI that begins, NULL: none. */
+static const char *variable_set;
+
+void hpcb_hook_before_init(void)
+{
+    const row_t *row = find_row();
+
+    if (!row || !row->variable || getenv(row->variable))
+        return;
+    if (setenv(row->variable, "1", 0) == 0)
+        variable_set = row->variable;
+}
+
+void hpcb_hook_after_init(void)
+{
+    if (variable_set)
+        unsetenv(variable_set);
+    variable_set = NULL;
+}
+
+static void debug(const row_t *row)
+{
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+
+    if (!hpcb_environ_debug() || atomic_flag_test_and_set(&said))
+        return;
+    if (row)
+        dprintf(STDERR_FILENO, "libhpcb_mpi: %s: waits become sleeps (%s)\n", row->mpi,
+                row->hook == HOOK_YIELD ? "sched_yield" : "ucp_worker_progress");
+    else
+        dprintf(STDERR_FILENO,
+                "libhpcb_mpi: this MPI has no known hook: waits stay as they are\n");
+}
+
+bool hpcb_hook_start(void)
+{
+    const row_t *row = find_row();
+
+    if (row && row->arm && !row->arm())
+        row = NULL;
+    debug(row);
+    if (!row)
+        return false;
+    if (row->variable)
+        atomic_store(&yields_for_us, true);
+    hpcb_wait_setup();
+    atomic_store(&in_use, row->hook);
+    return true;
+}
+
+/* The function that this library stands in front of.  caller: who called it. */
+static hpcb_fn_t real(_Atomic(hpcb_fn_t) *kept, const char *name, const void *caller)
+{
+    hpcb_fn_t fn = atomic_load_explicit(kept, memory_order_relaxed);
+
+    if (__builtin_expect(!fn, 0)) {
+        fn = hpcb_need(name, name, caller);
+        atomic_store(kept, fn);
+    }
+    return fn;
+}
+
+#define EXPORTED __attribute__((visibility("default")))
+#define FRAME()  ((uintptr_t)__builtin_frame_address(0))
+
+static bool naps_in(enum hook hook)
+{
+    return hpcb_wait.frame != 0 &&
+           atomic_load_explicit(&in_use, memory_order_relaxed) == hook;
+}
+
+EXPORTED int sched_yield(void);
+EXPORTED int sched_yield(void)
+{
+    bool in_pass = pass_frame > FRAME();
+    bool slept = false;
+
+    has_yielded = true;
+    if (naps_in(HOOK_YIELD))
+        slept = hpcb_wait_idle(&hpcb_wait, in_pass ? HPCB_PASS_EXACT : 0);
+    else if (!in_pass)
+        return (int)syscall(SYS_sched_yield);
+    if (slept || atomic_load_explicit(&yields_for_us, memory_order_relaxed))
+        return 0;
+    return (int)syscall(SYS_sched_yield);
+}
+
+/* In Open MPI 4 it returns nothing, from 5 on an int. */
+EXPORTED intptr_t opal_progress(void);
+EXPORTED intptr_t opal_progress(void)
+{
+    static _Atomic(hpcb_fn_t) kept;
+    hpcb_fn_t fn = real(&kept, "opal_progress", __builtin_return_address(0));
+    uintptr_t outer = pass_frame;
+    intptr_t found;
+
+    has_yielded = false;
+    pass_frame = FRAME();
+    found = ((intptr_t(*)(void))fn)();
+    pass_frame = outer;
+    if (!has_yielded)
+        hpcb_wait_event(&hpcb_wait);
+    has_yielded = false;
+    return found;
+}
+
+EXPORTED unsigned ucp_worker_progress(void *worker);
+EXPORTED unsigned ucp_worker_progress(void *worker)
+{
+    static _Atomic(hpcb_fn_t) kept;
+    hpcb_fn_t fn = real(&kept, "ucp_worker_progress", __builtin_return_address(0));
+    unsigned found = ((unsigned (*)(void *))fn)(worker);
+
+    if (found > 0)
+        hpcb_wait_event(&hpcb_wait);
+    else if (naps_in(HOOK_UCX))
+        hpcb_wait_idle(&hpcb_wait, HPCB_PASS_LOCKED);
+    return found;
+}

@@ -1,0 +1,366 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Waits in MPIs that are made up: the test has their functions, the clock (the name
+ * clock_gettime is replaced where this and wait.c are compiled), and a sleep that only
+ * sets the clock and is counted.  A pass takes a microsecond.  Each case runs in a
+ * process of its own, so that it begins before MPI_Init.
+ */
+#include <check.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "mpi/hook.h"
+#include "mpi/next.h"
+#include "mpi/sleep.h"
+#include "mpi/threads.h"
+#include "mpi/wait.h"
+
+#define US 1000ULL
+#define MS 1000000ULL
+
+intptr_t opal_progress(void);
+unsigned ucp_worker_progress(void *worker);
+
+/* The MPI that the process has: the one symbol that tells which. */
+static const char *marker = "";
+static bool user_yields, told_to_yield;
+static unsigned naps, ended_by_others;
+static unsigned found; /* by the next pass */
+
+static uint64_t now_ns = 1000 * MS;
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    ck_assert_int_eq(clock, CLOCK_MONOTONIC);
+    now->tv_sec = (time_t)(now_ns / (1000 * MS));
+    now->tv_nsec = (long)(now_ns % (1000 * MS));
+    return 0;
+}
+
+static bool set_yield(bool wanted)
+{
+    told_to_yield = wanted;
+    return user_yields;
+}
+
+/* As Open MPI has it. */
+static intptr_t make_pass(void)
+{
+    now_ns += US;
+    if (found == 0 && (told_to_yield || user_yields))
+        sched_yield();
+    return found;
+}
+
+static unsigned make_ucx_pass(void *worker)
+{
+    ck_assert_ptr_null(worker);
+    now_ns += US;
+    return found;
+}
+
+hpcb_fn_t hpcb_mpi_symbol(const char *name)
+{
+    if (strcmp(name, marker) != 0)
+        return NULL;
+    return (hpcb_fn_t)set_yield;
+}
+
+hpcb_fn_t hpcb_need(const char *name, const char *fallback, const void *caller)
+{
+    ck_assert_str_eq(name, fallback);
+    ck_assert_ptr_nonnull(caller);
+    return strcmp(name, "opal_progress") == 0 ? (hpcb_fn_t)make_pass
+                                              : (hpcb_fn_t)make_ucx_pass;
+}
+
+bool hpcb_sleep(uint64_t ns, uint64_t now)
+{
+    ck_assert_uint_gt(ns, 0);
+    ck_assert_uint_eq(now, now_ns);
+    naps++;
+    now_ns += ns + 10 * US;
+    return true;
+}
+
+void hpcb_sleep_can_be_ended(void)
+{
+}
+
+void hpcb_sleep_end_all(void)
+{
+    ended_by_others++;
+}
+
+static void pass_openmpi(void)
+{
+    opal_progress();
+}
+
+static void pass_ucx(void)
+{
+    ucp_worker_progress(NULL);
+}
+
+static void pass_yield(void)
+{
+    now_ns += US;
+    sched_yield();
+}
+
+/* MPI_Init of the MPI that has name. */
+static void begin_mpi(const char *name)
+{
+    marker = name;
+    hpcb_hook_before_init();
+    hpcb_hook_after_init();
+    ck_assert(hpcb_hook_start());
+}
+
+/* Make passes for ns that find nothing; how often the thread slept. */
+static unsigned idle_for(void (*pass)(void), uint64_t ns)
+{
+    unsigned before = naps;
+
+    for (uint64_t until = now_ns + ns; now_ns < until;)
+        pass();
+    return naps - before;
+}
+
+/* The same inside a blocking call. */
+static unsigned wait_for(void (*pass)(void), uint64_t ns)
+{
+    unsigned slept;
+
+    ck_assert(hpcb_wait_enter(&hpcb_wait, 1, 1000));
+    slept = idle_for(pass, ns);
+    hpcb_wait_leave(&hpcb_wait);
+    return slept;
+}
+
+static const struct {
+    const char *marker;
+    void (*pass)(void);
+} mpis[] = {
+    {"opal_progress_set_yield_when_idle", pass_openmpi},
+    {"I_MPI_Check_image_status", pass_yield},
+    {"PMPI_Abi_get_version", pass_yield},
+    {"ucp_worker_progress", pass_ucx},
+};
+
+#define MPIS ((int)(sizeof mpis / sizeof mpis[0]))
+
+START_TEST(sleeps_only_inside_blocking_calls)
+{
+    begin_mpi(mpis[_i].marker);
+    ck_assert_uint_eq(idle_for(mpis[_i].pass, 20 * MS), 0);
+    ck_assert_uint_gt(wait_for(mpis[_i].pass, 20 * MS), 10);
+    ck_assert_uint_eq(idle_for(mpis[_i].pass, 20 * MS), 0);
+}
+END_TEST
+
+START_TEST(other_calls_are_no_hooks)
+{
+    begin_mpi(mpis[_i].marker);
+    ck_assert_uint_eq(
+        wait_for(mpis[_i].pass == pass_ucx ? pass_yield : pass_ucx, 20 * MS), 0);
+}
+END_TEST
+
+START_TEST(nothing_before_mpi_begins)
+{
+    ck_assert_uint_eq(wait_for(mpis[_i].pass, 20 * MS), 0);
+}
+END_TEST
+
+START_TEST(an_unknown_mpi_is_left_alone)
+{
+    marker = "something_else";
+    hpcb_hook_before_init();
+    hpcb_hook_after_init();
+    ck_assert(!hpcb_hook_start());
+    ck_assert_uint_eq(wait_for(pass_yield, 5 * MS), 0);
+    ck_assert_uint_eq(wait_for(pass_ucx, 5 * MS), 0);
+}
+END_TEST
+
+START_TEST(openmpi_is_told_to_yield_after_each_init)
+{
+    begin_mpi("opal_progress_set_yield_when_idle");
+    ck_assert(told_to_yield);
+    told_to_yield = false;
+    ck_assert(hpcb_hook_start());
+    ck_assert(told_to_yield);
+}
+END_TEST
+
+START_TEST(intel_mpi_reads_its_variable_while_it_begins)
+{
+    marker = "I_MPI_Check_image_status";
+    hpcb_hook_before_init();
+    ck_assert_str_eq(getenv("I_MPI_WAIT_MODE"), "1");
+    hpcb_hook_after_init();
+    ck_assert_ptr_null(getenv("I_MPI_WAIT_MODE"));
+    setenv("I_MPI_WAIT_MODE", "0", 1);
+    hpcb_hook_before_init();
+    ck_assert_str_eq(getenv("I_MPI_WAIT_MODE"), "0");
+    hpcb_hook_after_init();
+    ck_assert_str_eq(getenv("I_MPI_WAIT_MODE"), "0");
+}
+END_TEST
+
+/* A pass that finds something every 20 us: nobody is to wait for this rank. */
+START_TEST(stays_awake_while_it_serves)
+{
+    unsigned slept = 0;
+
+    begin_mpi(mpis[_i].marker);
+    ck_assert(hpcb_wait_enter(&hpcb_wait, 1, 1000));
+    for (uint64_t until = now_ns + 30 * MS; now_ns < until;) {
+        found = 1;
+        if (mpis[_i].pass == pass_yield)
+            pass_ucx();
+        else
+            mpis[_i].pass();
+        found = 0;
+        slept += idle_for(mpis[_i].pass, 20 * US);
+    }
+    ck_assert_uint_eq(slept, 0);
+    /* And no longer than it had served. */
+    ck_assert_uint_gt(idle_for(mpis[_i].pass, 30 * MS), 10);
+    hpcb_wait_leave(&hpcb_wait);
+}
+END_TEST
+
+/* What began inside of a blocking call is part of it; one that was left by longjmp,
+ * with a frame further down the stack, is over when the next one begins. */
+START_TEST(nested_and_abandoned_calls)
+{
+    begin_mpi(mpis[0].marker);
+    ck_assert(hpcb_wait_enter(&hpcb_wait, 1, 1000));
+    ck_assert(!hpcb_wait_enter(&hpcb_wait, 2, 900));
+    ck_assert_uint_gt(idle_for(pass_openmpi, 5 * MS), 0);
+    ck_assert(hpcb_wait_enter(&hpcb_wait, 3, 1000));
+    ck_assert_uint_eq(hpcb_wait.passes, 0);
+    hpcb_wait_leave(&hpcb_wait);
+    ck_assert_uint_eq(idle_for(pass_openmpi, 5 * MS), 0);
+}
+END_TEST
+
+/* Waits that always take 4 ms: the last nap ends before they do. */
+START_TEST(learns_how_long_waits_take)
+{
+    uint64_t began;
+
+    begin_mpi(mpis[_i].marker);
+    for (int i = 0; i < 20; i++)
+        wait_for(mpis[_i].pass, 4 * MS);
+    began = now_ns;
+    ck_assert_uint_gt(wait_for(mpis[_i].pass, 4 * MS), 0);
+    ck_assert_uint_lt(now_ns - began, 4 * MS + 20 * US);
+    ck_assert_uint_gt(hpcb_wait.site->mean_ns, 3900 * US);
+    ck_assert_uint_lt(hpcb_wait.site->mean_ns, 4100 * US);
+}
+END_TEST
+
+static void *enter_and_leave(void *unused)
+{
+    ck_assert(hpcb_threads_enter(1000));
+    hpcb_threads_leave();
+    return unused;
+}
+
+static void in_another_thread(void *(*work)(void *))
+{
+    pthread_t thread;
+
+    ck_assert_int_eq(pthread_create(&thread, NULL, work, NULL), 0);
+    pthread_join(thread, NULL);
+}
+
+START_TEST(who_enters_ends_naps)
+{
+    hpcb_threads_setup();
+    ck_assert(hpcb_threads_enter(1000));
+    ck_assert(!hpcb_threads_enter(900));
+    ck_assert(hpcb_threads_nap_begin(true));
+    in_another_thread(enter_and_leave);
+    ck_assert_uint_eq(ended_by_others, 1);
+    hpcb_threads_nap_end();
+    /* Its message may be on the way: look before the next nap. */
+    ck_assert(!hpcb_threads_nap_begin(true));
+    ck_assert(hpcb_threads_came());
+    ck_assert(!hpcb_threads_came());
+    ck_assert(hpcb_threads_nap_begin(true));
+    hpcb_threads_nap_end();
+    in_another_thread(enter_and_leave);
+    ck_assert_uint_eq(ended_by_others, 1);
+    hpcb_threads_leave();
+}
+END_TEST
+
+static void *try_to_nap(void *unused)
+{
+    ck_assert(hpcb_threads_enter(1000));
+    ck_assert(!hpcb_threads_nap_begin(true));
+    ck_assert(hpcb_threads_nap_begin(false));
+    hpcb_threads_nap_end();
+    hpcb_threads_leave();
+    return unused;
+}
+
+START_TEST(no_nap_with_a_lock_that_others_need)
+{
+    hpcb_threads_setup();
+    ck_assert(hpcb_threads_enter(1000));
+    in_another_thread(try_to_nap);
+    hpcb_threads_leave();
+    in_another_thread(enter_and_leave);
+}
+END_TEST
+
+/* Left by longjmp, the call before is not counted twice. */
+START_TEST(an_abandoned_call_counts_once)
+{
+    hpcb_threads_setup();
+    ck_assert(hpcb_threads_enter(1000));
+    ck_assert(hpcb_threads_enter(1000));
+    ck_assert(hpcb_threads_nap_begin(true));
+    hpcb_threads_nap_end();
+    hpcb_threads_leave();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("hook");
+    TCase *tcase = tcase_create("hook");
+    SRunner *runner;
+    int failed;
+
+    tcase_set_timeout(tcase, 30);
+    tcase_add_loop_test(tcase, sleeps_only_inside_blocking_calls, 0, MPIS);
+    tcase_add_loop_test(tcase, other_calls_are_no_hooks, 0, MPIS);
+    tcase_add_loop_test(tcase, nothing_before_mpi_begins, 0, MPIS);
+    tcase_add_test(tcase, an_unknown_mpi_is_left_alone);
+    tcase_add_test(tcase, openmpi_is_told_to_yield_after_each_init);
+    tcase_add_test(tcase, intel_mpi_reads_its_variable_while_it_begins);
+    tcase_add_loop_test(tcase, stays_awake_while_it_serves, 0, MPIS);
+    tcase_add_test(tcase, nested_and_abandoned_calls);
+    tcase_add_loop_test(tcase, learns_how_long_waits_take, 0, MPIS);
+    tcase_add_test(tcase, who_enters_ends_naps);
+    tcase_add_test(tcase, no_nap_with_a_lock_that_others_need);
+    tcase_add_test(tcase, an_abandoned_call_counts_once);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
