@@ -10,16 +10,14 @@
  * nothing if it has been told to yield.  Its waits hold no lock meanwhile.  A pass
  * that does not yield has found something.
  *
- * MPICH from 5.0 on, as it is built by default: sched_yield() after each pass of a
- * wait, without a lock.  What a pass found over UCX, ucp_worker_progress() says.
+ * MPICH and its family: sched_yield() after each pass of most waits, without a lock, if
+ * each virtual interface has a lock of its own (the default from 5.0 on).  Over UCX, in
+ * all versions, ucp_worker_progress() in each pass that has found nothing in shared
+ * memory, with MPICH's lock held if the program has threads.  So the latter counts in
+ * waits without the former.  What has neither is not reached: 4.0 over libfabric, and
+ * MPI_Probe and MPI_Waitany of 5.0 over libfabric.
  *
- * Intel MPI: sched_yield() as well, in the mode that its variable asks for.
- *
- * MPICH before that over UCX: ucp_worker_progress() in each pass that has found nothing
- * in shared memory, with MPICH's lock held if the program has threads.
- *
- * MPICH before 5.0 over libfabric calls nothing that is not an inline function: there
- * is no hook.
+ * Intel MPI: sched_yield() in the mode that its variable asks for, but for MPI_Probe.
  */
 #include "config.h"
 #include <stdatomic.h>
@@ -33,12 +31,13 @@
 #include "mpi/next.h"
 #include "mpi/wait.h"
 
-enum hook { HOOK_NONE, HOOK_YIELD, HOOK_UCX };
+/* What an MPI calls after a pass that found nothing. */
+enum { HOOK_YIELD = 1, HOOK_UCX = 2 };
 
 typedef struct {
     const char *mpi;
     const char *symbol;   /* that this MPI has, in its library or one below that */
-    enum hook hook;       /* what it calls after a pass that found nothing */
+    unsigned hooks;       /* HOOK_... */
     const char *variable; /* to be "1" while it begins, unless the user has set it */
     bool (*arm)(void);    /* after it has begun; false: the hook is not called */
 } row_t;
@@ -62,14 +61,13 @@ static bool arm_openmpi(void)
 static const row_t rows[] = {
     {"Open MPI", "opal_progress_set_yield_when_idle", HOOK_YIELD, NULL, arm_openmpi},
     {"Intel MPI", "I_MPI_Check_image_status", HOOK_YIELD, "I_MPI_WAIT_MODE", NULL},
-    {"MPICH", "PMPI_Abi_get_version", HOOK_YIELD, NULL, NULL},
-    {"MPICH over UCX", "ucp_worker_progress", HOOK_UCX, NULL, NULL},
+    {"MPICH", "MPII_Keyval_set_proxy", HOOK_YIELD | HOOK_UCX, NULL, NULL},
 };
 
 #define ROWS (sizeof rows / sizeof rows[0])
 
-/* What the process uses; HOOK_NONE before MPI_Init. */
-static _Atomic(enum hook) in_use;
+/* What counts in this process; 0 before MPI_Init. */
+static atomic_uint in_use;
 
 /* Of this thread: the frame of the opal_progress under way, 0: none, and whether it has
  * yielded.  As in hpcb_wait_t it may have been left by longjmp. */
@@ -111,8 +109,7 @@ static void debug(const row_t *row)
     if (!hpcb_environ_debug() || atomic_flag_test_and_set(&said))
         return;
     if (row)
-        dprintf(STDERR_FILENO, "libhpcb_mpi: %s: waits become sleeps (%s)\n", row->mpi,
-                row->hook == HOOK_YIELD ? "sched_yield" : "ucp_worker_progress");
+        dprintf(STDERR_FILENO, "libhpcb_mpi: %s: waits become sleeps\n", row->mpi);
     else
         dprintf(STDERR_FILENO,
                 "libhpcb_mpi: this MPI has no known hook: waits stay as they are\n");
@@ -130,7 +127,7 @@ bool hpcb_hook_start(void)
     if (row->variable)
         atomic_store(&yields_for_us, true);
     hpcb_wait_setup();
-    atomic_store(&in_use, row->hook);
+    atomic_store(&in_use, row->hooks);
     return true;
 }
 
@@ -149,10 +146,10 @@ static hpcb_fn_t real(_Atomic(hpcb_fn_t) *kept, const char *name, const void *ca
 #define EXPORTED __attribute__((visibility("default")))
 #define FRAME()  ((uintptr_t)__builtin_frame_address(0))
 
-static bool naps_in(enum hook hook)
+static bool naps_in(unsigned hook)
 {
     return hpcb_wait.frame != 0 &&
-           atomic_load_explicit(&in_use, memory_order_relaxed) == hook;
+           atomic_load_explicit(&in_use, memory_order_relaxed) & hook;
 }
 
 EXPORTED int sched_yield(void);
@@ -162,10 +159,12 @@ EXPORTED int sched_yield(void)
     bool slept = false;
 
     has_yielded = true;
-    if (naps_in(HOOK_YIELD))
+    if (naps_in(HOOK_YIELD)) {
+        hpcb_wait.yields = true;
         slept = hpcb_wait_idle(&hpcb_wait, in_pass ? HPCB_PASS_EXACT : 0);
-    else if (!in_pass)
+    } else if (!in_pass) {
         return (int)syscall(SYS_sched_yield);
+    }
     if (slept || atomic_load_explicit(&yields_for_us, memory_order_relaxed))
         return 0;
     return (int)syscall(SYS_sched_yield);
@@ -199,7 +198,7 @@ EXPORTED unsigned ucp_worker_progress(void *worker)
 
     if (found > 0)
         hpcb_wait_event(&hpcb_wait);
-    else if (naps_in(HOOK_UCX))
+    else if (naps_in(HOOK_UCX) && !hpcb_wait.yields)
         hpcb_wait_idle(&hpcb_wait, HPCB_PASS_LOCKED);
     return found;
 }

@@ -40,6 +40,7 @@ typedef struct {
     uintptr_t frame;
     uintptr_t call_site;
     bool event;          /* a pass since the last look brought something */
+    bool yields;         /* the progress loop calls sched_yield; see hook.c */
     bool served;         /* data moved in this wait: moved and burst are valid */
     unsigned passes;     /* that found nothing */
     unsigned since_nap;  /* looks since the last nap, or since began */
@@ -71,6 +72,7 @@ static inline bool hpcb_wait_enter(hpcb_wait_t *wait, uintptr_t call_site,
     wait->frame = frame;
     wait->call_site = call_site;
     wait->event = false;
+    wait->yields = false;
     wait->passes = 0;
     wait->began = 0;
     return true;
