@@ -486,3 +486,48 @@ int hpcb_task_threads(pid_t pid, pid_t **tids, size_t *count, hpcb_error_t *err)
     closedir(dir);
     return rc < 0 ? hpcb_error(err, "%s: out of memory", path) : 0;
 }
+
+static bool thread_is_realtime(pid_t tid)
+{
+    int policy = sched_getscheduler(tid);
+
+    if (policy < 0)
+        return false;
+    policy &= ~SCHED_RESET_ON_FORK;
+    return policy == SCHED_FIFO || policy == SCHED_RR || policy == SCHED_DEADLINE;
+}
+
+bool hpcb_task_realtime(pid_t pid)
+{
+    hpcb_autofree pid_t *tids = NULL;
+    size_t count = 0;
+
+    if (hpcb_task_threads(pid, &tids, &count, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (thread_is_realtime(tids[i]))
+            return true;
+    }
+    return false;
+}
+
+int hpcb_task_end_realtime(pid_t pid, hpcb_error_t *err)
+{
+    const struct sched_param param = {.sched_priority = 0};
+    hpcb_autofree pid_t *tids = NULL;
+    size_t count = 0;
+    int changed = 0;
+
+    if (hpcb_task_threads(pid, &tids, &count, err) < 0)
+        return errno == ENOENT || errno == ESRCH ? 0 : -1;
+    for (size_t i = 0; i < count; i++) {
+        if (!thread_is_realtime(tids[i]))
+            continue;
+        if (sched_setscheduler(tids[i], SCHED_OTHER, &param) == 0)
+            changed++;
+        else if (errno != ESRCH)
+            return hpcb_error(err, "thread %d: policy: %s", (int)tids[i],
+                              strerror(errno));
+    }
+    return changed;
+}

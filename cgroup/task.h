@@ -58,4 +58,13 @@ bool hpcb_task_begun(pid_t pid);
  * during the call may be missing.  -1 with errno and err. */
 int hpcb_task_threads(pid_t pid, pid_t **tids, size_t *count, hpcb_error_t *err);
 
+/* Whether a thread of process pid has a real-time policy (SCHED_FIFO, SCHED_RR or
+ * SCHED_DEADLINE).  False if the process has ended. */
+bool hpcb_task_realtime(pid_t pid);
+
+/* Make every thread of process pid that has a real-time policy SCHED_OTHER.  The number
+ * of threads that were changed, or -1 with errno and err; a process or a thread that
+ * has ended is no failure. */
+int hpcb_task_end_realtime(pid_t pid, hpcb_error_t *err);
+
 #endif

@@ -8,6 +8,8 @@
  *   thaw      the groups of ours that someone froze
  *   replay    the undo log: knobs and tasks get back what was there before
  *   cookies   of core scheduling, which children have inherited that no log knows
+ *   realtime  a guest's thread that has a real-time policy loses it (spank/exiting.c
+ *             gives one to processes that exit)
  *   remove    guest groups (children that no log knows leave them) and meter groups,
  *             whose figures go to the job's usage first
  *   forget    what is older than the boot of this machine
@@ -33,6 +35,7 @@
 #include "cgroup/knob.h"
 #include "cgroup/mechanism.h"
 #include "cgroup/siblings.h"
+#include "cgroup/task.h"
 #include "cgroup/undo.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -123,6 +126,17 @@ static void take_cookies(const release_t *release, done_t *done)
     for (size_t i = 0; i < release->n_tasks; i++) {
         if (release->tasks[i].job_id == done->job_id &&
             hpcb_siblings_free(release->tasks[i].pid, &err) < 0)
+            failed(release, done, &err);
+    }
+}
+
+static void end_realtime(const release_t *release, done_t *done)
+{
+    hpcb_error_t err;
+
+    for (size_t i = 0; i < release->n_tasks; i++) {
+        if (release->tasks[i].job_id == done->job_id &&
+            hpcb_task_end_realtime(release->tasks[i].pid, &err) < 0)
             failed(release, done, &err);
     }
 }
@@ -246,8 +260,10 @@ static void release_job(const release_t *release, done_t *done)
         hpcb_tasks_guest(release->node, release->conf->guest_cgroup, done->job_id);
     thaw(release, done);
     replay(release, done);
-    if (lowered)
+    if (lowered) {
         take_cookies(release, done);
+        end_realtime(release, done);
+    }
     remove_guest_group(release, done);
     remove_meter(release, done);
     verify(release, done);

@@ -3,15 +3,18 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Exiting threads become SCHED_FIFO: real-time tasks are not scheduled by group, so
- * that neither cpu.idle nor a weight counts.  A kernel with CONFIG_RT_GROUP_SCHED
- * (Debian's User-Mode Linux, not its other ones) wants a real-time budget in each v1
- * group first, and has none at all for v2 groups: there the job as a whole is not idle
- * for a while, once nothing of it lives.
+ * Threads of exiting processes become SCHED_FIFO: real-time tasks are not scheduled by
+ * group, so that neither cpu.idle nor a weight counts.  A kernel with
+ * CONFIG_RT_GROUP_SCHED (Debian's User-Mode Linux, not its other ones) wants a
+ * real-time budget in each v1 group first, and has none at all for v2 groups: there the
+ * job as a whole is not idle for a while, once nothing of it lives.
  *
  * The primary pays for what they take, so they are lifted for a small part of each
  * period only, and for a larger one the longer it lasts: all of it before Slurm gives
  * up (UnkillableStepTimeout, 60 s by default).
+ *
+ * Every period, also while nothing ends, each thread of the job that lives and has a
+ * real-time policy loses it: nothing that goes wrong here lasts longer than that.
  *
  * The thread shares with slurmstepd's main thread what is in `watch`, under its lock.
  *
@@ -162,13 +165,13 @@ static bool lift_job(unsigned round, unsigned *lifted)
 {
     bool refused = hpcb_spank_stepd_lift() < 0;
 
-    if (hpcb_spank_exiting_lift(watch.dir, watch.group, true) < 0 || refused)
+    if (hpcb_spank_exiting_lift(watch.dir, watch.group) < 0 || refused)
         return wake_job(round, lifted);
     *lifted = lift_ms(round);
     if (!sleep_ms(*lifted))
         return false;
     if (*lifted < PERIOD_MS)
-        (void)hpcb_spank_exiting_lift(watch.dir, watch.group, false);
+        hpcb_spank_exiting_lower(watch.dir, true);
     return true;
 }
 
@@ -189,6 +192,7 @@ static void *watcher(void *step)
     pthread_mutex_lock(&watch.lock);
     for (unsigned round = 0; rest_ms(PERIOD_MS - lifted);) {
         lifted = 0;
+        hpcb_spank_exiting_lower(watch.dir, false);
         if (!step_ends()) {
             renew_siblings(step);
             continue;
@@ -196,6 +200,7 @@ static void *watcher(void *step)
         if (!lift_job(round++, &lifted))
             break;
     }
+    hpcb_spank_exiting_lower(watch.dir, false);
     pthread_mutex_unlock(&watch.lock);
     return NULL;
 }

@@ -10,9 +10,9 @@
  * to another cgroup, but its scheduling policy can be changed.
  *
  * So a thread of slurmstepd looks every few seconds whether a task of the step has
- * ended, and if so lifts those threads of the job that are exiting, and only those: no
- * code of the user's runs in them any more, and what they take was in its time
- * harder to come by.
+ * ended, and if so lifts those processes of the job of which every thread is exiting,
+ * and only those: no code of the user's runs in them any more, and what they take was
+ * in its time harder to come by.
  */
 #ifndef HPCB_SPANK_DYING_H
 #define HPCB_SPANK_DYING_H

@@ -28,29 +28,58 @@
 #define BUDGET_JOB   50000u
 #define BUDGET_LEAST 5000u
 
+/* No child inherits it, whoever forks. */
+#define LIFTED (SCHED_FIFO | SCHED_RESET_ON_FORK)
+
+/* Threads end while they are counted: how often a process is looked at again. */
+#define LOOKS 3
+
 typedef struct walk {
     bool (*visit)(struct walk *walk, pid_t pid); /* false: enough */
     size_t budget;                               /* that may still be looked at */
     const char *group;
-    bool lift;
     bool refused;
+    bool dying;          /* lower_process: also what is dying */
     char self[PATH_MAX]; /* slurmstepd's program */
 } walk_t;
 
-static hpcb_life_t life_of(pid_t pid, pid_t tid)
+/* Of /proc/PID/stat. */
+typedef struct {
+    unsigned flags;
+    unsigned long threads;    /* of the process, those that have ended aside */
+    unsigned long long start; /* of the thread, clock ticks since boot */
+} stat_t;
+
+static int read_stat(pid_t pid, pid_t tid, stat_t *stat)
 {
     char path[64], text[1024];
     const char *rest;
-    unsigned flags;
+    stat_t found;
 
     snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
     if (hpcb_file_read(path, text, sizeof(text), NULL) < 0)
-        return errno == ENOENT || errno == ESRCH ? HPCB_GONE : HPCB_ALIVE;
-    /* The name in parentheses may hold anything; flags is the seventh word after it. */
+        return -1;
+    /* The name in parentheses may hold anything. */
     rest = strrchr(text, ')');
-    if (!rest || sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) != 1)
-        return HPCB_ALIVE;
-    return flags & PF_EXITING ? HPCB_EXITING : HPCB_ALIVE;
+    if (!rest ||
+        sscanf(rest + 1,
+               " %*c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
+               "%lu %*d %llu",
+               &found.flags, &found.threads, &found.start) != 3) {
+        errno = EINVAL;
+        return -1;
+    }
+    *stat = found;
+    return 0;
+}
+
+static hpcb_life_t life_of(pid_t pid, pid_t tid)
+{
+    stat_t stat;
+
+    if (read_stat(pid, tid, &stat) < 0)
+        return errno == ENOENT || errno == ESRCH ? HPCB_GONE : HPCB_ALIVE;
+    return stat.flags & PF_EXITING ? HPCB_EXITING : HPCB_ALIVE;
 }
 
 hpcb_life_t hpcb_spank_life(pid_t pid)
@@ -85,29 +114,55 @@ static int status_of(pid_t pid, pid_t tid, const char *name, int base,
     return 0;
 }
 
-/* Or has been killed and had no time yet to exit: it does not return to user code. */
+/* Exits, or has been killed and had no time yet to exit: this thread does not return to
+ * user code.  Its id may: see process_dies. */
 static bool dies(pid_t pid, pid_t tid)
 {
     unsigned long long pending;
 
-    if (life_of(pid, tid) != HPCB_ALIVE)
+    if (life_of(pid, tid) == HPCB_EXITING)
         return true;
     return status_of(pid, tid, "\nSigPnd:", 16, &pending) == 0 &&
            (pending & (1ULL << (SIGKILL - 1)));
 }
 
-static bool process_dies(pid_t pid)
+static bool all_die(pid_t pid, const pid_t *tids, size_t count)
 {
-    hpcb_autofree pid_t *tids = NULL;
-    size_t count = 0;
-
-    if (hpcb_task_threads(pid, &tids, &count, NULL) < 0)
-        return errno == ENOENT || errno == ESRCH;
     for (size_t i = 0; i < count; i++) {
         if (!dies(pid, tids[i]))
             return false;
     }
     return true;
+}
+
+/* The list of threads may lack some: it ends early if a thread ends while it is read.
+ * Those that are found dying before and after the kernel has counted were all counted.
+ */
+static bool whole_list_dies(pid_t pid, const pid_t *tids, size_t count)
+{
+    stat_t stat;
+
+    return all_die(pid, tids, count) && read_stat(pid, pid, &stat) == 0 &&
+           stat.threads == count && all_die(pid, tids, count);
+}
+
+/*
+ * Whether no thread of the process will run user code again.  A single thread says
+ * nothing: one that calls execve takes over the id of the leader, which died long ago.
+ * False if threads come and go too fast to tell.
+ */
+static bool process_dies(pid_t pid)
+{
+    for (int i = 0; i < LOOKS; i++) {
+        hpcb_autofree pid_t *tids = NULL;
+        size_t count = 0;
+
+        if (hpcb_task_threads(pid, &tids, &count, NULL) < 0)
+            return errno == ENOENT || errno == ESRCH;
+        if (whole_list_dies(pid, tids, count))
+            return true;
+    }
+    return false;
 }
 
 static void grant(const char *dir, unsigned budget)
@@ -137,30 +192,54 @@ static void grant_budgets(const char *group)
     grant(group, BUDGET_JOB);
 }
 
-static void set_policy(walk_t *walk, pid_t tid)
+static int lift_thread(pid_t tid)
 {
-    int policy = walk->lift ? SCHED_FIFO : SCHED_OTHER;
-    const struct sched_param param = {.sched_priority = walk->lift ? 1 : 0};
+    const struct sched_param param = {.sched_priority = 1};
 
-    if (sched_setscheduler(tid, policy, &param) == 0 || errno != EPERM)
+    return sched_setscheduler(tid, LIFTED, &param);
+}
+
+static void lift_or_grant(walk_t *walk, pid_t tid)
+{
+    if (lift_thread(tid) == 0 || errno != EPERM)
         return;
     grant_budgets(walk->group);
-    if (sched_setscheduler(tid, policy, &param) < 0 && errno == EPERM)
+    if (lift_thread(tid) < 0 && errno == EPERM)
         walk->refused = true;
 }
 
-static bool lift_exiting(walk_t *walk, pid_t pid)
+/* Whoever has that id by now: only what is lifted is let down. */
+static void let_down(pid_t tid)
+{
+    const struct sched_param param = {.sched_priority = 0};
+
+    if (sched_getscheduler(tid) == LIFTED)
+        (void)sched_setscheduler(tid, SCHED_OTHER, &param);
+}
+
+/*
+ * A process that dies does not come back to life, but its id may go to another one
+ * between the look and the lift: so there is a look after it as well.
+ */
+static bool lift_process(walk_t *walk, pid_t pid)
 {
     hpcb_autofree pid_t *tids = NULL;
     size_t count;
+    stat_t before, after;
 
-    if (hpcb_task_threads(pid, &tids, &count, NULL) < 0)
+    if (read_stat(pid, pid, &before) < 0 || !process_dies(pid) ||
+        hpcb_task_threads(pid, &tids, &count, NULL) < 0)
         return true;
-    for (size_t i = 0; i < count && walk->budget > 0; i++) {
-        walk->budget--;
-        if (dies(pid, tids[i]))
-            set_policy(walk, tids[i]);
-    }
+    if (count > walk->budget)
+        count = walk->budget;
+    walk->budget -= count;
+    for (size_t i = 0; i < count; i++)
+        lift_or_grant(walk, tids[i]);
+    if (read_stat(pid, pid, &after) == 0 && after.start == before.start &&
+        process_dies(pid))
+        return walk->budget > 0;
+    for (size_t i = 0; i < count; i++)
+        let_down(tids[i]);
     return walk->budget > 0;
 }
 
@@ -186,6 +265,14 @@ static bool is_slurmstepd(const walk_t *walk, pid_t pid)
     return program_of(pid, program, sizeof(program)) == 0 &&
            strcmp(program, walk->self) == 0 &&
            status_of(pid, pid, "\nUid:", 10, &uid) == 0 && uid == 0;
+}
+
+static bool lower_process(walk_t *walk, pid_t pid)
+{
+    if (hpcb_task_realtime(pid) && !is_slurmstepd(walk, pid) &&
+        (walk->dying || !process_dies(pid)))
+        (void)hpcb_task_end_realtime(pid, NULL);
+    return true;
 }
 
 static bool is_exiting(walk_t *walk, pid_t pid)
@@ -219,7 +306,7 @@ static bool walk_tree(walk_t *walk, const char *dir, int depth)
     bool more = walk_group(walk, dir);
 
     if (depth == DEPTH_MAX)
-        return walk->visit == lift_exiting;
+        return walk->visit != is_exiting;
 
     while (handle && more && (entry = readdir(handle))) {
         char path[PATH_MAX];
@@ -231,12 +318,20 @@ static bool walk_tree(walk_t *walk, const char *dir, int depth)
     return more;
 }
 
-int hpcb_spank_exiting_lift(const char *dir, const char *group, bool lift)
+int hpcb_spank_exiting_lift(const char *dir, const char *group)
 {
-    walk_t walk = {lift_exiting, THREADS_MAX, group, lift, false, ""};
+    walk_t walk = {.visit = lift_process, .budget = THREADS_MAX, .group = group};
 
     walk_tree(&walk, dir, 0);
     return walk.refused ? -1 : 0;
+}
+
+void hpcb_spank_exiting_lower(const char *dir, bool dying)
+{
+    walk_t walk = {.visit = lower_process, .dying = dying};
+
+    if (program_of(getpid(), walk.self, sizeof(walk.self)) == 0)
+        walk_tree(&walk, dir, 0);
 }
 
 bool hpcb_spank_exiting_all(const char *dir)

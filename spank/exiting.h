@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* Threads of a job that the kernel is taking apart, or is about to because they have
- * been killed: for spank/dying.c alone. */
+/* Processes of a guest's job that the kernel is taking apart, or is about to because
+ * they have been killed: for spank/dying.c alone.  Only what will run no user code
+ * again is lifted, and every child of it starts as SCHED_OTHER. */
 #ifndef HPCB_SPANK_EXITING_H
 #define HPCB_SPANK_EXITING_H
 
@@ -17,12 +18,18 @@ typedef enum { HPCB_ALIVE, HPCB_EXITING, HPCB_GONE } hpcb_life_t;
 hpcb_life_t hpcb_spank_life(pid_t pid);
 
 /*
- * Make those threads below Slurm's directory of the job that are exiting SCHED_FIFO, or
- * SCHED_OTHER again.  group is our v1 cpu group of the job, "" where it is in none:
- * groups of ours get a real-time budget where the kernel wants one.  -1 where the
- * kernel refuses: in a v2 group other than the root if it has CONFIG_RT_GROUP_SCHED.
+ * Make every thread of each process below Slurm's directory of the job SCHED_FIFO, if
+ * all threads of that process are exiting.  A process that is not the same after that,
+ * or lives, is let down at once.  group is our v1 cpu group of the job, "" where it is
+ * in none: groups of ours get a real-time budget where the kernel wants one.  -1 where
+ * the kernel refuses: in a v2 group other than the root if it has
+ * CONFIG_RT_GROUP_SCHED.
  */
-int hpcb_spank_exiting_lift(const char *dir, const char *group, bool lift);
+int hpcb_spank_exiting_lift(const char *dir, const char *group);
+
+/* Make every thread below dir that has a real-time policy SCHED_OTHER, whoever gave it
+ * that, slurmstepds aside; processes that are exiting only if dying is true. */
+void hpcb_spank_exiting_lower(const char *dir, bool dying);
 
 /* Whether everything below dir is exiting, slurmstepds aside.  False where there is too
  * much to look at. */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -426,6 +427,33 @@ START_TEST(takes_cookies_of_guests)
 }
 END_TEST
 
+/* Of a guest, whoever gave it to it; a primary keeps what it has. */
+START_TEST(ends_realtime_of_guests)
+{
+    const struct sched_param lowest = {.sched_priority = 1};
+    const char *root = fake_start("v1-hybrid");
+    hpcb_node_t *node = open_node(root);
+    pid_t task = fake_task(100), primary = fake_task(100);
+    char name[64];
+    hpcb_conf_t conf;
+
+    set_up(&conf, root);
+    snprintf(name, sizeof(name), "proc/%d/cgroup", (int)primary);
+    fake_write(name, "6:freezer:/slurm_scb1/uid_7002/job_6/step_0\n1:cpu:/\n");
+    record(&conf, 5);
+    record(&conf, 6);
+    lower(node, &conf, 5, task);
+    if (sched_setscheduler(task, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest) == 0) {
+        ck_assert_int_eq(sched_setscheduler(primary, SCHED_FIFO, &lowest), 0);
+        release(&conf, node, 0, 0);
+        ck_assert_int_eq(sched_getscheduler(task), SCHED_OTHER);
+        ck_assert_int_eq(sched_getscheduler(primary), SCHED_FIFO);
+    }
+    hpcb_node_close(node);
+    fake_stop();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("release");
@@ -446,6 +474,7 @@ int main(void)
     tcase_add_test(tcase, refuses_users);
     tcase_add_test(tcase, needs_its_configuration);
     tcase_add_test(tcase, takes_cookies_of_guests);
+    tcase_add_test(tcase, ends_realtime_of_guests);
     tcase_add_test(tcase, moves_children_on_the_kernel);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);

@@ -46,9 +46,12 @@ static void show_job(pid_t pid)
     test_write(name, "3:freezer:" JOB_GROUP "/step_0\n");
 }
 
+/* Lifted: no child of it inherits that. */
+#define LIFTED (SCHED_FIFO | SCHED_RESET_ON_FORK)
+
 static void wait_for_lift(void)
 {
-    for (int i = 0; i < WAIT_US / LOOK_US && highest != SCHED_FIFO; i++) {
+    for (int i = 0; i < WAIT_US / LOOK_US && highest != LIFTED; i++) {
         highest = sched_getscheduler(zombie);
         usleep(LOOK_US);
     }
@@ -68,8 +71,8 @@ static void wait_for_end_of_lift(void)
 static void wait_in_vain(void)
 {
     for (int i = 0; i < 3000000 / LOOK_US; i++) {
-        if (sched_getscheduler(zombie) == SCHED_FIFO)
-            highest = SCHED_FIFO;
+        if (sched_getscheduler(zombie) == LIFTED)
+            highest = LIFTED;
         usleep(LOOK_US);
     }
 }
@@ -165,14 +168,14 @@ static void check(const char *klass, void (*program)(void), void (*ended)(void),
 
 START_TEST(exiting_ones_are_lifted)
 {
-    check("guest", NULL, wait_for_lift, SCHED_FIFO);
+    check("guest", NULL, wait_for_lift, LIFTED);
 }
 END_TEST
 
 /* For a part of the period only: the primary pays for it. */
 START_TEST(and_let_down_again)
 {
-    check("guest", NULL, wait_for_end_of_lift, SCHED_FIFO);
+    check("guest", NULL, wait_for_end_of_lift, LIFTED);
 }
 END_TEST
 
@@ -186,6 +189,25 @@ END_TEST
 START_TEST(nothing_before_the_end)
 {
     check("guest", wait_in_vain, NULL, SCHED_OTHER);
+}
+END_TEST
+
+static void wait_for_alive_to_be_lowered(void)
+{
+    const struct sched_param lowest = {.sched_priority = 1};
+
+    ck_assert_int_eq(sched_setscheduler(alive, SCHED_FIFO, &lowest), 0);
+    for (int i = 0; i < WAIT_US / LOOK_US; i++) {
+        if (sched_getscheduler(alive) == SCHED_OTHER)
+            return;
+        usleep(LOOK_US);
+    }
+}
+
+/* Whoever gave it that, and although nothing ends. */
+START_TEST(nothing_alive_stays_realtime)
+{
+    check("guest", wait_for_alive_to_be_lowered, NULL, SCHED_OTHER);
 }
 END_TEST
 
@@ -317,6 +339,7 @@ TCase *dying_tests(void)
     tcase_add_test(tc, and_let_down_again);
     tcase_add_test(tc, primaries_are_not);
     tcase_add_test(tc, nothing_before_the_end);
+    tcase_add_test(tc, nothing_alive_stays_realtime);
     tcase_add_test(tc, refused_the_job_is_woken);
     tcase_add_loop_test(tc, but_not_with_what_lives, 0, 2);
     return tc;
