@@ -13,33 +13,36 @@
     hpcb_##function##_probe, hpcb_##function##_apply, hpcb_##function##_verify
 
 static const hpcb_mechanism_t table[] = {
-    {"idle-group", "cpu.idle=1 on the group of guests", true, true, ROW(idle_group),
-     hpcb_guest_group_undo},
-    {"weight", "lowest cpu weight for the group of guests", true, true, ROW(weight),
-     hpcb_guest_group_undo},
-    {"sched-idle", "SCHED_IDLE for every thread", true, true, ROW(sched_idle),
+    {"idle-group", "cpu.idle=1 on the group of guests", true, true, false,
+     ROW(idle_group), hpcb_guest_group_undo},
+    {"weight", "lowest cpu weight for the group of guests", true, true, false,
+     ROW(weight), hpcb_guest_group_undo},
+    {"sched-idle", "SCHED_IDLE for every thread", true, true, false, ROW(sched_idle),
      hpcb_row_undo},
-    {"nice", "nice 19 for every thread", true, true, ROW(nice), hpcb_row_undo},
-    {"ionice", "idle I/O class", false, true, ROW(ionice), hpcb_row_undo},
-    {"io-weight", "lowest io.weight for the guest's job", false, true, ROW(io_weight),
-     hpcb_row_undo},
-    {"oom-score", "first victim when memory runs out", false, true, ROW(oom_score),
-     hpcb_row_undo},
+    {"nice", "nice 19 for every thread", true, true, false, ROW(nice), hpcb_row_undo},
+    {"ionice", "idle I/O class", false, true, false, ROW(ionice), hpcb_row_undo},
+    {"io-weight", "lowest io.weight for the guest's job", false, true, false,
+     ROW(io_weight), hpcb_row_undo},
+    {"oom-score", "first victim when memory runs out", false, true, false,
+     ROW(oom_score), hpcb_row_undo},
     {"memory-high", "reclaim from the guest before its memory limit", false, true,
-     ROW(memory_high), hpcb_row_undo},
-    {"freeze", "stop a guest's tasks", false, false, ROW(freeze), hpcb_freeze_undo},
-    {"cpu-affinity", "keep a guest off chosen CPUs", false, false, ROW(cpu_affinity),
-     hpcb_row_undo},
+     false, ROW(memory_high), hpcb_row_undo},
+    {"realtime-limit", "no real-time policy, and no way to one", false, true, true,
+     ROW(realtime_limit), hpcb_row_undo},
+    {"freeze", "stop a guest's tasks", false, false, false, ROW(freeze),
+     hpcb_freeze_undo},
+    {"cpu-affinity", "keep a guest off chosen CPUs", false, false, false,
+     ROW(cpu_affinity), hpcb_row_undo},
     {"ppr", "lowest hardware-thread priority, until the task's next system call", false,
-     false, ROW(ppr), hpcb_ppr_undo},
+     false, false, ROW(ppr), hpcb_ppr_undo},
     {"core-cookie", "never beside a primary on one core (core scheduling)", false,
-     false, ROW(core_cookie), hpcb_row_undo},
+     false, false, ROW(core_cookie), hpcb_row_undo},
     {"sibling-avoid", "keep a guest off the siblings of primaries' threads", false,
-     false, ROW(sibling_avoid), hpcb_row_undo},
+     false, false, ROW(sibling_avoid), hpcb_row_undo},
     {"sibling-throttle", "a small quota for a guest on siblings of primaries", false,
-     false, ROW(sibling_throttle), hpcb_row_undo},
+     false, false, ROW(sibling_throttle), hpcb_row_undo},
     {"primary-weight", "a primary weighs as much on each of its CPUs as on one", false,
-     false, ROW(primary_weight), hpcb_row_undo},
+     false, false, ROW(primary_weight), hpcb_row_undo},
     /* End of table */
 };
 
@@ -153,7 +156,7 @@ const hpcb_mechanism_t *hpcb_isolate(const hpcb_target_t *target, hpcb_error_t *
     return isolate_unlogged(*target, err);
 }
 
-const hpcb_mechanism_t *hpcb_isolated(const hpcb_target_t *target, hpcb_error_t *err)
+static const hpcb_mechanism_t *isolating(const hpcb_target_t *target, hpcb_error_t *err)
 {
     char reasons[HPCB_ERROR_MAX] = "";
     hpcb_error_t why;
@@ -165,4 +168,18 @@ const hpcb_mechanism_t *hpcb_isolated(const hpcb_target_t *target, hpcb_error_t 
     }
     hpcb_error(err, "%s", reasons);
     return NULL;
+}
+
+const hpcb_mechanism_t *hpcb_isolated(const hpcb_target_t *target, hpcb_error_t *err)
+{
+    const hpcb_mechanism_t *row = isolating(target, err);
+    hpcb_error_t why;
+
+    for (size_t i = 0; i < ROWS && row; i++) {
+        if (!table[i].required || table[i].verify(target, &why) == 0)
+            continue;
+        hpcb_error(err, "%s: %s", table[i].name, why.text);
+        return NULL;
+    }
+    return row;
 }

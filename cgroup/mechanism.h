@@ -45,6 +45,7 @@ typedef struct hpcb_mechanism {
     bool isolates;    /* enough on its own to keep a guest off a primary's CPU */
     bool every_guest; /* hpcb_isolate applies it; false: only on request, and by
                          hpcb_siblings_lower */
+    bool required;    /* no guest's task starts if it is not in force */
     /* 0 where the node has it; -1 and why not */
     int (*probe)(const hpcb_node_t *node, hpcb_error_t *err);
     int (*apply)(const hpcb_target_t *target, hpcb_error_t *err);
@@ -72,8 +73,9 @@ const hpcb_mechanism_t *hpcb_mechanism_find(const char *name);
  */
 const hpcb_mechanism_t *hpcb_isolate(const hpcb_target_t *target, hpcb_error_t *err);
 
-/* The isolating mechanism that is in force for target now, or NULL with err. Works
- * without privilege: the task itself asks before it runs user code. */
+/* The isolating mechanism that is in force for target now, together with every required
+ * one, or NULL with err.  Works without privilege: the task itself asks before it runs
+ * user code. */
 const hpcb_mechanism_t *hpcb_isolated(const hpcb_target_t *target, hpcb_error_t *err);
 
 /* Remove the guest groups that job_id leaves behind (no tasks inside); the common

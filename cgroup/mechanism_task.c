@@ -4,7 +4,8 @@
  */
 /*
  * Rows that act on tasks: sched-idle and nice (which isolate only where guest and
- * primary are in one group of the scheduler), ionice, oom-score, cpu-affinity.
+ * primary are in one group of the scheduler), ionice, oom-score, realtime-limit,
+ * cpu-affinity.
  */
 #include "config.h"
 
@@ -21,7 +22,7 @@
 #define SCHED_IDLE_TEXT "5 0" /* SCHED_IDLE of linux/sched.h, priority 0 */
 #define LOWEST_NICE     "19"
 #define IOPRIO_IDLE     "24576" /* IOPRIO_CLASS_IDLE << IOPRIO_CLASS_SHIFT */
-#define NO_RAISE        "0 0"   /* RLIMIT_NICE: no way back up for the user */
+#define NO_RAISE        "0 0"   /* RLIMIT_NICE, RLIMIT_RTPRIO: no way up for the user */
 
 /*
  * The nearest group above dir that the scheduler knows: on v2 tasks of a group without
@@ -229,6 +230,41 @@ int hpcb_oom_score_verify(const hpcb_target_t *target, hpcb_error_t *err)
         return 0;
     errno = EINVAL;
     return hpcb_error(err, "oom_score_adj of task %d is %d", (int)target->pid, now);
+}
+
+/*
+ * No group holds back a task that has a real-time policy.  A user may take one as far
+ * as RLIMIT_RTPRIO says, which PAM or the unit of slurmd may have raised.
+ */
+int hpcb_realtime_limit_probe(const hpcb_node_t *node, hpcb_error_t *err)
+{
+    (void)node;
+    (void)err;
+    return 0;
+}
+
+/* The policy, which can only come from slurmd's own, is not given back. */
+int hpcb_realtime_limit_apply(const hpcb_target_t *target, hpcb_error_t *err)
+{
+    hpcb_row_begin(target, "realtime-limit");
+    if (hpcb_row_set(target, target->pid, "rlimit-rtprio", NO_RAISE, err) < 0)
+        return -1;
+    return hpcb_task_end_realtime(target->pid, err) < 0 ? -1 : 0;
+}
+
+int hpcb_realtime_limit_verify(const hpcb_target_t *target, hpcb_error_t *err)
+{
+    char text[64];
+
+    if (hpcb_task_get(target->pid, "rlimit-rtprio", text, sizeof(text), err) < 0)
+        return -1;
+    errno = EPERM;
+    if (strcmp(text, NO_RAISE) != 0)
+        return hpcb_error(err, "RLIMIT_RTPRIO of task %d is %s, not " NO_RAISE,
+                          (int)target->pid, text);
+    if (hpcb_task_realtime(target->pid))
+        return hpcb_error(err, "task %d has a real-time policy", (int)target->pid);
+    return 0;
 }
 
 int hpcb_cpu_affinity_probe(const hpcb_node_t *node, hpcb_error_t *err)

@@ -213,16 +213,15 @@ static int set_process_affinity(pid_t pid, const char *text)
 
 /* From /proc, because prlimit(2) asks for CAP_SYS_RESOURCE even to look at another
  * user's task, and containers often run without it. */
-static int get_rlimit_nice(pid_t pid, char *text, size_t size)
+static int get_rlimit(pid_t pid, const char *name, char *text, size_t size)
 {
-    static const char name[] = "Max nice priority";
     char path[64], limits[4096], soft[24], hard[24], *line;
 
     snprintf(path, sizeof(path), "/proc/%d/limits", (int)pid);
     if (hpcb_file_read(path, limits, sizeof(limits), NULL) < 0)
         return -1;
     line = strstr(limits, name);
-    if (!line || sscanf(line + sizeof(name) - 1, "%23s %23s", soft, hard) != 2) {
+    if (!line || sscanf(line + strlen(name), "%23s %23s", soft, hard) != 2) {
         errno = ENODATA;
         return -1;
     }
@@ -243,7 +242,7 @@ static int parse_limit(const char *text, rlim_t *limit)
     return 0;
 }
 
-static int set_rlimit_nice(pid_t pid, const char *text)
+static int set_rlimit(pid_t pid, __rlimit_resource_t resource, const char *text)
 {
     char soft[24], hard[24];
     struct rlimit limit;
@@ -255,7 +254,27 @@ static int set_rlimit_nice(pid_t pid, const char *text)
         errno = EINVAL;
         return -1;
     }
-    return prlimit(pid, RLIMIT_NICE, &limit, NULL);
+    return prlimit(pid, resource, &limit, NULL);
+}
+
+static int get_rlimit_nice(pid_t pid, char *text, size_t size)
+{
+    return get_rlimit(pid, "Max nice priority", text, size);
+}
+
+static int set_rlimit_nice(pid_t pid, const char *text)
+{
+    return set_rlimit(pid, RLIMIT_NICE, text);
+}
+
+static int get_rlimit_rtprio(pid_t pid, char *text, size_t size)
+{
+    return get_rlimit(pid, "Max realtime priority", text, size);
+}
+
+static int set_rlimit_rtprio(pid_t pid, const char *text)
+{
+    return set_rlimit(pid, RLIMIT_RTPRIO, text);
 }
 
 static int get_oom_score_adj(pid_t pid, char *text, size_t size)
@@ -343,6 +362,7 @@ static const attribute_t attributes[] = {
     {"affinity", get_affinity, set_affinity},
     {"process-affinity", get_process_affinity, set_process_affinity},
     {"rlimit-nice", get_rlimit_nice, set_rlimit_nice},
+    {"rlimit-rtprio", get_rlimit_rtprio, set_rlimit_rtprio},
     {"oom_score_adj", get_oom_score_adj, set_oom_score_adj},
     {"cgroup", NULL, set_cgroup},
     {"core-cookie", get_core_cookie, set_core_cookie},

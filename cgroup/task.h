@@ -28,6 +28,7 @@
  *   process-affinity  process  the same for all of its threads, also those that it has
  *                           started since; ENOTUNIQ where they differ
  *   rlimit-nice    process  "<soft> <hard>", each a number or "unlimited"
+ *   rlimit-rtprio  process  the same
  *   oom_score_adj  process  -1000..1000
  *   core-cookie    process  number of its core-scheduling cookie (cgroup/core_sched.h);
  *                           can be set only to what the caller or the task's parent

@@ -4,7 +4,10 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include "cgroup/mechanism.h"
 #include "common/log.h"
@@ -80,6 +83,16 @@ void hpcb_spank_isolate_privileged(const hpcb_step_t *step)
         hpcb_log(HPCB_LOG_DEBUG, "%s", err.text);
 }
 
+/* What slurmstepd forks for the user later (--task-epilog) inherits from slurmstepd
+ * itself, which is root and needs no limit of its own. */
+static void forbid_realtime(void)
+{
+    const struct rlimit none = {0};
+
+    if (setrlimit(RLIMIT_RTPRIO, &none) < 0)
+        hpcb_log(HPCB_LOG_DEBUG, "RLIMIT_RTPRIO of slurmstepd: %s", strerror(errno));
+}
+
 /* oom_score_adj stays out (hpcb_spank_isolate_privileged): seen from here the task may
  * still carry slurmstepd's own -1000, which the undo log must never give back. */
 void hpcb_spank_isolate_task(const hpcb_step_t *step, pid_t pid)
@@ -91,6 +104,7 @@ void hpcb_spank_isolate_task(const hpcb_step_t *step, pid_t pid)
 
     if (step->klass != HPCB_CLASS_GUEST || !step->node)
         return;
+    forbid_realtime();
     target.memory_high = step->conf.guest_memory_high;
     target.undo = open_undo(step);
     used = hpcb_isolate(&target, &err);
@@ -145,7 +159,7 @@ static const hpcb_mechanism_t *isolate_myself(const hpcb_target_t *target,
     hpcb_spank_log_off();
     used = hpcb_isolate(target, err);
     hpcb_spank_log_on();
-    return used;
+    return used ? hpcb_isolated(target, err) : NULL;
 }
 
 void hpcb_spank_isolate_verify(const hpcb_step_t *step)

@@ -13,10 +13,12 @@
 #include <check.h>
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "cgroup/mechanism.h"
@@ -92,6 +94,116 @@ static bool in_group(pid_t pid, const char *group)
     snprintf(line, sizeof(line), "cpu:%s\n", group);
     return strstr(fake_read(path), line) != NULL;
 }
+
+/*
+ * RLIMIT_RTPRIO of every task, as PAM or the unit of slurmd may have set it.  Only a
+ * root with CAP_SYS_RESOURCE could raise it in earnest.
+ */
+static struct {
+    bool on, fixed;
+    char text[32];
+} limit;
+
+int __wrap_prlimit(pid_t pid, __rlimit_resource_t resource, const struct rlimit *set,
+                   struct rlimit *was);
+int __real_prlimit(pid_t pid, __rlimit_resource_t resource, const struct rlimit *set,
+                   struct rlimit *was);
+
+int __wrap_prlimit(pid_t pid, __rlimit_resource_t resource, const struct rlimit *set,
+                   struct rlimit *was)
+{
+    if (!limit.on || resource != RLIMIT_RTPRIO || !set)
+        return __real_prlimit(pid, resource, set, was);
+    if (limit.fixed) {
+        errno = EPERM;
+        return -1;
+    }
+    snprintf(limit.text, sizeof(limit.text), "%lu %lu", (unsigned long)set->rlim_cur,
+             (unsigned long)set->rlim_max);
+    return 0;
+}
+
+ssize_t __wrap_hpcb_file_read(const char *path, char *buf, size_t size,
+                              hpcb_error_t *err);
+ssize_t __real_hpcb_file_read(const char *path, char *buf, size_t size,
+                              hpcb_error_t *err);
+
+ssize_t __wrap_hpcb_file_read(const char *path, char *buf, size_t size,
+                              hpcb_error_t *err)
+{
+    const char *name = strrchr(path, '/');
+
+    if (!limit.on || !name || strcmp(name, "/limits") != 0)
+        return __real_hpcb_file_read(path, buf, size, err);
+    return snprintf(buf, size,
+                    "Max nice priority         0                    0\n"
+                    "Max realtime priority     %s\n",
+                    limit.text);
+}
+
+static void allow_realtime(bool fixed)
+{
+    limit.on = true;
+    limit.fixed = fixed;
+    snprintf(limit.text, sizeof(limit.text), "20 50");
+}
+
+START_TEST(no_way_to_a_realtime_policy)
+{
+    hpcb_target_t target;
+
+    begin("v1-hybrid");
+    target = guest(fake_task(100));
+    allow_realtime(false);
+    ck_assert_ptr_null(hpcb_isolated(&target, NULL));
+    expect(&target, "idle-group");
+    ck_assert_str_eq(limit.text, "0 0");
+    /* The hard limit is a way up too. */
+    snprintf(limit.text, sizeof(limit.text), "0 1");
+    ck_assert_ptr_null(hpcb_isolated(&target, NULL));
+    snprintf(limit.text, sizeof(limit.text), "0 0");
+    ck_assert_ptr_nonnull(hpcb_isolated(&target, NULL));
+    ck_assert_int_eq(hpcb_undo_revert(undo, "realtime-limit", target.pid, NULL), 0);
+    ck_assert_str_eq(limit.text, "20 50");
+    limit.on = false;
+    end();
+}
+END_TEST
+
+/* In an idle group, and yet no guest. */
+START_TEST(a_limit_that_stays_is_no_isolation)
+{
+    hpcb_target_t target;
+    hpcb_error_t err = {""};
+
+    begin("v1-hybrid");
+    target = guest(fake_task(100));
+    allow_realtime(true);
+    ck_assert_ptr_nonnull(hpcb_isolate(&target, &err));
+    ck_assert_ptr_null(hpcb_isolated(&target, &err));
+    ck_assert_ptr_nonnull(strstr(err.text, "realtime-limit: RLIMIT_RTPRIO of task"));
+    limit.on = false;
+    end();
+}
+END_TEST
+
+/* slurmd may have been started with chrt. */
+START_TEST(inherited_realtime_policy_ends)
+{
+    const struct sched_param lowest = {.sched_priority = 1};
+    hpcb_target_t target;
+
+    begin("v1-hybrid");
+    target = guest(fake_task(100));
+    expect(&target, "idle-group");
+    if (sched_setscheduler(target.pid, SCHED_FIFO, &lowest) == 0) {
+        ck_assert_ptr_null(hpcb_isolated(&target, NULL));
+        expect(&target, "idle-group");
+        ck_assert_int_eq(sched_getscheduler(target.pid), SCHED_OTHER);
+    }
+    end();
+}
+END_TEST
 
 START_TEST(v1_guests_go_to_the_idle_group)
 {
@@ -747,6 +859,9 @@ int main(void)
     int failed;
 
     tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, no_way_to_a_realtime_policy);
+    tcase_add_test(tcase, a_limit_that_stays_is_no_isolation);
+    tcase_add_test(tcase, inherited_realtime_policy_ends);
     tcase_add_test(tcase, v1_guests_go_to_the_idle_group);
     tcase_add_test(tcase, one_guest_ends_the_other_stays_idle);
     tcase_add_test(tcase, v2_lowers_the_job);

@@ -206,11 +206,16 @@ static pid_t sleeper(void)
 START_TEST(restores_each_attribute)
 {
     static const char *const changes[][2] = {
-        {"nice", "7"},     {"ioprio", "24576"},      {"policy", "5 0"},
-        {"affinity", "1"}, {"oom_score_adj", "555"}, {"rlimit-nice", "0 0"},
+        {"nice", "7"},
+        {"ioprio", "24576"},
+        {"policy", "5 0"},
+        {"affinity", "1"},
+        {"oom_score_adj", "555"},
+        {"rlimit-nice", "0 0"},
+        {"rlimit-rtprio", "0 0"},
     };
     const int count = sizeof(changes) / sizeof(changes[0]);
-    char old[6][HPCB_TASK_TEXT_MAX], now[HPCB_TASK_TEXT_MAX];
+    char old[7][HPCB_TASK_TEXT_MAX], now[HPCB_TASK_TEXT_MAX];
     hpcb_undo_t *undo = open_undo();
     pid_t pid = sleeper();
     hpcb_error_t err;
@@ -238,19 +243,13 @@ END_TEST
 START_TEST(refuses_odd_attributes)
 {
     static const char *const bad[][2] = {
-        {"nice", "20"},
-        {"nice", ""},
-        {"nice", "1x"},
-        {"ioprio", "-1"},
-        {"policy", "5"},
-        {"policy", "5 0 x"},
-        {"affinity", ""},
-        {"affinity", "0x1"},
-        {"affinity", "G"},
-        {"oom_score_adj", "5000"},
-        {"rlimit-nice", "0"},
-        {"flavour", "sour"},
-        {"cgroup", "/nonexistent"},
+        {"nice", "20"},       {"nice", ""},
+        {"nice", "1x"},       {"ioprio", "-1"},
+        {"policy", "5"},      {"policy", "5 0 x"},
+        {"affinity", ""},     {"affinity", "0x1"},
+        {"affinity", "G"},    {"oom_score_adj", "5000"},
+        {"rlimit-nice", "0"}, {"rlimit-rtprio", "0"},
+        {"flavour", "sour"},  {"cgroup", "/nonexistent"},
     };
     hpcb_error_t err = {""};
 

@@ -5,7 +5,11 @@
 load helpers
 load guest
 
-setup_file() { cluster_up; }
+# The daemons inherit what an administrator may allow in slurmd's unit.
+setup_file() {
+    ulimit -r 20 2> /dev/null || true
+    cluster_up
+}
 teardown_file() { cluster_down; }
 setup() { cancel_all; }
 
@@ -81,6 +85,26 @@ $PROBE
 EOF
     assert_probe_guest "$output"
     not grep -qE 'policy=(1|2)$' <<< "$output"
+}
+
+@test "RLIMIT_RTPRIO of slurmd does not give a guest real-time priority" {
+    [ "$(as_user srun -n1 sh -c 'ulimit -r' 2> /dev/null)" = 20 ] ||
+        skip "this root may not raise RLIMIT_RTPRIO"
+    printf '#!/bin/bash\n{ ulimit -r; chrt -f 1 %s; } > %s/epilog.rt 2>&1\n' \
+        "$PROBE" "$WORK" > "$WORK/epilog-rt"
+    chmod 755 "$WORK/epilog-rt"
+    guest_script <<EOF
+ulimit -r; ulimit -Hr
+chrt -f 1 $PROBE && echo FIFO
+srun --overlap -n1 chrt -f 1 $PROBE && echo FIFO
+srun --overlap -n1 --task-epilog=$WORK/epilog-rt true
+$PROBE
+EOF
+    assert_probe_guest "$output"
+    [ "$(head -n 2 <<< "$output")" = $'0\n0' ]
+    not grep -q '^FIFO' <<< "$output"
+    [ "$(head -n 1 "$WORK/epilog.rt")" = 0 ]
+    not grep -q '^probe' "$WORK/epilog.rt"
 }
 
 @test "it cannot move itself to another cgroup, nor change its own" {

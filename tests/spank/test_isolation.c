@@ -144,6 +144,84 @@ START_TEST(reset_behind_our_back)
 }
 END_TEST
 
+/* ---- what PAM or the unit of slurmd allow: chrt -f beats every group ---- */
+
+static rlim_t seen[2];
+
+static void say_limit(void)
+{
+    const struct sched_param lowest = {.sched_priority = 1};
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_RTPRIO, &limit) < 0)
+        _exit(98);
+    dprintf(STDOUT_FILENO, "%lu %lu %s\n", (unsigned long)limit.rlim_cur,
+            (unsigned long)limit.rlim_max,
+            sched_setscheduler(0, SCHED_FIFO, &lowest) == 0 ? "FIFO" : "refused");
+}
+
+/* False without CAP_SYS_RESOURCE. */
+static bool allow_realtime(void)
+{
+    const struct rlimit allowed = {20, 50};
+
+    return setrlimit(RLIMIT_RTPRIO, &allowed) == 0;
+}
+
+static void see_own_limit(void)
+{
+    struct rlimit limit;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_RTPRIO, &limit), 0);
+    seen[0] = limit.rlim_cur;
+    seen[1] = limit.rlim_max;
+}
+
+START_TEST(no_realtime_for_guests)
+{
+    host_step_t step = a_step();
+
+    if (getuid() != 0 || !allow_realtime())
+        return;
+    test_load("", false);
+    test_record(JOB, _i ? "guest" : "primary", "none", false);
+    step.program = say_limit;
+    step.ended = see_own_limit;
+    host_step(&step);
+    ck_assert_str_eq(step.err, "");
+    if (_i)
+        ck_assert_str_eq(step.out, "0 0 refused\n");
+    else
+        ck_assert_int_eq(strncmp(step.out, "20 50 ", 6), 0);
+    /* slurmstepd's later children are the user's too. */
+    ck_assert_uint_eq(seen[0], _i ? 0 : 20);
+    ck_assert_uint_eq(seen[1], _i ? 0 : 50);
+}
+END_TEST
+
+/* Raised again after slurmstepd lowered it: the task lowers itself. */
+static void raise_limit(void)
+{
+    if (!allow_realtime())
+        _exit(97);
+}
+
+START_TEST(realtime_raised_again)
+{
+    host_step_t step = a_step();
+
+    if (getuid() != 0 || !allow_realtime())
+        return;
+    test_load("", false);
+    test_record(JOB, "guest", "none", false);
+    step.program = say_limit;
+    step.parent_first = true;
+    step.prepare = raise_limit;
+    host_step(&step);
+    ck_assert_str_eq(step.out, "0 0 refused\n");
+}
+END_TEST
+
 /* As the user who runs slurmstepd, so that it may look at the task's limits in a
  * container too.  slurmstepd runs with -1000 (here: 7, which needs no privilege);
  * release must never give that to a user's task. */
@@ -365,6 +443,8 @@ TCase *isolation_tests(void)
     tcase_add_loop_test(tc, node_not_readable, 0, 2);
     tcase_add_loop_test(tc, either_order, 0, 2);
     tcase_add_test(tc, reset_behind_our_back);
+    tcase_add_loop_test(tc, no_realtime_for_guests, 0, 2);
+    tcase_add_test(tc, realtime_raised_again);
     tcase_add_test(tc, undo_has_no_daemon_value);
     tcase_add_test(tc, state_not_writable);
     tcase_add_test(tc, idle_group);
