@@ -59,6 +59,7 @@ HPCB_RULE(meter);
 HPCB_RULE(directories);
 HPCB_RULE(munge);
 HPCB_RULE(ssh_sessions);
+HPCB_RULE(outside_jobs);
 
 /* rules_profile.c: what decides where guests go */
 HPCB_RULE(profile_store);

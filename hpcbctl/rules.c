@@ -126,6 +126,8 @@ static const hpcb_rule_t table[] = {
      hpcb_rule_munge},
     {"ssh-sessions", NODE, "what a guest's owner starts through ssh is lowered too",
      hpcb_rule_ssh_sessions},
+    {"outside-jobs", NODE, "what a guest's owner starts is in the guest's job",
+     hpcb_rule_outside_jobs},
     /* End of table */
 };
 

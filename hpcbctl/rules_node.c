@@ -5,6 +5,7 @@
 /* What holds a job on a node: hpc-balance.conf, cgroup.conf, the kernel, MUNGE. */
 #include "config.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "cgroup/mechanism.h"
+#include "common/cleanup.h"
 #include "common/file.h"
 #include "common/text.h"
 #include "hpcbctl/munge_probe.h"
@@ -20,6 +22,8 @@
 #define MUNGE_TIMEOUT_MS 5000
 #define PAM_FILE_MAX     65536
 #define BEST_MECHANISM   "idle-group"
+#define SSHD_PAM         "/etc/pam.d/sshd"
+#define LINGER_DIR       "/var/lib/systemd/linger"
 
 static hpcb_verdict_t good_or(bool good, hpcb_verdict_t otherwise)
 {
@@ -231,23 +235,126 @@ static bool names_module(char *text, const char *module)
     return false;
 }
 
+/* name below the root of the node; valid until the next call. */
+static const char *node_path(const hpcb_facts_t *facts, const char *name)
+{
+    static char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "%.4000s%s",
+             strcmp(facts->root, "/") == 0 ? "" : facts->root, name);
+    return path;
+}
+
+static bool is_there(const hpcb_facts_t *facts, const char *name)
+{
+    return access(node_path(facts, name), F_OK) == 0;
+}
+
+/* Modules that let in only some users.  pam_slurm is none of them: it lets in whoever
+ * has a job here. */
+static bool keeps_users_out(const hpcb_facts_t *facts)
+{
+    static const char *const modules[] = {"pam_access", "pam_listfile"};
+    static char text[PAM_FILE_MAX];
+
+    for (size_t i = 0; i < sizeof(modules) / sizeof(modules[0]); i++)
+        if (hpcb_file_read(node_path(facts, SSHD_PAM), text, sizeof(text), NULL) >= 0 &&
+            names_module(text, modules[i]))
+            return true;
+    return false;
+}
+
+static void warn_of_sessions(const hpcb_facts_t *facts, hpcb_report_t *report, bool v1)
+{
+    hpcb_found(report, HPCB_VERDICT_WARN, node_path(facts, SSHD_PAM),
+               "no pam_slurm_adopt: what a guest's owner starts through ssh is in no "
+               "job");
+    if (v1)
+        hpcb_mend(report, "account required pam_access.so");
+    else
+        hpcb_mend(report, "account required pam_slurm_adopt.so");
+}
+
 void hpcb_rule_ssh_sessions(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
     static char text[PAM_FILE_MAX];
     bool v1 = facts->node && hpcb_node_version(facts->node, HPCB_CTL_CPU) == 1;
-    char path[PATH_MAX];
-    bool adopts;
+    bool adopts =
+        hpcb_file_read(node_path(facts, SSHD_PAM), text, sizeof(text), NULL) >= 0 &&
+        names_module(text, "pam_slurm_adopt");
 
-    snprintf(path, sizeof(path), "%.4000s/etc/pam.d/sshd",
-             strcmp(facts->root, "/") == 0 ? "" : facts->root);
-    adopts = hpcb_file_read(path, text, sizeof(text), NULL) >= 0 &&
-             names_module(text, "pam_slurm_adopt");
     if (adopts && v1)
-        hpcb_found(report, HPCB_VERDICT_WARN, path,
+        hpcb_found(report, HPCB_VERDICT_WARN, node_path(facts, SSHD_PAM),
                    "pam_slurm_adopt: sessions that it adopts into a guest are not "
                    "lowered on cgroup v1; keep it off nodes that run guests");
+    else if (adopts)
+        hpcb_found(report, HPCB_VERDICT_OK, node_path(facts, SSHD_PAM),
+                   "adopted sessions join the job's own groups");
+    else if (!is_there(facts, SSHD_PAM))
+        hpcb_found(report, HPCB_VERDICT_OK, NULL, "no sshd with PAM");
+    else if (keeps_users_out(facts))
+        hpcb_found(report, HPCB_VERDICT_OK, node_path(facts, SSHD_PAM),
+                   "not everybody may log in");
     else
-        hpcb_found(report, HPCB_VERDICT_OK, path, "%s",
-                   adopts ? "adopted sessions join the job's own groups"
-                          : "no session is adopted into a job");
+        warn_of_sessions(facts, report, v1);
+}
+
+/* The first user whose services systemd keeps without a session. */
+static bool find_lingering(const hpcb_facts_t *facts, char *user, size_t size)
+{
+    hpcb_autoclosedir DIR *handle = opendir(node_path(facts, LINGER_DIR));
+    struct dirent *entry;
+
+    while (handle && (entry = readdir(handle))) {
+        if (entry->d_name[0] != '.') {
+            snprintf(user, size, "%s", entry->d_name);
+            return true;
+        }
+    }
+    return false;
+}
+
+typedef struct {
+    const char *name;
+    const char *running[2]; /* its process's file, as Debian or Red Hat call it */
+    const char *list;       /* who may use it; without this file, everybody */
+} timer_daemon_t;
+
+static const timer_daemon_t timer_daemons[] = {
+    {"atd", {"/run/atd.pid", "/var/run/atd.pid"}, "/etc/at.allow"},
+    {"cron", {"/run/crond.pid", "/run/cron.pid"}, "/etc/cron.allow"},
+};
+
+static bool check_timer_daemon(const hpcb_facts_t *facts, hpcb_report_t *report,
+                               const timer_daemon_t *daemon)
+{
+    if ((!is_there(facts, daemon->running[0]) &&
+         !is_there(facts, daemon->running[1])) ||
+        is_there(facts, daemon->list))
+        return true;
+    hpcb_found(report, HPCB_VERDICT_WARN, node_path(facts, daemon->list),
+               "%s runs and every user may use it: what it starts is in no job",
+               daemon->name);
+    hpcb_mend(report, "touch %s", daemon->list);
+    return false;
+}
+
+/* Doors beside Slurm's through which a user's processes come to a node. */
+void hpcb_rule_outside_jobs(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    char user[NAME_MAX + 1];
+    bool good = true;
+
+    if (find_lingering(facts, user, sizeof(user))) {
+        good = false;
+        hpcb_found(report, HPCB_VERDICT_WARN, node_path(facts, LINGER_DIR),
+                   "user %s lingers: what systemd-run --user starts is in no job",
+                   user);
+        hpcb_mend(report, "loginctl disable-linger %s", user);
+    }
+    for (size_t i = 0; i < sizeof(timer_daemons) / sizeof(timer_daemons[0]); i++)
+        good &= check_timer_daemon(facts, report, &timer_daemons[i]);
+    if (good)
+        hpcb_found(report, HPCB_VERDICT_OK, NULL,
+                   "no user lingers, none may use at or cron");
 }

@@ -144,6 +144,17 @@ static int check_guest_names(const hpcb_conf_t *conf, const hpcb_request_t *requ
     return 0;
 }
 
+/* slurmd forks it from itself, and what it leaves behind is in no job. */
+static int check_login_shell(const hpcb_request_t *request, hpcb_error_t *err)
+{
+    if (!request->login_shell)
+        return 0;
+    return hpcb_error(err, "a guest cannot have --get-user-env, --export=NONE or "
+                           "--export=NAME: a login shell would run outside of the job, "
+                           "not as a guest; use --export=ALL and unset "
+                           "SLURM_GET_USER_ENV");
+}
+
 static int check_components(const hpcb_request_t *request, hpcb_class_t klass,
                             hpcb_error_t *err)
 {
@@ -162,8 +173,9 @@ int hpcb_decide_submit(const hpcb_conf_t *conf, const hpcb_request_t *request,
     options.guest |= partition_names(conf, request->partition).ours ||
                      qos_names(conf, request->qos).ours;
     decided = options.guest ? HPCB_CLASS_GUEST : HPCB_CLASS_PRIMARY;
-    if (decided == HPCB_CLASS_GUEST && (check_guest_names(conf, request, err) ||
-                                        check_claims(conf, &request->claims, err)))
+    if (decided == HPCB_CLASS_GUEST &&
+        (check_guest_names(conf, request, err) ||
+         check_claims(conf, &request->claims, err) || check_login_shell(request, err)))
         return -1;
     if (hpcb_options_check(&options, err) || check_components(request, decided, err))
         return -1;

@@ -160,6 +160,29 @@ static hpcb_claims_t _claims(const job_desc_msg_t *job_desc)
 	};
 }
 
+/* A text of the client, or NULL where it does not end (_drop_unterminated). */
+static const char *_text(char *text)
+{
+	return text && memchr(text, '\0', slurm_xsize(text)) ? text : NULL;
+}
+
+/* sbatch says it so, for --export=NONE and --export=NAME as well. */
+static bool _wants_login_shell(const job_desc_msg_t *job_desc)
+{
+	static const char name[] = "SLURM_GET_USER_ENV=";
+	uint32_t i;
+
+	if (!job_desc->script || !job_desc->environment)
+		return false;
+	for (i = 0; i < job_desc->env_size; i++) {
+		const char *entry = _text(job_desc->environment[i]);
+
+		if (entry && !strncmp(entry, name, strlen(name)))
+			return true;
+	}
+	return false;
+}
+
 /*
  * 22.05.8 takes texts without a NUL from a hostile client (unpackstr_array);
  * they end where their memory does.
@@ -227,12 +250,6 @@ static void _write_spank_env(job_desc_msg_t *job_desc, const bool *keep,
 	slurm_xfree((void **) &job_desc->spank_job_env);
 	job_desc->spank_job_env = env;
 	job_desc->spank_job_env_size = count;
-}
-
-/* A text of the client, or NULL where it does not end (see above). */
-static const char *_text(char *text)
-{
-	return text && memchr(text, '\0', slurm_xsize(text)) ? text : NULL;
 }
 
 /*
@@ -344,6 +361,7 @@ static int _submit(job_desc_msg_t *job_desc, hpcb_error_t *err)
 	request.partition = job_desc->partition;
 	request.qos = job_desc->qos;
 	request.claims = _claims(job_desc);
+	request.login_shell = _wants_login_shell(job_desc);
 	request.later_component = component && job_desc->het_job_offset;
 	request.first_class = first_component;
 	if (hpcb_decide_submit(&conf, &request, &klass, err))

@@ -128,6 +128,15 @@ EOF
     grep -q -- '--hpc-balance' <<< "$output"
 }
 
+@test "a login shell outside of the job is refused at submission" {
+    for option in --get-user-env --export=NONE --export=HOME; do
+        run as_user sbatch --guest "$option" -n1 --wrap true
+        [ "$status" -ne 0 ]
+        grep -q 'login shell' <<< "$output"
+    done
+    submit "--get-user-env" -n1 --wrap true
+}
+
 @test "scontrol update partition=primary by the user is refused, pending and running" {
     held=$(submit --guest --hold -n1 --wrap "sleep $(secs 60)")
     guest=$(submit --guest -n1 --wrap "sleep $(secs 60)")

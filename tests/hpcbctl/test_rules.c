@@ -284,6 +284,7 @@ static const char *const texts_decide[] = {
     "accounting",        "sched-ext",
     "profile-store",     "node-capacities",
     "primaries-apart",   "queue-depth",
+    "ssh-sessions",      "outside-jobs",
 };
 
 START_TEST(test_good_cluster)
@@ -705,6 +706,92 @@ START_TEST(test_snapshots)
 }
 END_TEST
 
+/* -- doors beside Slurm's -- */
+
+static void node_file(const char *name, const char *text)
+{
+    char path[PATH_MAX], command[PATH_MAX + 32];
+    FILE *stream;
+
+    snprintf(path, sizeof(path), "%s/root%s", cluster.dir, name);
+    snprintf(command, sizeof(command), "mkdir -p '%.*s'",
+             (int)(strrchr(path, '/') - path), path);
+    ck_assert_int_eq(system(command), 0);
+    stream = fopen(path, "w");
+    ck_assert_ptr_nonnull(stream);
+    ck_assert_int_ge(fputs(text, stream), 0);
+    ck_assert_int_eq(fclose(stream), 0);
+}
+
+/* An empty root, beside the kernel that facts->node has. */
+static void use_root(void)
+{
+    snprintf(cluster.facts.root, sizeof(cluster.facts.root), "%s/root", cluster.dir);
+    node_file("/etc/passwd", "");
+}
+
+static void remove_root(void)
+{
+    char command[TEST_TMP_MAX + 32];
+
+    snprintf(command, sizeof(command), "rm -r '%s/root'", cluster.dir);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static const struct {
+    const char *name, *rule;
+    const char *mend; /* NULL: it is fine, with what cures it if that is given */
+    const char *cure;
+} doors[] = {
+    {"/var/lib/systemd/linger/mallory", "outside-jobs", "disable-linger mallory", NULL},
+    {"/run/atd.pid", "outside-jobs", "/etc/at.allow", "/etc/at.allow"},
+    {"/run/crond.pid", "outside-jobs", "/etc/cron.allow", "/etc/cron.allow"},
+    {"/run/cron.pid", "outside-jobs", "/etc/cron.allow", "/etc/cron.allow"},
+    {"/etc/cron.deny", "outside-jobs", NULL, NULL},
+};
+
+START_TEST(test_doors)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    use_root();
+    record_verdicts(before);
+    node_file(doors[_i].name, "");
+    expect_only(before, doors[_i].rule, doors[_i].mend ? WARN : OK, doors[_i].mend);
+    if (doors[_i].cure) {
+        node_file(doors[_i].cure, "");
+        expect_only(before, doors[_i].rule, OK, NULL);
+    }
+    remove_root();
+}
+END_TEST
+
+static const struct {
+    const char *snapshot, *line;
+    hpcb_verdict_t verdict;
+    const char *mend;
+} sshd[] = {
+    {"snapshots/v1-hybrid", "account required pam_nologin.so\n", WARN, "pam_access"},
+    {"snapshots/v1-hybrid", "account required pam_access.so\n", OK, NULL},
+    {"snapshots/v1-hybrid", "account required pam_slurm.so\n", WARN, "pam_access"},
+    {"snapshots/v1-hybrid", "account required pam_slurm_adopt.so\n", WARN, NULL},
+    {"snapshots/v2-slurm22", "# pam_slurm_adopt\n", WARN, "pam_slurm_adopt"},
+    {"snapshots/v2-slurm22", "account required pam_slurm_adopt.so\n", OK, NULL},
+};
+
+START_TEST(test_ssh_sessions)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    use_node(sshd[_i].snapshot);
+    use_root();
+    record_verdicts(before);
+    node_file("/etc/pam.d/sshd", sshd[_i].line);
+    expect_only(before, "ssh-sessions", sshd[_i].verdict, sshd[_i].mend);
+    remove_root();
+}
+END_TEST
+
 START_TEST(test_no_node)
 {
     hpcb_report_t report;
@@ -864,6 +951,8 @@ static void add_tests(TCase *tcase)
     tcase_add_test(tcase, test_long_scheduler_parameters);
     tcase_add_loop_test(tcase, test_plugstack, 0, ROWS(plugstacks));
     tcase_add_test(tcase, test_snapshots);
+    tcase_add_loop_test(tcase, test_doors, 0, sizeof(doors) / sizeof(doors[0]));
+    tcase_add_loop_test(tcase, test_ssh_sessions, 0, sizeof(sshd) / sizeof(sshd[0]));
     tcase_add_test(tcase, test_no_node);
     tcase_add_loop_test(tcase, test_capacities, 0, ROWS(capacities));
     tcase_add_test(tcase, test_partition_of_whole_nodes);

@@ -196,6 +196,14 @@ job_desc_msg_t *fake_desc(void)
     return desc;
 }
 
+void fake_add_environment(job_desc_msg_t *desc, const char *entry)
+{
+    size_t count = desc->env_size;
+
+    add(&desc->environment, &count, slurm_xstrdup(entry));
+    desc->env_size = (uint32_t)count;
+}
+
 void fake_add_env(job_desc_msg_t *desc, const char *entry)
 {
     size_t count = desc->spank_job_env_size;
@@ -252,16 +260,20 @@ void fake_free_string(char **text)
 
 void fake_free_desc(job_desc_msg_t *desc)
 {
-    char **strings[] = {
-        &desc->partition,     &desc->qos,           &desc->admin_comment,
-        &desc->tres_per_job,  &desc->tres_per_node, &desc->tres_per_socket,
-        &desc->tres_per_task, &desc->job_id_str,    &desc->name};
+    char **strings[] = {&desc->partition,     &desc->qos,
+                        &desc->admin_comment, &desc->tres_per_job,
+                        &desc->tres_per_node, &desc->tres_per_socket,
+                        &desc->tres_per_task, &desc->job_id_str,
+                        &desc->name,          &desc->script};
 
     for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
         fake_free_string(strings[i]);
     for (uint32_t i = 0; i < desc->spank_job_env_size; i++)
         fake_free_string(&desc->spank_job_env[i]);
     slurm_xfree((void **)&desc->spank_job_env);
+    for (uint32_t i = 0; i < desc->env_size; i++)
+        fake_free_string(&desc->environment[i]);
+    slurm_xfree((void **)&desc->environment);
     for (uint32_t i = 0; i < desc->argc; i++)
         fake_free_string(&desc->argv[i]);
     slurm_xfree((void **)&desc->argv);

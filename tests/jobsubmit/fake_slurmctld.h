@@ -42,6 +42,9 @@ job_desc_msg_t *fake_desc(void);
 /* Append an entry to the SPANK environment. */
 void fake_add_env(job_desc_msg_t *desc, const char *entry);
 
+/* Append an entry to the environment of the job itself. */
+void fake_add_environment(job_desc_msg_t *desc, const char *entry);
+
 /* Give the job of FAKE_USER a name and, unless NULL, an executable. */
 void fake_set_program(job_desc_msg_t *desc, const char *name, const char *executable);
 

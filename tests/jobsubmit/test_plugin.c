@@ -304,6 +304,52 @@ START_TEST(a_guest_may_not_claim_what_cannot_be_shared)
 }
 END_TEST
 
+/* sbatch --get-user-env, --export=NONE, --export=NAME: in a batch job, by what slurmd
+ * goes by. */
+static void ask_for_login_shell(void)
+{
+    desc->script = fake_string("#!/bin/sh\n");
+    fake_add_environment(desc, "PATH=/bin");
+    fake_add_environment(desc, "SLURM_GET_USER_ENV=1");
+}
+
+START_TEST(a_guest_gets_no_login_shell)
+{
+    ask_for_login_shell();
+    fake_add_env(desc, OURS "guest=(null)");
+    assert_refused("--get-user-env");
+}
+END_TEST
+
+START_TEST(a_primary_does)
+{
+    ask_for_login_shell();
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+}
+END_TEST
+
+/* No script: salloc and srun in a batch job that had one. */
+START_TEST(and_so_does_a_guest_without_a_script)
+{
+    ask_for_login_shell();
+    fake_free_string(&desc->script);
+    fake_add_env(desc, OURS "guest=(null)");
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+}
+END_TEST
+
+START_TEST(an_environment_that_does_not_end_is_no_request)
+{
+    desc->script = fake_string("#!/bin/sh\n");
+    fake_add_environment(desc, "SLURM_GET_USER_ENVIRONMENT=1");
+    fake_add_environment(desc, "x");
+    fake_free_string(&desc->environment[1]);
+    desc->environment[1] = fake_unterminated(64);
+    fake_add_env(desc, OURS "guest=(null)");
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+}
+END_TEST
+
 START_TEST(harmless_requests_of_a_guest_pass)
 {
     fake_add_env(desc, OURS "guest=(null)");
@@ -705,6 +751,10 @@ int main(void)
     tcase_add_test(tcase, nobody_listens_to_a_refusal);
     tcase_add_loop_test(tcase, a_guest_may_not_claim_what_cannot_be_shared, 0, 12);
     tcase_add_test(tcase, harmless_requests_of_a_guest_pass);
+    tcase_add_test(tcase, a_guest_gets_no_login_shell);
+    tcase_add_test(tcase, a_primary_does);
+    tcase_add_test(tcase, and_so_does_a_guest_without_a_script);
+    tcase_add_test(tcase, an_environment_that_does_not_end_is_no_request);
     tcase_add_test(tcase, exclusive_partitions_give_whole_nodes);
     tcase_add_test(tcase, components_of_one_class);
     tcase_add_test(tcase, the_border_is_closed_to_users);
