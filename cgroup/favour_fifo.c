@@ -15,6 +15,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cgroup/favour_rows.h"
@@ -40,38 +41,47 @@ static bool fits(const hpcb_favour_t *favour, uint64_t runtime, uint64_t period)
     return runtime * 1000 >= period * (favour->job.permille + ROOM);
 }
 
-/* Of the kernel as a whole: /proc/sys/kernel, -1: no limit. */
+/* Without a limit nothing else, kernel threads included, runs on a job's CPUs until its
+ * favoured part ends. */
+static int check_limit(const hpcb_favour_t *favour, const char *name,
+                       const char *runtime, const char *period, hpcb_error_t *err)
+{
+    uint64_t runtime_us, period_us;
+
+    if (runtime[0] == '-')
+        return hpcb_error(err, "%s is %s: real-time threads have no limit", name,
+                          runtime);
+    if (hpcb_text_u64(runtime, UINT32_MAX, &runtime_us) ||
+        hpcb_text_u64(period, UINT32_MAX, &period_us) ||
+        fits(favour, runtime_us, period_us))
+        return 0;
+    return hpcb_error(err, "%s is %s, too little for the favoured part", name, runtime);
+}
+
+/* Of the kernel as a whole: /proc/sys/kernel. */
 static int check_kernel(const hpcb_favour_t *favour, hpcb_error_t *err)
 {
     char runtime[32], period[32];
-    uint64_t runtime_us, period_us;
 
     if (hpcb_node_read(favour->job.node, "proc/sys/kernel/sched_rt_runtime_us", runtime,
                        sizeof(runtime), NULL) < 0 ||
         hpcb_node_read(favour->job.node, "proc/sys/kernel/sched_rt_period_us", period,
-                       sizeof(period), NULL) < 0 ||
-        strcmp(runtime, "-1") == 0 || hpcb_text_u64(runtime, UINT32_MAX, &runtime_us) ||
-        hpcb_text_u64(period, UINT32_MAX, &period_us) ||
-        fits(favour, runtime_us, period_us))
+                       sizeof(period), NULL) < 0)
         return 0;
-    return hpcb_error(
-        err, "sched_rt_runtime_us is %s, too little for the favoured part", runtime);
+    return check_limit(favour, "sched_rt_runtime_us", runtime, period, err);
 }
 
 static int check_group(const hpcb_favour_t *favour, pid_t pid, hpcb_error_t *err)
 {
-    uint64_t runtime, period;
-    char dir[PATH_MAX];
+    char dir[PATH_MAX], name[PATH_MAX + 32], runtime[32], period[32];
 
     if (hpcb_node_task_dir(favour->job.node, pid, HPCB_CTL_CPU, dir, sizeof(dir),
                            NULL) < 0 ||
-        hpcb_knob_number(dir, "cpu.rt_period_us", &period, NULL) < 0 ||
-        hpcb_knob_number(dir, "cpu.rt_runtime_us", &runtime, NULL) < 0 ||
-        fits(favour, runtime, period))
+        hpcb_knob_read(dir, "cpu.rt_runtime_us", runtime, sizeof(runtime), NULL) < 0 ||
+        hpcb_knob_read(dir, "cpu.rt_period_us", period, sizeof(period), NULL) < 0)
         return 0;
-    return hpcb_error(err,
-                      "%s/cpu.rt_runtime_us is %llu, too little for the favoured part",
-                      dir, (unsigned long long)runtime);
+    snprintf(name, sizeof(name), "%s/cpu.rt_runtime_us", dir);
+    return check_limit(favour, name, runtime, period, err);
 }
 
 static int probe(hpcb_favour_t *favour, pid_t pid, hpcb_error_t *err)

@@ -56,6 +56,8 @@ void hpcb_class_window(const hpcb_conf_t *conf, hpcb_class_t klass,
         return;
     if (given.period_us == 0)
         hpcb_conf_window(conf, partition, &given);
+    if (!hpcb_conf_window_fits(conf, &given))
+        return;
     most = given.period_us * conf->window_max_duty / 100;
     if (given.favoured_us > most)
         given.favoured_us = most;

@@ -35,8 +35,8 @@ bool hpcb_class_yields(const hpcb_conf_t *conf, hpcb_class_t klass,
                        const char *partition, hpcb_policy_t policy);
 
 /* The windows of a job: what it asked for (all zero: nothing), else what its partition
- * has, the favoured part cut to WindowMaxDuty; all zero for none, and for a job that is
- * no primary. */
+ * has, the favoured part cut to WindowMaxDuty; all zero for none, for a period of more
+ * than WindowMaxPeriod, and for a job that is no primary. */
 void hpcb_class_window(const hpcb_conf_t *conf, hpcb_class_t klass,
                        const char *partition, const hpcb_window_spec_t *asked,
                        hpcb_window_spec_t *window);

@@ -280,6 +280,26 @@ static int set_windows(const conf_key_t *key, const char *value, void *field)
                                              : hpcb_text_copy(field, key->size, value);
 }
 
+/* In microseconds, of a list that find_window has read; 0: there are no windows. */
+static uint64_t longest_period(const char *windows)
+{
+    hpcb_window_spec_t window;
+    char list[HPCB_LIST_MAX];
+    char *rest = list, *item;
+    uint64_t longest = 0;
+
+    if (hpcb_text_copy(list, sizeof(list), windows))
+        return 0;
+    while ((item = strsep(&rest, ","))) {
+        const char *value = strchr(item, '=');
+
+        if (hpcb_window_parse(value ? value + 1 : item, &window) == 0 &&
+            window.period_us > longest)
+            longest = window.period_us;
+    }
+    return longest;
+}
+
 static int set_mechanism(const conf_key_t *key, const char *value, void *field)
 {
     static const char *const words[] = {
@@ -384,6 +404,8 @@ static const conf_key_t keys[] = {
      "partition=none, separated by commas, at most 511 bytes"},
     {"WindowMaxDuty", "95", set_number, FIELD(window_max_duty), 0, 99,
      "allowed: 0 to 99 (percent, without a sign; 0: no windows)"},
+    {"WindowMaxPeriod", "10", set_number, FIELD(window_max_period), 1, 3600,
+     "allowed: 1 to 3600 (seconds, without a unit)"},
     {"WindowMechanism", "auto", set_mechanism, FIELD(window_mechanism), 0, 0,
      "allowed: auto, fifo, weight"},
     {"WindowGuests", "idle", set_guests, FIELD(window_freezes_guests), 0, 0,
@@ -552,6 +574,22 @@ static int read_line(reader_t *reader, const char *text, size_t length)
     return set_key(reader, trim(key), trim(value));
 }
 
+/* Keys that must fit together, in whatever order they stand. */
+static int check_whole(const reader_t *reader)
+{
+    const hpcb_conf_t *conf = reader->conf;
+    const hpcb_window_spec_t longest = {longest_period(conf->windows), 0};
+
+    if (hpcb_conf_window_fits(conf, &longest))
+        return 0;
+    errno = EINVAL;
+    return hpcb_error(reader->err,
+                      "%.*s: Windows=%.*s: allowed: periods up to WindowMaxPeriod=%u "
+                      "(seconds)",
+                      PATH_SHOWN, reader->path, VAL_SHOWN, conf->windows,
+                      conf->window_max_period);
+}
+
 /* All of a file; what it says goes where reader points, over what is there. */
 static int read_lines(reader_t *reader, const char *text, size_t length)
 {
@@ -571,7 +609,7 @@ static int read_lines(reader_t *reader, const char *text, size_t length)
             return -1;
         text = stop + (newline != NULL);
     }
-    return 0;
+    return check_whole(reader);
 }
 
 int hpcb_conf_parse(const char *path, const char *text, size_t length,
@@ -679,6 +717,11 @@ void hpcb_conf_window(const hpcb_conf_t *conf, const char *partition,
 {
     if (find_window(conf->windows, partition, window))
         *window = (hpcb_window_spec_t){0, 0};
+}
+
+bool hpcb_conf_window_fits(const hpcb_conf_t *conf, const hpcb_window_spec_t *window)
+{
+    return window->period_us <= (uint64_t)conf->window_max_period * 1000000;
 }
 
 bool hpcb_conf_yields(const hpcb_conf_t *conf, const char *partition)

@@ -68,6 +68,7 @@ typedef struct {
     uint32_t admin_comment_rate;         /* AdminCommentRate=5: a second, 0 = none */
     char windows[HPCB_LIST_MAX]; /* Windows=none | [partition=]PERIOD:DUTY,... */
     unsigned window_max_duty;    /* WindowMaxDuty=95: percent, 0: no windows */
+    unsigned window_max_period;  /* WindowMaxPeriod=10: seconds */
     hpcb_window_mechanism_t window_mechanism; /* WindowMechanism=auto */
     bool window_freezes_guests;               /* WindowGuests=idle */
     char window_idle_groups[HPCB_LIST_MAX];   /* WindowIdleGroups= */
@@ -93,10 +94,11 @@ void hpcb_conf_defaults(hpcb_conf_t *conf);
 
 /*
  * Read path.  On failure conf is untouched and err holds one line:
- * "PATH:LINE: Key=value: what is allowed", or "PATH: why it cannot be read".
- * Unknown keys, duplicates, values out of range, lines over 4 KiB, NUL and other
- * control bytes are errors.  path may be a symbolic link (sites manage /etc that
- * way).  Returns 0, or -1 (errno ENOENT when there is no file, EINVAL for its content).
+ * "PATH:LINE: Key=value: what is allowed", without LINE if two keys do not fit
+ * together, or "PATH: why it cannot be read". Unknown keys, duplicates, values out of
+ * range, lines over 4 KiB, NUL and other control bytes are errors.  path may be a
+ * symbolic link (sites manage /etc that way).  Returns 0, or -1 (errno ENOENT when
+ * there is no file, EINVAL for its content).
  */
 int hpcb_conf_load(const char *path, hpcb_conf_t *conf, hpcb_error_t *err);
 
@@ -125,6 +127,9 @@ const char *hpcb_conf_find(const char *explicit_path, char *buf, size_t size);
 /* The window of partition's primaries that ask for none: all zero for no window. */
 void hpcb_conf_window(const hpcb_conf_t *conf, const char *partition,
                       hpcb_window_spec_t *window);
+
+/* False if the period is longer than WindowMaxPeriod. */
+bool hpcb_conf_window_fits(const hpcb_conf_t *conf, const hpcb_window_spec_t *window);
 
 /* True where YieldWaits names partition (or all). */
 bool hpcb_conf_yields(const hpcb_conf_t *conf, const char *partition);

@@ -38,6 +38,7 @@ HPCB_RULE(job_submit);
 HPCB_RULE(job_submit_plugin);
 HPCB_RULE(select_plugin);
 HPCB_RULE(primaries_apart);
+HPCB_RULE(user_top);
 HPCB_RULE(preempt_plugin);
 HPCB_RULE(prolog);
 HPCB_RULE(epilog);

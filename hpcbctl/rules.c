@@ -87,6 +87,9 @@ static const hpcb_rule_t table[] = {
      "FORCE:1 lets jobs of two partitions share cores, which our select plugin "
      "prevents",
      hpcb_rule_primaries_apart},
+    {"user-top", CONTROLLER,
+     "users cannot raise the priority of their guests with scontrol top",
+     hpcb_rule_user_top},
     {"preempt-plugin", CONTROLLER, "primaries take memory and GRES back from guests",
      hpcb_rule_preempt_plugin},
     {"profile-store", CONTROLLER,

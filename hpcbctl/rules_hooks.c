@@ -326,6 +326,49 @@ void hpcb_rule_primaries_apart(const hpcb_facts_t *facts, hpcb_report_t *report)
     }
 }
 
+#define USER_TOP "enable_user_top"
+
+/* The list without it. */
+static void mend_user_top(hpcb_report_t *report, const char *list)
+{
+    char kept[1024] = "";
+    size_t used = 0;
+
+    while (*list && used < sizeof(kept)) {
+        size_t length = strcspn(list, ",");
+
+        if (length > 0 &&
+            (length != strlen(USER_TOP) || strncasecmp(list, USER_TOP, length) != 0))
+            used += (size_t)snprintf(kept + used, sizeof(kept) - used, "%s%.*s",
+                                     used ? "," : "", (int)length, list);
+        list += length + (list[length] == ',');
+    }
+    if (used < sizeof(kept))
+        hpcb_mend(report, "SlurmctldParameters=%s", kept);
+    else
+        hpcb_mend(report, "SlurmctldParameters without " USER_TOP);
+}
+
+/* scontrol top gives the first of a user's guests what its others have, which
+ * bf_min_prio_reserve may be below; our select plugin hides guests from primaries. */
+void hpcb_rule_user_top(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    const char *list = hpcb_setting(facts, "SlurmctldParameters");
+    char path[PATH_MAX];
+    bool first;
+
+    if (!hpcb_list_has(list, USER_TOP)) {
+        hpcb_found(report, HPCB_VERDICT_OK, slurm_conf(facts), "no " USER_TOP);
+    } else if (find_select_plugin(facts, path, sizeof(path), &first) == 0 && first) {
+        hpcb_found(report, HPCB_VERDICT_OK, slurm_conf(facts),
+                   USER_TOP ": guests are hidden from primaries all the same");
+    } else {
+        hpcb_found(report, HPCB_VERDICT_FAIL, slurm_conf(facts),
+                   USER_TOP ": scontrol top raises guests, and nothing hides them");
+        mend_user_top(report, list);
+    }
+}
+
 /* "hpcbctl job begin" with options or quotes in between, or our own script. */
 static bool calls_us(const char *line, const char *verb)
 {

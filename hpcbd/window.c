@@ -281,13 +281,26 @@ static void open_favour(hpcbd_job_t *job)
         complain(job, -1, &err);
 }
 
+/* Its record may be older than this WindowMaxPeriod. */
+static bool is_allowed(const hpcbd_job_t *job)
+{
+    static bool complained;
+
+    if (hpcb_conf_window_fits(&engine.daemon->conf, &job->state.window))
+        return true;
+    hpcb_log_once(&complained, HPCB_LOG_INFO,
+                  "job %u: no windows: their period is longer than WindowMaxPeriod",
+                  job->state.job_id);
+    return false;
+}
+
 static void look_at(hpcbd_job_t *job)
 {
     hpcb_error_t err;
 
     job->dirty = false;
     if (!job->dir[0] || job->state.klass != HPCB_CLASS_PRIMARY ||
-        !hpcb_window_good(&job->window))
+        !hpcb_window_good(&job->window) || !is_allowed(job))
         return;
     if (!job->favour)
         open_favour(job);

@@ -155,6 +155,20 @@ static int check_login_shell(const hpcb_request_t *request, hpcb_error_t *err)
                            "SLURM_GET_USER_ENV");
 }
 
+static int check_window(const hpcb_conf_t *conf, const hpcb_options_t *options,
+                        hpcb_error_t *err)
+{
+    char window[HPCB_WINDOW_TEXT_MAX];
+
+    if (hpcb_conf_window_fits(conf, &options->window))
+        return 0;
+    return hpcb_error(err,
+                      "--hpc-window=%s: PERIOD is longer than this cluster allows; "
+                      "allowed: up to %us (WindowMaxPeriod)",
+                      hpcb_window_print(&options->window, window, sizeof(window)),
+                      conf->window_max_period);
+}
+
 static int check_components(const hpcb_request_t *request, hpcb_class_t klass,
                             hpcb_error_t *err)
 {
@@ -177,7 +191,8 @@ int hpcb_decide_submit(const hpcb_conf_t *conf, const hpcb_request_t *request,
         (check_guest_names(conf, request, err) ||
          check_claims(conf, &request->claims, err) || check_login_shell(request, err)))
         return -1;
-    if (hpcb_options_check(&options, err) || check_components(request, decided, err))
+    if (hpcb_options_check(&options, err) || check_window(conf, &options, err) ||
+        check_components(request, decided, err))
         return -1;
     *klass = decided;
     return 0;

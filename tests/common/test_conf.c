@@ -43,6 +43,7 @@ static const char *const key_names[] = {
     "AdminCommentRate",
     "Windows",
     "WindowMaxDuty",
+    "WindowMaxPeriod",
     "WindowMechanism",
     "WindowGuests",
     "WindowIdleGroups",
@@ -98,6 +99,7 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_uint_eq(conf.admin_comment_rate, 5);
     ck_assert_str_eq(conf.windows, "none");
     ck_assert_uint_eq(conf.window_max_duty, 95);
+    ck_assert_uint_eq(conf.window_max_period, 10);
     ck_assert_int_eq(conf.window_mechanism, HPCB_WINDOW_AUTO);
     ck_assert(!conf.window_freezes_guests);
     ck_assert_str_eq(conf.window_idle_groups, "");
@@ -323,6 +325,9 @@ static const char *const bad_values[] = {
     "Windows==1s:90%",
     "Windows=a/b=1s:90%",
     "Windows=a=b=1s:90%",
+    "WindowMaxPeriod=0",
+    "WindowMaxPeriod=3601",
+    "WindowMaxPeriod=10s",
     "WindowMaxDuty=100",
     "WindowMaxDuty=90%",
     "WindowMechanism=rt",
@@ -380,6 +385,33 @@ START_TEST(bad_values_give_one_line)
         ck_assert_ptr_null(strpbrk(err.text, "\n\r\x01\x7f"));
     }
     ck_assert_int_eq(memcmp(&conf, &before, sizeof(conf)), 0);
+}
+END_TEST
+
+/* Whichever stands first. */
+static const struct {
+    const char *text;
+    bool good;
+} window_periods[] = {
+    {"Windows=10s:90%\n", true},
+    {"Windows=11s:90%\n", false},
+    {"Windows=1s:90%,a=none,b=10001ms:90%\n", false},
+    {"Windows=11s:90%\nWindowMaxPeriod=11\n", true},
+    {"WindowMaxPeriod=1\nWindows=none,a=2s:90%\n", false},
+};
+
+START_TEST(windows_keep_to_the_longest_period)
+{
+    hpcb_conf_t conf;
+    hpcb_error_t err = {""};
+    int rc = parse(window_periods[_i].text, &conf, &err);
+
+    ck_assert_int_eq(rc, window_periods[_i].good ? 0 : -1);
+    if (rc < 0) {
+        ck_assert_int_eq(errno, EINVAL);
+        ck_assert_int_eq(strncmp(err.text, "test.conf: Windows=", 19), 0);
+        ck_assert_ptr_nonnull(strstr(err.text, "allowed: periods up to Window"));
+    }
 }
 END_TEST
 
@@ -780,6 +812,8 @@ int main(void)
     tcase_add_test(tc, windows_by_partition);
     tcase_add_test(tc, an_empty_file_means_defaults);
     tcase_add_test(tc, bad_values_give_one_line);
+    tcase_add_loop_test(tc, windows_keep_to_the_longest_period, 0,
+                        sizeof(window_periods) / sizeof(window_periods[0]));
     tcase_add_test(tc, the_line_names_file_key_value_and_rule);
     tcase_add_test(tc, duplicates_of_each_key_are_refused);
     tcase_add_test(tc, nul_bytes_are_refused);

@@ -44,6 +44,12 @@ refused() { # refused OPTION VALUE...
         1s:inf% 1s:90%:x
 }
 
+@test "--hpc-window: a longer period than WindowMaxPeriod is refused with what is allowed" {
+    run as_user timeout -k 5 "$(secs 30)" sbatch --hpc-window=1h:94% -n1 --wrap true
+    [ "$status" -ne 0 ]
+    grep -q -- '--hpc-window=3600s:94%.*up to 10s (WindowMaxPeriod)' <<< "$output"
+}
+
 @test "--bw-profile: ten malformed values" {
     refused bw-profile '' mem mem= mem=12X mem=-1G mem=1G,mem=2G disk=1G 'mem=1G,' net=1e400 \
         cpu=101% mem=99999999999999999999G 'mem=1G;net=1G'

@@ -17,7 +17,8 @@ const char *const fuzz_seeds[] = {
     "NodeName=ALL MemBandwidth=1\nProfileStore=/a/b\n",
     "CollectorHost=ctl,10.0.0.1\nCollectorPort=6823\nCollectorDir=/var/lib/x\n"
     "CollectorWait=300\nAdminCommentRate=5\n",
-    "Windows=1s:90%,a=none\nWindowMaxDuty=95\nWindowMechanism=auto\n"
+    "Windows=1s:90%,a=none\nWindowMaxDuty=95\nWindowMaxPeriod=60\nWindowMechanism="
+    "auto\n"
     "WindowGuests=freeze\nWindowIdleGroups=system.slice\nWindowCgroup=w_%n\n"
     "WindowPeers=n1,n2\nWindowPort=6824\nMaxClockOffset=1000\n",
     "BalanceParameters=high=85,low=65\nBalanceInterval=1000\nBalanceWaiters=no\n"
@@ -39,6 +40,7 @@ static void check_ranges(const hpcb_conf_t *conf)
     FUZZ_ASSERT(conf->collector_port >= 1 && conf->collector_port <= 65535);
     FUZZ_ASSERT(conf->collector_wait >= 1 && conf->admin_comment_rate <= 1000);
     FUZZ_ASSERT(conf->window_max_duty <= 99);
+    FUZZ_ASSERT(conf->window_max_period >= 1 && conf->window_max_period <= 3600);
     FUZZ_ASSERT(hpcb_text_is_name(conf->window_cgroup, HPCB_NAME_MAX));
     FUZZ_ASSERT(hpcb_text_is_name(conf->balance_cgroup, HPCB_NAME_MAX));
     FUZZ_ASSERT(conf->balance_interval_ms >= 1 && conf->balance_interval_ms <= 60000);
@@ -67,6 +69,7 @@ static void check_round_trip(const hpcb_conf_t *conf)
         "SpoolDir=%s\nProfileStore=%s\nYieldWaits=%s\nYieldSpin=%u\nYieldNapMax=%"
         "u\nMpiLibrary=%s\nCollectorHost=%s\nCollectorPort=%u\nCollectorDir=%s\n"
         "CollectorWait=%u\nAdminCommentRate=%u\nWindows=%s\nWindowMaxDuty=%u\n"
+        "WindowMaxPeriod=%u\n"
         "WindowMechanism=%s\nWindowGuests=%s\nWindowIdleGroups=%s\nWindowCgroup=%s\n"
         "WindowPeers=%s\nWindowPort=%u\nMaxClockOffset=%u\n"
         "BalanceParameters=%s\nBalanceInterval=%u\nBalanceWaiters=%s\n"
@@ -79,6 +82,7 @@ static void check_round_trip(const hpcb_conf_t *conf)
         conf->yield_nap_max_us, conf->mpi_library, conf->collector_hosts,
         conf->collector_port, conf->collector_dir, conf->collector_wait,
         conf->admin_comment_rate, conf->windows, conf->window_max_duty,
+        conf->window_max_period,
         conf->window_mechanism == HPCB_WINDOW_FIFO     ? "fifo"
         : conf->window_mechanism == HPCB_WINDOW_WEIGHT ? "weight"
                                                        : "auto",

@@ -285,6 +285,7 @@ static const char *const texts_decide[] = {
     "profile-store",     "node-capacities",
     "primaries-apart",   "queue-depth",
     "ssh-sessions",      "outside-jobs",
+    "user-top",
 };
 
 START_TEST(test_good_cluster)
@@ -314,6 +315,11 @@ static const struct {
     hpcb_verdict_t verdict;
     const char *mend;
 } settings[] = {
+    {"SlurmctldParameters", "enable_user_top", "user-top", FAIL,
+     "SlurmctldParameters="},
+    {"SlurmctldParameters", "enable_configless,enable_user_top,idle_on_node_suspend",
+     "user-top", FAIL, "SlurmctldParameters=enable_configless,idle_on_node_suspend"},
+    {"SlurmctldParameters", "enable_configless", "user-top", OK, NULL},
     {"SelectType", "select/linear", "select-type", FAIL, "SelectType=select/cons_tres"},
     {"SelectType", "select/cons_res", "select-type", FAIL,
      "SelectType=select/cons_tres"},

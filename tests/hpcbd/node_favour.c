@@ -210,6 +210,32 @@ START_TEST(a_small_budget_is_no_favour)
 }
 END_TEST
 
+/* Where real-time threads have no limit, nothing else would run until the end of the
+ * favoured part. */
+START_TEST(no_limit_is_no_favour_either)
+{
+    hpcb_favour_t *favour;
+
+    begin("v1-hybrid", V1_JOB);
+    add_task(V1_JOB "/step_0/cgroup.procs");
+    if (_i == 0) {
+        fake_write("proc/sys/kernel/sched_rt_period_us", "1000000\n");
+        fake_write("proc/sys/kernel/sched_rt_runtime_us", "-1\n");
+    } else {
+        fake_write(CPU "cpu.rt_period_us", "1000000\n");
+        fake_write(CPU "cpu.rt_runtime_us", "-1\n");
+    }
+    favour = open_favour(5, HPCB_WINDOW_AUTO);
+    look(favour, "weight");
+    ck_assert_ptr_nonnull(strstr(hpcb_favour_why(favour), "rt_runtime_us is -1"));
+    hpcb_favour_close(favour);
+    favour = open_favour(5, HPCB_WINDOW_FIFO);
+    look(favour, "none");
+    hpcb_favour_close(favour);
+    end();
+}
+END_TEST
+
 START_TEST(a_scheduler_that_need_not_obey_is_no_favour)
 {
     hpcb_favour_t *favour;
@@ -408,6 +434,7 @@ int main(void)
     tcase_add_test(tc, v2_weight_after_a_crash);
     tcase_add_test(tc, v1_weight_of_a_group_of_ours);
     tcase_add_test(tc, a_small_budget_is_no_favour);
+    tcase_add_loop_test(tc, no_limit_is_no_favour_either, 0, 2);
     tcase_add_test(tc, a_scheduler_that_need_not_obey_is_no_favour);
     tcase_add_test(tc, a_job_that_has_gone_is_no_error);
     tcase_add_test(tc, v2_guests_are_frozen);

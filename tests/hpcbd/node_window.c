@@ -251,6 +251,7 @@ static void start_engine(void)
     hpcb_error_t err;
 
     hpcb_conf_defaults(&daemon_of_test.conf);
+    daemon_of_test.conf.window_max_period = PERIOD / SECOND;
     snprintf(daemon_of_test.conf.state_dir, sizeof(daemon_of_test.conf.state_dir), "%s",
              scratch("run"));
     daemon_of_test.loop = hpcb_loop_new(&err);
@@ -296,6 +297,18 @@ static int64_t monotonic_ns(void)
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * SECOND + now.tv_nsec;
 }
+
+/* Recorded when WindowMaxPeriod was another one, or not known yet. */
+START_TEST(a_longer_period_than_allowed_is_not_favoured)
+{
+    record_period(JOB, 1, PERIOD + SECOND);
+    set_phase(2 * SECOND);
+    start_engine();
+    ck_assert_ptr_nonnull(hpcbd_registry_find(hpcbd_window_registry(), JOB));
+    ck_assert_uint_eq(seen.opened, 0);
+    ck_assert_int_eq(dog.armed_ns, 0);
+}
+END_TEST
 
 START_TEST(a_step_of_the_clock_is_followed_in_the_same_turn)
 {
@@ -543,6 +556,7 @@ int main(void)
 
     tcase_add_checked_fixture(tc, NULL, stop_engine);
     tcase_add_test(tc, a_step_of_the_clock_is_followed_in_the_same_turn);
+    tcase_add_test(tc, a_longer_period_than_allowed_is_not_favoured);
     tcase_add_test(tc, a_step_that_no_timer_tells_of_is_found);
     tcase_add_test(tc, jobs_of_one_edge_are_switched_in_one_turn);
     tcase_add_test(tc, edges_that_were_slept_over_are_missed);

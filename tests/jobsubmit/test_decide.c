@@ -121,6 +121,21 @@ START_TEST(guests_get_gres_where_the_site_says_so)
 }
 END_TEST
 
+START_TEST(a_window_has_a_longest_period)
+{
+    hpcb_error_t err;
+    hpcb_request_t request = {.options.window = {10000000, 9000000}};
+
+    ck_assert_int_eq(submit(request, &err), HPCB_CLASS_PRIMARY);
+    request.options.window = (hpcb_window_spec_t){3600000000, 3384000000};
+    ck_assert_int_eq(submit(request, &err), HPCB_CLASS_UNKNOWN);
+    ck_assert_str_eq(err.text, "--hpc-window=3600s:94%: PERIOD is longer than this "
+                               "cluster allows; allowed: up to 10s (WindowMaxPeriod)");
+    conf.window_max_period = 3600;
+    ck_assert_int_eq(submit(request, &err), HPCB_CLASS_PRIMARY);
+}
+END_TEST
+
 START_TEST(every_kind_of_guest_excludes_balancing)
 {
     hpcb_error_t err;
@@ -343,6 +358,7 @@ int main(void)
     tcase_add_test(tcase, refusals_say_what_to_do);
     tcase_add_test(tcase, primaries_may_claim_anything);
     tcase_add_test(tcase, guests_get_gres_where_the_site_says_so);
+    tcase_add_test(tcase, a_window_has_a_longest_period);
     tcase_add_test(tcase, every_kind_of_guest_excludes_balancing);
     tcase_add_loop_test(tcase, heterogeneous_jobs_are_of_one_class, 0, COUNT(later));
     tcase_add_test(tcase, hostile_names_stay_on_one_line);
