@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -143,15 +144,17 @@ int hpcb_file_write(const char *path, const char *text, hpcb_error_t *err)
     return 0;
 }
 
-/* Makes temp (which ends in XXXXXX) a durable file with that content. */
-static int write_temp(char *temp, const char *text, size_t length, mode_t mode)
+/* Makes temp (which ends in XXXXXX) a file with that content. */
+static int write_temp(char *temp, const char *text, size_t length, mode_t mode,
+                      bool durable)
 {
     int fd = mkostemp(temp, O_CLOEXEC);
     int status;
 
     if (fd < 0)
         return -1;
-    status = write_whole(fd, text, length) || fchmod(fd, mode) || fsync(fd);
+    status =
+        write_whole(fd, text, length) || fchmod(fd, mode) || (durable && fsync(fd));
     if (close(fd) || status) {
         int saved = errno;
 
@@ -186,19 +189,32 @@ static int temp_name(char *temp, size_t size, const char *path)
     return -1;
 }
 
-int hpcb_file_replace(const char *path, const char *text, size_t length, mode_t mode,
-                      hpcb_error_t *err)
+static int replace(const char *path, const char *text, size_t length, mode_t mode,
+                   bool durable, hpcb_error_t *err)
 {
     char temp[PATH_MAX];
 
-    if (temp_name(temp, sizeof(temp), path) || write_temp(temp, text, length, mode))
+    if (temp_name(temp, sizeof(temp), path) ||
+        write_temp(temp, text, length, mode, durable))
         return fail(err, "write", path);
     if (rename(temp, path)) {
         fail(err, "write", path);
         unlink(temp);
         return -1;
     }
-    return sync_parent(path) ? fail(err, "write", path) : 0;
+    return durable && sync_parent(path) ? fail(err, "write", path) : 0;
+}
+
+int hpcb_file_replace(const char *path, const char *text, size_t length, mode_t mode,
+                      hpcb_error_t *err)
+{
+    return replace(path, text, length, mode, true, err);
+}
+
+int hpcb_file_swap(const char *path, const char *text, size_t length, mode_t mode,
+                   hpcb_error_t *err)
+{
+    return replace(path, text, length, mode, false, err);
 }
 
 int hpcb_file_create(const char *path, const char *text, size_t length, mode_t mode,
@@ -207,7 +223,8 @@ int hpcb_file_create(const char *path, const char *text, size_t length, mode_t m
     char temp[PATH_MAX];
     int status, saved;
 
-    if (temp_name(temp, sizeof(temp), path) || write_temp(temp, text, length, mode))
+    if (temp_name(temp, sizeof(temp), path) ||
+        write_temp(temp, text, length, mode, true))
         return fail(err, "create", path);
     /* link(2), unlike rename(2), refuses to take the place of another file. */
     status = link(temp, path);

@@ -26,6 +26,12 @@ int hpcb_file_write(const char *path, const char *text, hpcb_error_t *err);
 int hpcb_file_replace(const char *path, const char *text, size_t length, mode_t mode,
                       hpcb_error_t *err);
 
+/* As hpcb_file_replace, but without waiting for the disk: for what is worth nothing
+ * after the machine has crashed.  A process that is killed leaves the old or the new
+ * whole all the same. */
+int hpcb_file_swap(const char *path, const char *text, size_t length, mode_t mode,
+                   hpcb_error_t *err);
+
 /* As hpcb_file_replace, but -1 with EEXIST where path is there already: of several
  * writers exactly one succeeds. */
 int hpcb_file_create(const char *path, const char *text, size_t length, mode_t mode,

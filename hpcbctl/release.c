@@ -31,6 +31,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "cgroup/favour.h"
+#include "cgroup/freeze.h"
 #include "cgroup/groups.h"
 #include "cgroup/knob.h"
 #include "cgroup/mechanism.h"
@@ -78,22 +79,26 @@ static bool unified_beside_v1(const hpcb_node_t *node)
            hpcb_node_version(node, HPCB_CTL_CPU) != 2;
 }
 
-/* The row freeze stops a job as a whole in its meter group.  Where the kernel has no
- * cgroup.freeze (before Linux 5.2) nobody froze it. */
-static void thaw(const release_t *release, done_t *done)
+static bool has_meter(const release_t *release, uint32_t job_id)
 {
     const char *mount = hpcb_node_mount(release->node, HPCB_CTL_UNIFIED);
-    char name[64], dir[PATH_MAX], state[32];
+    char name[64];
+
+    snprintf(name, sizeof(name), HPCB_UNIFIED_GROUP "/job_%" PRIu32, job_id);
+    return unified_beside_v1(release->node) && hpcb_knob_exists(mount, name);
+}
+
+/* Whatever the log of frozen levels says. */
+static void thaw(const release_t *release, done_t *done)
+{
+    char dir[PATH_MAX];
     hpcb_error_t err;
 
-    snprintf(name, sizeof(name), HPCB_UNIFIED_GROUP "/job_%" PRIu32, done->job_id);
-    if (!unified_beside_v1(release->node) ||
-        hpcb_knob_path(mount, name, dir, sizeof(dir), NULL) < 0)
-        return;
-    done->groups |= hpcb_knob_exists(dir, "");
-    if (hpcb_knob_read(dir, "cgroup.freeze", state, sizeof(state), NULL) == 0 &&
-        strcmp(state, "0") != 0 &&
-        hpcb_knob_write(dir, "cgroup.freeze", "0", &err) < 0 && !hpcb_knob_gone(errno))
+    done->groups |= has_meter(release, done->job_id);
+    if (hpcb_state_load_place(release->conf->state_dir, done->job_id, dir, sizeof(dir),
+                              NULL) < 0)
+        dir[0] = '\0';
+    if (hpcb_freeze_thaw_job(release->node, done->job_id, dir, &err) < 0)
         failed(release, done, &err);
 }
 
@@ -421,11 +426,15 @@ static void release_windows(const hpcb_conf_t *conf, const hpcb_node_t *node,
     char dir[PATH_MAX];
     hpcb_error_t err;
 
-    if (snprintf(dir, sizeof(dir), "%s/window", conf->state_dir) < (int)sizeof(dir) &&
-        hpcb_favour_release(node, dir, conf->window_cgroup, &err) >= 0)
-        return;
-    hpcb_log(HPCB_LOG_ERROR, "windows: %s", err.text);
-    ++*problems;
+    if (hpcb_knob_path(conf->state_dir, "window", dir, sizeof(dir), &err) < 0 ||
+        hpcb_favour_release(node, dir, conf->window_cgroup, &err) < 0) {
+        hpcb_log(HPCB_LOG_ERROR, "windows: %s", err.text);
+        ++*problems;
+    }
+    if (hpcb_freeze_release(node, conf->state_dir, &err) < 0) {
+        hpcb_log(HPCB_LOG_ERROR, "frozen guests: %s", err.text);
+        ++*problems;
+    }
 }
 
 /* And weights and places of ranks. */

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cgroup/favour.h"
+#include "cgroup/freeze.h"
 #include "common/cleanup.h"
 #include "common/conf.h"
 #include "common/log.h"
@@ -210,7 +211,7 @@ int hpcb_release_windows(const hpcb_ctl_t *ctl)
     hpcb_node_t *node;
     hpcb_conf_t conf;
     hpcb_error_t err;
-    int favoured, balanced;
+    int favoured, frozen, balanced;
 
     if (load_conf(ctl, &conf))
         return 1;
@@ -220,12 +221,16 @@ int hpcb_release_windows(const hpcb_ctl_t *ctl)
         return 1;
     }
     favoured = hpcb_favour_release(node, dir, conf.window_cgroup, &err);
-    balanced = hpcb_balance_release(node, &conf, favoured < 0 ? NULL : &err);
+    frozen = hpcb_freeze_release(node, conf.state_dir, favoured < 0 ? NULL : &err);
+    balanced =
+        hpcb_balance_release(node, &conf, favoured < 0 || frozen < 0 ? NULL : &err);
     hpcb_node_close(node);
-    if (favoured < 0 || balanced < 0)
+    if (favoured < 0 || frozen < 0 || balanced < 0) {
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
-    else
-        printf("%d settings of favoured and %d of balanced jobs undone\n", favoured,
-               balanced);
-    return favoured < 0 || balanced < 0 ? 1 : 0;
+        return 1;
+    }
+    printf("%d settings of favoured and %d of balanced jobs undone, %d groups of "
+           "guests thawed\n",
+           favoured, balanced, frozen);
+    return 0;
 }

@@ -4,43 +4,44 @@
  */
 #include "config.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cgroup/knob.h"
 #include "cgroup/undo.h"
-#include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
 #include "hpcbd/calm.h"
 
-/* Files in all, guests and groups: what an edge writes is bounded. */
-#define FILES_MAX 256
+/* Groups in all: what an edge writes is bounded. */
+#define GROUPS_MAX 64
 
 /* No job of Slurm's has this number (MAX_JOB_ID is below 2^26). */
 #define NODE_LOG UINT32_MAX
 
+#define IDLE     "1"
+#define NOT_IDLE "0"
+
 typedef struct {
-    char path[PATH_MAX];
-    const char *calm;
-    char normal[32];
-    int fd;     /* hpcb_knob_write_kept */
-    bool found; /* by the look that is going on */
-} calm_file_t;
+    char path[PATH_MAX]; /* of its cpu.idle */
+    int fd;              /* hpcb_knob_write_kept */
+    bool found;          /* by the look that is going on */
+} idle_group_t;
 
 struct hpcbd_calm {
     const hpcb_node_t *node;
+    hpcbd_freeze_t *freeze;
     hpcb_undo_t *undo;
-    calm_file_t *files[FILES_MAX];
-    size_t count;
+    idle_group_t *groups[GROUPS_MAX];
+    size_t n_groups;
+    uint32_t guests[HPCBD_JOBS_MAX]; /* to be stopped */
+    size_t n_guests;
     bool begun;
 };
 
-hpcbd_calm_t *hpcbd_calm_new(const hpcb_node_t *node, const char *state_dir)
+hpcbd_calm_t *hpcbd_calm_new(const hpcb_node_t *node, hpcbd_freeze_t *freeze,
+                             const char *log_dir)
 {
     hpcbd_calm_t *calm = calloc(1, sizeof(*calm));
     hpcb_error_t err;
@@ -48,24 +49,23 @@ hpcbd_calm_t *hpcbd_calm_new(const hpcb_node_t *node, const char *state_dir)
     if (!calm)
         return NULL;
     calm->node = node;
-    if (hpcb_undo_open(state_dir, NODE_LOG, &calm->undo, &err) < 0) {
-        hpcb_log(HPCB_LOG_ERROR, "%s; nothing but the jobs themselves is switched",
-                 err.text);
+    calm->freeze = freeze;
+    if (hpcb_undo_open(log_dir, NODE_LOG, &calm->undo, &err) < 0) {
+        hpcb_log(HPCB_LOG_ERROR, "%s; no group is made idle", err.text);
         calm->undo = NULL;
     }
     return calm;
 }
 
-static void write_file(calm_file_t *file, bool calm)
+static void write_group(idle_group_t *group, bool idle)
 {
-    hpcb_knob_write_kept(&file->fd, file->path, "", calm ? file->calm : file->normal,
-                         NULL);
+    hpcb_knob_write_kept(&group->fd, group->path, "", idle ? IDLE : NOT_IDLE, NULL);
 }
 
-static void forget(calm_file_t *file)
+static void forget(idle_group_t *group)
 {
-    hpcb_knob_close(&file->fd);
-    free(file);
+    hpcb_knob_close(&group->fd);
+    free(group);
 }
 
 void hpcbd_calm_free(hpcbd_calm_t *calm)
@@ -73,81 +73,42 @@ void hpcbd_calm_free(hpcbd_calm_t *calm)
     if (!calm)
         return;
     hpcbd_calm_end(calm);
-    for (size_t i = 0; i < calm->count; i++)
-        forget(calm->files[i]);
+    for (size_t i = 0; i < calm->n_groups; i++)
+        forget(calm->groups[i]);
     hpcb_undo_close(calm->undo);
     free(calm);
 }
 
-static calm_file_t *known(hpcbd_calm_t *calm, const char *path)
+static idle_group_t *known(hpcbd_calm_t *calm, const char *path)
 {
-    for (size_t i = 0; i < calm->count; i++)
-        if (strcmp(calm->files[i]->path, path) == 0)
-            return calm->files[i];
+    for (size_t i = 0; i < calm->n_groups; i++)
+        if (strcmp(calm->groups[i]->path, path) == 0)
+            return calm->groups[i];
     return NULL;
 }
 
-/* A file that is not what it should be before we touch it is somebody else's affair. */
-static void add(hpcbd_calm_t *calm, const char *dir, const char *name,
-                const char *normal, const char *text)
+/* A group that is idle before we touch it is somebody else's affair. */
+static void add_idle(hpcbd_calm_t *calm, const char *dir, const char *path)
 {
-    char path[PATH_MAX], now[32];
-    calm_file_t *file;
+    idle_group_t *group = known(calm, path);
+    char now[32];
 
-    if (hpcb_knob_path(dir, name, path, sizeof(path), NULL) < 0)
-        return;
-    file = known(calm, path);
-    if (file) {
-        file->found = true;
+    if (group) {
+        group->found = true;
         return;
     }
-    if (calm->count == FILES_MAX ||
-        hpcb_knob_read(dir, name, now, sizeof(now), NULL) < 0 ||
-        strcmp(now, normal) != 0 ||
+    if (calm->n_groups == GROUPS_MAX ||
+        hpcb_knob_read(dir, "cpu.idle", now, sizeof(now), NULL) < 0 ||
+        strcmp(now, NOT_IDLE) != 0 ||
         hpcb_undo_note_file(calm->undo, path, now, NULL) < 0)
         return;
-    file = calloc(1, sizeof(*file));
-    if (!file)
+    group = calloc(1, sizeof(*group));
+    if (!group)
         return;
-    strcpy(file->path, path);
-    strcpy(file->normal, now);
-    file->calm = text;
-    file->fd = -1;
-    file->found = true;
-    calm->files[calm->count++] = file;
-}
-
-/* Pure v2: of each step, as Slurm suspends jobs. */
-static void add_steps(hpcbd_calm_t *calm, const char *dir)
-{
-    hpcb_autoclosedir DIR *handle = opendir(dir);
-    struct dirent *entry;
-    char step[PATH_MAX], name[NAME_MAX + 8];
-
-    while (handle && (entry = readdir(handle))) {
-        if (strncmp(entry->d_name, "step_", 5) != 0 ||
-            strcmp(entry->d_name, "step_extern") == 0)
-            continue;
-        snprintf(name, sizeof(name), "%s/user", entry->d_name);
-        if (hpcb_knob_path(dir, name, step, sizeof(step), NULL) == 0)
-            add(calm, step, "cgroup.freeze", "0", "1");
-    }
-}
-
-/* v1 with a cgroup2 mount beside it: the meter's group holds all of its tasks. */
-static void add_guest(hpcbd_calm_t *calm, const hpcbd_job_t *job)
-{
-    const char *mount = hpcb_node_mount(calm->node, HPCB_CTL_UNIFIED);
-    char name[64], dir[PATH_MAX];
-
-    if (hpcb_node_version(calm->node, HPCB_CTL_CPU) == 2) {
-        if (job->dir[0])
-            add_steps(calm, job->dir);
-        return;
-    }
-    snprintf(name, sizeof(name), HPCB_UNIFIED_GROUP "/job_%" PRIu32, job->state.job_id);
-    if (mount && hpcb_knob_path(mount, name, dir, sizeof(dir), NULL) == 0)
-        add(calm, dir, "cgroup.freeze", "0", "1");
+    strcpy(group->path, path);
+    group->fd = -1;
+    group->found = true;
+    calm->groups[calm->n_groups++] = group;
 }
 
 /* True where a job with windows is below dir. */
@@ -180,41 +141,73 @@ static void add_group(hpcbd_calm_t *calm, const char *name,
                                               weight, sizeof(weight), NULL) < 0 ||
                                strcmp(weight, v1 ? "1024" : "100") != 0))
         return;
-    add(calm, dir, "cpu.idle", "0", "1");
+    add_idle(calm, dir, path);
 }
 
 static void forget_gone(hpcbd_calm_t *calm)
 {
-    for (size_t i = calm->count; i-- > 0;) {
-        if (calm->files[i]->found)
+    for (size_t i = calm->n_groups; i-- > 0;) {
+        if (calm->groups[i]->found)
             continue;
         if (calm->begun)
-            write_file(calm->files[i], false);
-        forget(calm->files[i]);
-        calm->files[i] = calm->files[--calm->count];
+            write_group(calm->groups[i], false);
+        forget(calm->groups[i]);
+        calm->groups[i] = calm->groups[--calm->n_groups];
     }
+}
+
+static void look_at_groups(hpcbd_calm_t *calm, const char *names,
+                           const hpcbd_registry_t *registry)
+{
+    char list[HPCB_LIST_MAX];
+    char *rest = list, *item;
+    size_t before = calm->n_groups;
+
+    if (!calm->undo)
+        return;
+    for (size_t i = 0; i < calm->n_groups; i++)
+        calm->groups[i]->found = false;
+    if (hpcb_text_copy(list, sizeof(list), names) == 0)
+        while (*list && (item = strsep(&rest, ",")))
+            add_group(calm, item, registry);
+    for (size_t i = before; calm->begun && i < calm->n_groups; i++)
+        write_group(calm->groups[i], true);
+    forget_gone(calm);
+}
+
+static void stop_guests(hpcbd_calm_t *calm)
+{
+    for (size_t i = 0; i < calm->n_guests; i++)
+        hpcbd_freeze_stop(calm->freeze, calm->guests[i], HPCBD_FREEZE_WINDOW);
+}
+
+static void let_guests_go(hpcbd_calm_t *calm)
+{
+    for (size_t i = 0; i < calm->n_guests; i++)
+        hpcbd_freeze_go(calm->freeze, calm->guests[i], HPCBD_FREEZE_WINDOW);
+}
+
+static void look_at_guests(hpcbd_calm_t *calm, const hpcbd_registry_t *registry)
+{
+    hpcbd_freeze_look(calm->freeze, registry);
+    calm->n_guests = 0;
+    for (size_t i = 0; i < registry->count; i++)
+        if (registry->jobs[i]->state.klass == HPCB_CLASS_GUEST)
+            calm->guests[calm->n_guests++] = registry->jobs[i]->state.job_id;
+    if (calm->begun)
+        stop_guests(calm);
 }
 
 void hpcbd_calm_look(hpcbd_calm_t *calm, const hpcb_conf_t *conf,
                      const hpcbd_registry_t *registry)
 {
-    char list[HPCB_LIST_MAX];
-    char *rest = list, *item;
-    size_t before = calm->count;
-
-    if (!calm->undo)
-        return;
-    for (size_t i = 0; i < calm->count; i++)
-        calm->files[i]->found = false;
-    for (size_t i = 0; conf->window_freezes_guests && i < registry->count; i++)
-        if (registry->jobs[i]->state.klass == HPCB_CLASS_GUEST)
-            add_guest(calm, registry->jobs[i]);
-    if (hpcb_text_copy(list, sizeof(list), conf->window_idle_groups) == 0)
-        while (*list && (item = strsep(&rest, ",")))
-            add_group(calm, item, registry);
-    for (size_t i = before; calm->begun && i < calm->count; i++)
-        write_file(calm->files[i], true);
-    forget_gone(calm);
+    if (conf->window_freezes_guests) {
+        look_at_guests(calm, registry);
+    } else {
+        let_guests_go(calm);
+        calm->n_guests = 0;
+    }
+    look_at_groups(calm, conf->window_idle_groups, registry);
 }
 
 void hpcbd_calm_begin(hpcbd_calm_t *calm)
@@ -222,8 +215,9 @@ void hpcbd_calm_begin(hpcbd_calm_t *calm)
     if (calm->begun)
         return;
     calm->begun = true;
-    for (size_t i = 0; i < calm->count; i++)
-        write_file(calm->files[i], true);
+    stop_guests(calm);
+    for (size_t i = 0; i < calm->n_groups; i++)
+        write_group(calm->groups[i], true);
 }
 
 void hpcbd_calm_end(hpcbd_calm_t *calm)
@@ -231,6 +225,7 @@ void hpcbd_calm_end(hpcbd_calm_t *calm)
     if (!calm->begun)
         return;
     calm->begun = false;
-    for (size_t i = 0; i < calm->count; i++)
-        write_file(calm->files[i], false);
+    let_guests_go(calm);
+    for (size_t i = 0; i < calm->n_groups; i++)
+        write_group(calm->groups[i], false);
 }

@@ -3,21 +3,24 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What else is quiet on a node while a job of it is favoured: guests are frozen
- * (WindowGuests=freeze), groups of the system are idle (WindowIdleGroups).  A list of
- * files with two texts each, one write an edge and file.
+ * What else is quiet on a node while a job of it is favoured: guests are stopped
+ * (WindowGuests=freeze; hpcbd/freeze.h), groups of the system are idle
+ * (WindowIdleGroups), with one write an edge and group.
  */
 #ifndef HPCB_HPCBD_CALM_H
 #define HPCB_HPCBD_CALM_H
 
 #include "cgroup/node.h"
 #include "common/conf.h"
+#include "hpcbd/freeze.h"
 #include "hpcbd/registry.h"
 
 typedef struct hpcbd_calm hpcbd_calm_t;
 
-/* state_dir: of the undo log.  NULL when memory runs out. */
-hpcbd_calm_t *hpcbd_calm_new(const hpcb_node_t *node, const char *state_dir);
+/* node and freeze outlive the handle; log_dir: of the undo log of groups.  NULL when
+ * memory runs out. */
+hpcbd_calm_t *hpcbd_calm_new(const hpcb_node_t *node, hpcbd_freeze_t *freeze,
+                             const char *log_dir);
 /* Ends it first. */
 void hpcbd_calm_free(hpcbd_calm_t *calm);
 

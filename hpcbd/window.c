@@ -13,9 +13,10 @@
  * and messages (hpcbd/node.c), which bring looks forward.  What reads files waits for a
  * moment when nobody is favoured, and does a bounded part of its work in a turn.
  *
- * What survives a crash: undo logs below StateDir/window (written before what they
- * undo), threads that can be told by their priority, and the watchdog, which undoes
- * both.  A daemon that starts does the same before it does anything else.
+ * What survives a crash: undo logs below StateDir/window and the log of frozen guests
+ * (both written before what they undo), threads that can be told by their priority, and
+ * the watchdog, which undoes all of it.  A daemon that starts does the same before it
+ * does anything else.
  */
 #include "config.h"
 
@@ -29,6 +30,7 @@
 
 #include "common/log.h"
 #include "hpcbd/calm.h"
+#include "hpcbd/freeze.h"
 #include "hpcbd/guard.h"
 #include "hpcbd/window.h"
 
@@ -50,6 +52,7 @@
 static struct {
     hpcbd_t *daemon;
     hpcb_node_t *node;
+    hpcbd_freeze_t *freeze;
     hpcbd_calm_t *calm;
     hpcbd_registry_t registry;
     hpcbd_guard_t guard;
@@ -445,11 +448,15 @@ void hpcbd_window_suspend(const char *why)
 /* In the watchdog's process, and when the daemon starts. */
 static void release(void *arg)
 {
+    const hpcb_conf_t *conf = &engine.daemon->conf;
     hpcb_error_t err;
 
     (void)arg;
-    if (hpcb_favour_release(engine.node, engine.state_dir,
-                            engine.daemon->conf.window_cgroup, &err) < 0)
+    /* First what spins ahead of everybody, guests that begin to run again included. */
+    if (hpcb_favour_release(engine.node, engine.state_dir, conf->window_cgroup, &err) <
+        0)
+        hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
+    if (hpcb_freeze_release(engine.node, conf->state_dir, &err) < 0)
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
 }
 
@@ -504,7 +511,9 @@ static int start(hpcbd_t *daemon, hpcb_error_t *err)
         return -1;
     /* A daemon before this one may have been killed. */
     release(NULL);
-    engine.calm = hpcbd_calm_new(engine.node, engine.state_dir);
+    engine.freeze = hpcbd_freeze_new(engine.node, daemon->conf.state_dir);
+    if (engine.freeze)
+        engine.calm = hpcbd_calm_new(engine.node, engine.freeze, engine.state_dir);
     if (!engine.calm)
         return hpcb_error(err, "out of memory");
     if (hpcbd_guard_start(daemon->loop, &engine.guard, err) < 0)
@@ -522,6 +531,8 @@ static void stop(hpcbd_t *daemon)
     hpcbd_registry_clear(&engine.registry);
     hpcbd_calm_free(engine.calm);
     engine.calm = NULL;
+    hpcbd_freeze_free(engine.freeze);
+    engine.freeze = NULL;
     hpcbd_guard_stop(&engine.guard);
     hpcb_node_close(engine.node);
     engine.node = NULL;

@@ -21,6 +21,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "cgroup/knob.h"
 #include "cgroup/mechanism.h"
 #include "cgroup/task.h"
 #include "common/log.h"
@@ -555,54 +556,71 @@ START_TEST(memory_high_needs_a_limit)
 }
 END_TEST
 
-START_TEST(freezes_steps_not_slurmstepd)
+static void make_group(const char *path)
+{
+    char dir[PATH_MAX];
+
+    snprintf(dir, sizeof(dir), "%s/%s", root, path);
+    ck_assert_int_eq(hpcb_knob_mkdir(dir, "", NULL), 0);
+}
+
+START_TEST(freezes_tasks_below_what_slurm_freezes)
 {
     static const char *const user = V2_JOB "step_0/user/cgroup.freeze";
+    static const char *const task = V2_JOB "step_0/user/task_0/cgroup.freeze";
+    static const char *const login = V2_JOB "step_extern/user/task_special";
     const hpcb_mechanism_t *row = hpcb_mechanism_find("freeze");
     hpcb_target_t target;
 
     begin("v2-slurm22");
     target = guest(fake_task(100));
-    fake_write(V2_JOB "step_extern/user/cgroup.freeze", "1\n");
-    fake_write(V2_JOB "step_extern/user/cgroup.events", "frozen 1\n");
+    ck_assert_int_eq(row->apply(&target, NULL), -1);
+    ck_assert_int_eq(errno, ENOENT);
+    make_group(V2_JOB "step_0/user/task_0");
+    make_group(login);
     ck_assert_int_eq(row->verify(&target, NULL), -1);
     ck_assert_int_eq(row->apply(&target, NULL), 0);
     ck_assert_int_eq(row->verify(&target, NULL), 0);
-    ck_assert_str_eq(fake_read(user), "1");
-    ck_assert_int_eq(row->undo(row, &target, NULL), 0);
+    ck_assert_str_eq(fake_read(task), "1");
     ck_assert_str_eq(fake_read(user), "0");
-    /* It was frozen before, so it stays. */
-    ck_assert_str_eq(fake_read(V2_JOB "step_extern/user/cgroup.freeze"), "1");
+    ck_assert_str_eq(fake_read(V2_JOB "step_extern/user/task_special/cgroup.freeze"),
+                     "0");
+    /* scontrol suspend */
+    fake_write(user, "1\n");
+    ck_assert_int_eq(row->undo(row, &target, NULL), 0);
+    ck_assert_str_eq(fake_read(task), "0");
+    ck_assert_str_eq(fake_read(user), "1");
     target.undo = NULL;
     ck_assert_int_eq(row->apply(&target, NULL), 0);
+    ck_assert_str_eq(fake_read(task), "1");
     ck_assert_int_eq(row->undo(row, &target, NULL), 0);
-    ck_assert_str_eq(fake_read(V2_JOB "step_extern/user/cgroup.freeze"), "0");
+    ck_assert_str_eq(fake_read(task), "0");
+    ck_assert_str_eq(fake_read(user), "1");
     end();
 }
 END_TEST
 
-START_TEST(freezes_on_v1)
+START_TEST(freezes_on_v1_without_slurms_freezer)
 {
     static const char *const step =
         "sys/fs/cgroup/freezer/slurm_scb1/uid_7001/job_5/step_0/freezer.state";
+    static const char *const ours = "sys/fs/cgroup/unified/hpcb/job_5/cgroup.freeze";
     const hpcb_mechanism_t *row = hpcb_mechanism_find("freeze");
     hpcb_target_t target;
-    char path[64];
 
     begin("v1-hybrid");
     target = guest(fake_task(100));
-    ck_assert_int_eq(row->apply(&target, NULL), 0);
-    ck_assert_int_eq(row->verify(&target, NULL), 0);
-    ck_assert_str_eq(fake_read(step), "FROZEN");
-    ck_assert_int_eq(row->undo(row, &target, NULL), 0);
-    ck_assert_str_eq(fake_read(step), "THAWED");
-    /* With a group of ours in cgroup2 Slurm's freezer is left alone. */
-    snprintf(path, sizeof(path), "proc/%d/cgroup", (int)target.pid);
-    fake_write(path,
-               "6:freezer:/slurm_scb1/uid_7001/job_5/step_0\n0::/hpcb/job_5/0.0\n");
     ck_assert_int_eq(row->apply(&target, NULL), -1);
     ck_assert_int_eq(errno, ENOENT);
-    ck_assert_str_eq(fake_read(step), "THAWED");
+    make_group("sys/fs/cgroup/unified/hpcb");
+    make_group("sys/fs/cgroup/unified/hpcb/job_5");
+    fake_write(step, "FROZEN\n");
+    ck_assert_int_eq(row->apply(&target, NULL), 0);
+    ck_assert_int_eq(row->verify(&target, NULL), 0);
+    ck_assert_str_eq(fake_read(ours), "1");
+    ck_assert_int_eq(row->undo(row, &target, NULL), 0);
+    ck_assert_str_eq(fake_read(ours), "0");
+    ck_assert_str_eq(fake_read(step), "FROZEN");
     end();
 }
 END_TEST
@@ -876,8 +894,8 @@ int main(void)
     tcase_add_loop_test(tcase, refuses_odd_group_names, 0, 6);
     tcase_add_test(tcase, others_come_with_it);
     tcase_add_test(tcase, memory_high_needs_a_limit);
-    tcase_add_test(tcase, freezes_steps_not_slurmstepd);
-    tcase_add_test(tcase, freezes_on_v1);
+    tcase_add_test(tcase, freezes_tasks_below_what_slurm_freezes);
+    tcase_add_test(tcase, freezes_on_v1_without_slurms_freezer);
     tcase_add_test(tcase, sets_affinity_on_request);
     tcase_add_test(tcase, isolates_without_a_writable_log);
     tcase_add_loop_test(tcase, survives_removal_meanwhile, 1, 6);

@@ -29,8 +29,10 @@
 #define V1_OURS CPU GROUP "_5/"
 #define V2_JOB  "sys/fs/cgroup/system.slice/slurmstepd.scope/job_4"
 #define V2_USER "sys/fs/cgroup/user.slice"
-#define STEP    "/step_0/user/cgroup.freeze"
-#define EXTERN  "/step_extern/user/cgroup.freeze"
+#define USER    "/step_0/user/cgroup.freeze" /* as Slurm suspends */
+#define TASK    "/step_0/user/task_0"
+#define FROZEN  TASK "/cgroup.freeze"
+#define EXTERN  "/step_extern/user/task_special"
 
 static const char *root;
 static hpcb_node_t *node;
@@ -97,7 +99,10 @@ static void look(hpcb_favour_t *favour, const char *mechanism)
 
 static int release(void)
 {
-    return hpcb_favour_release(node, state, GROUP, NULL);
+    int favour = hpcb_favour_release(node, state, GROUP, NULL);
+    int frozen = hpcb_freeze_release(node, state, NULL);
+
+    return favour < 0 || frozen < 0 ? -1 : favour + frozen;
 }
 
 START_TEST(v2_weight_of_the_job)
@@ -329,61 +334,105 @@ static hpcb_conf_t conf_of(bool freeze, const char *groups)
     return conf;
 }
 
+static hpcbd_freeze_t *freeze;
+
 static hpcbd_calm_t *open_calm(const hpcb_conf_t *conf)
 {
-    hpcbd_calm_t *calm = hpcbd_calm_new(node, state);
+    hpcbd_calm_t *calm;
 
+    freeze = hpcbd_freeze_new(node, state);
+    ck_assert_ptr_nonnull(freeze);
+    calm = hpcbd_calm_new(node, freeze, state);
     ck_assert_ptr_nonnull(calm);
     hpcbd_calm_look(calm, conf, &registry);
     return calm;
 }
 
-START_TEST(v2_guests_are_frozen)
+static void close_calm(hpcbd_calm_t *calm)
 {
-    hpcb_conf_t conf = conf_of(true, "");
-    hpcbd_calm_t *calm;
+    hpcbd_calm_free(calm);
+    hpcbd_freeze_free(freeze);
+}
 
+static void make_group(const char *path)
+{
+    char group[PATH_MAX];
+
+    snprintf(group, sizeof(group), "%s/%s", root, path);
+    ck_assert_int_eq(hpcb_knob_mkdir(group, "", NULL), 0);
+}
+
+/* Job 4 is a guest with one task. */
+static void begin_guest(void)
+{
     begin("v2-slurm22", V2_JOB);
+    make_group(V2_JOB TASK);
     registry.count = 0;
     register_job(4, HPCB_CLASS_GUEST);
+}
+
+START_TEST(v2_guests_are_frozen)
+{
+    hpcb_conf_t conf = conf_of(true, ""), idle = conf_of(false, "");
+    hpcbd_calm_t *calm;
+
+    begin_guest();
+    make_group(V2_JOB EXTERN);
     calm = open_calm(&conf);
     hpcbd_calm_begin(calm);
-    ck_assert_str_eq(fake_read(V2_JOB STEP), "1");
-    ck_assert_str_eq(fake_read(V2_JOB EXTERN), "0");
+    ck_assert_str_eq(fake_read(V2_JOB FROZEN), "1");
+    ck_assert_str_eq(fake_read(V2_JOB EXTERN "/cgroup.freeze"), "0");
     hpcbd_calm_end(calm);
-    ck_assert_str_eq(fake_read(V2_JOB STEP), "0");
+    ck_assert_str_eq(fake_read(V2_JOB FROZEN), "0");
     /* It is no guest of ours any more, while it is frozen. */
     hpcbd_calm_begin(calm);
     registry.count = 0;
     hpcbd_calm_look(calm, &conf, &registry);
-    ck_assert_str_eq(fake_read(V2_JOB STEP), "0");
+    ck_assert_str_eq(fake_read(V2_JOB FROZEN), "0");
     /* One that comes while it is calm. */
     register_job(4, HPCB_CLASS_GUEST);
     hpcbd_calm_look(calm, &conf, &registry);
-    ck_assert_str_eq(fake_read(V2_JOB STEP), "1");
+    ck_assert_str_eq(fake_read(V2_JOB FROZEN), "1");
+    /* Read anew: guests are not frozen any more. */
+    hpcbd_calm_look(calm, &idle, &registry);
+    ck_assert_str_eq(fake_read(V2_JOB FROZEN), "0");
+    hpcbd_calm_look(calm, &conf, &registry);
     /* The daemon dies. */
     ck_assert_int_ge(release(), 1);
-    ck_assert_str_eq(fake_read(V2_JOB STEP), "0");
-    hpcbd_calm_free(calm);
+    ck_assert_str_eq(fake_read(V2_JOB FROZEN), "0");
+    close_calm(calm);
     end();
 }
 END_TEST
 
-START_TEST(who_is_suspended_by_somebody_stays_so)
+/* scontrol suspend and resume, before and while the node is calm. */
+START_TEST(who_is_suspended_by_slurm_stays_so)
 {
     hpcb_conf_t conf = conf_of(true, "");
     hpcbd_calm_t *calm;
 
-    begin("v2-slurm22", V2_JOB);
-    fake_write(V2_JOB STEP, "1\n");
-    registry.count = 0;
-    register_job(4, HPCB_CLASS_GUEST);
+    begin_guest();
+    fake_write(V2_JOB USER, "1\n");
     calm = open_calm(&conf);
     hpcbd_calm_begin(calm);
     hpcbd_calm_end(calm);
-    ck_assert_str_eq(fake_read(V2_JOB STEP), "1");
-    hpcbd_calm_free(calm);
-    ck_assert_str_eq(fake_read(V2_JOB STEP), "1");
+    ck_assert_str_eq(fake_read(V2_JOB USER), "1");
+    fake_write(V2_JOB USER, "0\n");
+    hpcbd_calm_begin(calm);
+    fake_write(V2_JOB USER, "1\n");
+    hpcbd_calm_end(calm);
+    ck_assert_str_eq(fake_read(V2_JOB USER), "1");
+    /* Resumed in a favoured part: it waits for the end of it. */
+    hpcbd_calm_begin(calm);
+    fake_write(V2_JOB USER, "0\n");
+    ck_assert_str_eq(fake_read(V2_JOB FROZEN), "1");
+    fake_write(V2_JOB USER, "1\n");
+    /* The daemon dies. */
+    ck_assert_int_ge(release(), 1);
+    ck_assert_str_eq(fake_read(V2_JOB FROZEN), "0");
+    ck_assert_str_eq(fake_read(V2_JOB USER), "1");
+    close_calm(calm);
+    ck_assert_str_eq(fake_read(V2_JOB USER), "1");
     end();
 }
 END_TEST
@@ -410,13 +459,13 @@ START_TEST(groups_of_the_system_are_idle_where_nothing_is_lost)
     ck_assert_str_eq(fake_read("sys/fs/cgroup/system.slice/cpu.idle"), "0");
     ck_assert_int_ge(release(), 1);
     ck_assert_str_eq(fake_read(V2_USER "/cpu.idle"), "0");
-    hpcbd_calm_free(calm);
+    close_calm(calm);
     /* Idle and back is the default weight: this one would lose its own. */
     fake_write(V2_USER "/cpu.weight", "200\n");
     calm = open_calm(&conf);
     hpcbd_calm_begin(calm);
     ck_assert_str_eq(fake_read(V2_USER "/cpu.idle"), "0");
-    hpcbd_calm_free(calm);
+    close_calm(calm);
     hpcb_favour_close(favour);
     end();
 }
@@ -438,7 +487,7 @@ int main(void)
     tcase_add_test(tc, a_scheduler_that_need_not_obey_is_no_favour);
     tcase_add_test(tc, a_job_that_has_gone_is_no_error);
     tcase_add_test(tc, v2_guests_are_frozen);
-    tcase_add_test(tc, who_is_suspended_by_somebody_stays_so);
+    tcase_add_test(tc, who_is_suspended_by_slurm_stays_so);
     tcase_add_test(tc, groups_of_the_system_are_idle_where_nothing_is_lost);
     suite_add_tcase(suite, tc);
     tc = tcase_create("running kernel");

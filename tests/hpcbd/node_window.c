@@ -62,6 +62,10 @@ struct hpcbd_calm {
     int nothing;
 };
 
+struct hpcbd_freeze {
+    int nothing;
+};
+
 int hpcb_favour_open(const hpcb_favour_job_t *job, hpcb_favour_t **favour,
                      hpcb_error_t *err)
 {
@@ -117,10 +121,33 @@ int hpcb_favour_release(const hpcb_node_t *node, const char *state_dir,
     return 0;
 }
 
-hpcbd_calm_t *hpcbd_calm_new(const hpcb_node_t *node, const char *state_dir)
+int hpcb_freeze_release(const hpcb_node_t *node, const char *state_dir,
+                        hpcb_error_t *err)
 {
     (void)node;
     (void)state_dir;
+    (void)err;
+    return 0;
+}
+
+hpcbd_freeze_t *hpcbd_freeze_new(const hpcb_node_t *node, const char *state_dir)
+{
+    (void)node;
+    (void)state_dir;
+    return calloc(1, sizeof(hpcbd_freeze_t));
+}
+
+void hpcbd_freeze_free(hpcbd_freeze_t *freeze)
+{
+    free(freeze);
+}
+
+hpcbd_calm_t *hpcbd_calm_new(const hpcb_node_t *node, hpcbd_freeze_t *freeze,
+                             const char *log_dir)
+{
+    (void)node;
+    (void)freeze;
+    (void)log_dir;
     return calloc(1, sizeof(hpcbd_calm_t));
 }
 
