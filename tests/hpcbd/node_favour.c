@@ -418,6 +418,7 @@ START_TEST(who_is_suspended_by_slurm_stays_so)
     hpcbd_calm_end(calm);
     ck_assert_str_eq(fake_read(V2_JOB USER), "1");
     fake_write(V2_JOB USER, "0\n");
+    hpcbd_calm_look(calm, &conf, &registry);
     hpcbd_calm_begin(calm);
     fake_write(V2_JOB USER, "1\n");
     hpcbd_calm_end(calm);
