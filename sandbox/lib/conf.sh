@@ -69,8 +69,23 @@ node_lines() {
 # Nobody can be bound to a core that is not there.
 task_plugin() { echo "${OPT_FAKE:+task/cgroup}" | grep . || echo task/affinity,task/cgroup; }
 
+# Slurm wants a device file for each gpu, and a number is enough for other names.
 write_gres_conf() {
-    [ -z "$OPT_GRES" ] || echo "Name=${OPT_GRES%:*} Count=${OPT_GRES#*:}"
+    local name=${OPT_GRES%:*} count=${OPT_GRES#*:}
+    case $name in
+    '') ;;
+    gpu) make_gpus "$count" && echo "Name=gpu File=/run/hpcb/gpus/gpu[0-$((count - 1))]" ;;
+    *) echo "Name=$name Count=$count" ;;
+    esac
+}
+
+# The devices that stand for gpus: each is another /dev/null.
+make_gpus() { # make_gpus COUNT
+    local i
+    mkdir -m 755 "$DIR/gpus" || return 1
+    for ((i = 0; i < $1; i++)); do
+        mknod -m 666 "$DIR/gpus/gpu$i" c 1 3 || return 1
+    done
 }
 
 write_etc() {

@@ -237,6 +237,17 @@ assert set(s["nodes"]) == {"n1", "n2"}, s'
     [ "$(own exec -- srun -N3 cat /proc/sys/kernel/hostname | sort | tr '\n' ' ')" = "n1 n2 n3 " ]
 }
 
+@test "--gres: gpus and others come up, and jobs get them" {
+    own up --plain --nodes 1 --gres gpu:2
+    # shellcheck disable=SC2016 # expanded in the job
+    [ "$(own exec -- srun --gres=gpu:2 sh -c 'echo "$CUDA_VISIBLE_DEVICES"')" = 0,1 ]
+    run own exec -- srun --immediate=5 --gres=gpu:3 true
+    [ "$status" -ne 0 ]
+    own down
+    own up --plain --nodes 1 --gres acc:2
+    own exec -- srun --gres=acc:2 true
+}
+
 @test "two at once, and a second up: one clear error, the first one stands" {
     own up --plain --nodes 1 &
     local first=$!
