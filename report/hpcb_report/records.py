@@ -19,6 +19,11 @@ _DAY = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})\.jsonl(?:\.gz)?\Z")
 _LIMIT = 1e15
 
 
+# Other files of CollectorDir and SpoolDir.  The journal's lines are parts of runs that
+# the collector has not written yet.
+_NO_RECORDS = {"journal.jsonl", "profiles.json", "stats.json", "writer.json"}
+
+
 def files(path):
     """Files of records in path, or in records/ below it, in the order in which later
     ones replace earlier ones."""
@@ -26,6 +31,7 @@ def files(path):
     for pattern in ("*.jsonl", "*.jsonl.gz", "*.json"):
         for place in (path, os.path.join(path, "records")):
             found += glob.glob(os.path.join(glob.escape(place), pattern))
+    found = [name for name in found if os.path.basename(name) not in _NO_RECORDS]
     # Merged ones first: what a node says does not change them.
     return sorted(found, key=lambda name: (name.endswith(".json"),
                                            os.path.basename(name)))

@@ -26,6 +26,27 @@ field() { python3 -c 'import json,sys; print(json.load(sys.stdin)[sys.argv[1]])'
 
 sacct_has() { as_root sacct -X -n -P -j "$1" -o AdminComment | tr -d ' ' | grep -q "$2"; }
 
+@test "hpcb-report takes nothing of ours for damaged" {
+    g=$(submit --guest -n1 --wrap true)
+    p=$(submit -N2 -n2 --wrap 'srun true')
+    wait_for_end "$g" 30
+    wait_for_end "$p" 30
+    wait_until 60 collected "$g" "$p"
+    as_root ls /run/hpcb/collector
+    output=$(as_root hpcb-report 2>&1)
+    echo "$output"
+    grep -q '^Jobs [1-9]' <<< "$output"
+    not grep 'no records' <<< "$output"
+}
+
+collected() { # collected JOB...: their runs and the daemons' own figures are there
+    local job
+    for job; do
+        as_root grep -qh "\"job_id\":$job," -r /run/hpcb/collector/records || return 1
+    done
+    as_root sh -c 'cd /run/hpcb/collector && test -s stats.json && test -s writer.json'
+}
+
 # A task that computes until it has used two seconds of CPU, whoever runs beside it.
 BURN='import time
 while time.process_time() < 2: pass'

@@ -3,6 +3,7 @@
 """Figures from sacct, from records, and from both."""
 
 import json
+import os
 
 from tools import NOON, ReportCase, line, node_record, record, tag
 
@@ -130,6 +131,19 @@ class Sources(ReportCase):
                              path.rpartition("/")[0])
         self.assertEqual(json.loads(out)["totals"]["jobs"], 1, out)
         self.assertIn(f"{len(bad) + 5} lines are no records", err)
+
+    def test_what_else_the_daemons_keep_there_is_not_taken_for_records(self):
+        path = self.put_records(record(1))
+        top = os.path.dirname(path)
+        for name in ("stats.json", "writer.json", "profiles.json"):
+            self.put(name, '{"version":1,"records":9}\n')
+        self.put("journal.jsonl", json.dumps(node_record(2)) + "\n" +
+                 json.dumps(record(3, complete=False)) + "\n")
+        for place in (path, top):
+            out, err = self.call("hpcb-report", "--json", "--no-sacct", "--records",
+                                 place)
+            self.assertEqual(json.loads(out)["totals"]["jobs"], 1)
+            self.assertEqual(err, "")
 
     def test_records_of_nodes(self):
         path = self.put("spool/records/5.n1.json", json.dumps(node_record(5)) + "\n")
