@@ -9,10 +9,22 @@
  */
 #include "policy/fitness.h"
 
+#include <assert.h>
+
 #define LIMIT ((int64_t)HPCB_FIT_BW_MAX)
 
 /* The capacity of a node, as a length on one axis of the placement's plane. */
 #define ONE 65536
+
+/* Axes of the plane. */
+#define AXES 2
+
+/* A longer distance, as with a third axis or a larger ONE, would spill into the class,
+ * and more classes into what the caller keeps above the score. */
+static_assert((uint64_t)AXES * ONE * ONE < UINT64_C(1) << (2 * HPCB_FIT_SCORE_SHIFT),
+              "the longest distance fits below the class");
+static_assert(HPCB_FIT_CLASSES <= 1 << (HPCB_FIT_SCORE_BITS - HPCB_FIT_SCORE_SHIFT),
+              "the classes fit into the score");
 
 #define FARTHEST (~(hpcb_fit_square_t)0)
 
@@ -131,7 +143,7 @@ static int64_t deviation(const axis_t *axis, const hpcb_fit_node_t *node,
     return (int64_t)((wide_t)off * ONE / axis->capacity);
 }
 
-/* Rounded down; value is at most 2 ONE^2, hence 2^33. */
+/* Rounded down; value is at most AXES * ONE^2. */
 static uint32_t square_root(uint64_t value)
 {
     uint64_t root = 0;

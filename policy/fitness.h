@@ -86,12 +86,14 @@ int hpcb_fit_place(const hpcb_fit_node_t *node, const hpcb_fit_guest_t *guest);
 
 /*
  * The same with the order inside a class: class << HPCB_FIT_SCORE_SHIFT, plus the
- * distance in 65536ths (0 where it is not known; at most 2^17 - 1).  20 bits;
- * HPCB_FIT_SCORE_REFUSED where hpcb_fit_place says HPCB_FIT_REFUSED.
+ * distance in 65536ths (0 where it is not known; at most 2^17 - 1).
+ * HPCB_FIT_SCORE_BITS bits; HPCB_FIT_SCORE_REFUSED where hpcb_fit_place says
+ * HPCB_FIT_REFUSED.
  */
 uint32_t hpcb_fit_score(const hpcb_fit_node_t *node, const hpcb_fit_guest_t *guest);
 
 #define HPCB_FIT_SCORE_SHIFT   17
+#define HPCB_FIT_SCORE_BITS    20
 #define HPCB_FIT_SCORE_REFUSED UINT32_MAX
 
 /* A number for a program of a user: equal for equal names, never 0 but for a name that

@@ -11,6 +11,7 @@
  */
 #include "select/shadow.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 #include "common/log.h"
@@ -29,6 +30,9 @@
 #define LAST_BITS 40
 #define LAST_MASK (UINT64_C(3) << LAST_BITS)
 #define LAST_SHIFT (62 - LAST_BITS)
+
+static_assert(WEIGHT_BITS + HPCB_FIT_SCORE_BITS <= LAST_BITS + LAST_SHIFT,
+	      "the rank ends below the marks of nodes that come last");
 
 /*
  * Stock looks for the list of nodes of the same weight anew for each node: with
