@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,8 +162,45 @@ typedef struct {
     const hpcbd_mode_t *mode;
 } running_t;
 
-/* A file with a mistake in it changes nothing; where the daemon's directories are is
- * settled when it starts. */
+#define SETTLED(key, member, mode)                                                     \
+    {                                                                                  \
+        key, offsetof(hpcb_conf_t, member), sizeof(((hpcb_conf_t *)0)->member), mode   \
+    }
+
+/* What is settled when the daemon starts: its directories, the groups that its
+ * watchdogs release, and what it listens on.  mode NULL: in each. */
+static const struct {
+    const char *key;
+    size_t at, size;
+    const hpcbd_mode_t *mode;
+} settled[] = {
+    SETTLED("SpoolDir", spool_dir, NULL),
+    SETTLED("StateDir", state_dir, NULL),
+    SETTLED("CollectorDir", collector_dir, NULL),
+    SETTLED("CollectorPort", collector_port, &collector_mode),
+    SETTLED("WindowCgroup", window_cgroup, &node_mode),
+    SETTLED("BalanceCgroup", balance_cgroup, &node_mode),
+    SETTLED("BalancePages", balance_pages, &node_mode),
+    /* End of settled */
+};
+
+static void keep_settled(const running_t *running, hpcb_conf_t *conf)
+{
+    const char *now = (const char *)&running->daemon.conf;
+
+    for (size_t i = 0; i < sizeof(settled) / sizeof(settled[0]); i++) {
+        char *read = (char *)conf + settled[i].at;
+
+        if (settled[i].mode && settled[i].mode != running->mode)
+            continue;
+        if (memcmp(read, now + settled[i].at, settled[i].size) != 0)
+            hpcb_log(HPCB_LOG_INFO, "%s changes when hpcbd is restarted",
+                     settled[i].key);
+        memcpy(read, now + settled[i].at, settled[i].size);
+    }
+}
+
+/* A file with a mistake in it changes nothing. */
 static void on_reload(void *arg, uint64_t signo)
 {
     running_t *running = arg;
@@ -174,10 +212,7 @@ static void on_reload(void *arg, uint64_t signo)
         hpcb_log(HPCB_LOG_ERROR, "%s; the settings stay as they are", err.text);
         return;
     }
-    memcpy(conf.spool_dir, running->daemon.conf.spool_dir, sizeof(conf.spool_dir));
-    memcpy(conf.state_dir, running->daemon.conf.state_dir, sizeof(conf.state_dir));
-    memcpy(conf.collector_dir, running->daemon.conf.collector_dir,
-           sizeof(conf.collector_dir));
+    keep_settled(running, &conf);
     running->daemon.conf = conf;
     hpcb_log(HPCB_LOG_INFO, "read %s again", conf.path);
     for (size_t i = 0; running->mode->parts[i]; i++)

@@ -103,6 +103,8 @@ static void list_peers(const hpcb_conf_t *conf)
 static int start(hpcbd_t *daemon, hpcb_error_t *err)
 {
     peers.daemon = daemon;
+    peers.talk.count = 0;
+    memset(peers.answers, 0, sizeof(peers.answers));
     list_peers(&daemon->conf);
     if (peers.talk.count == 0)
         return 0;
@@ -117,6 +119,20 @@ static void stop(hpcbd_t *daemon)
 {
     (void)daemon;
     hpcbd_child_stop(peers.child);
+    peers.child = NULL;
+}
+
+/* Answers are by place in a list that may be another now; what they said of the clock
+ * stands until peers have answered again. */
+static void reload(hpcbd_t *daemon)
+{
+    hpcb_error_t err;
+
+    stop(daemon);
+    if (start(daemon, &err))
+        hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
+    if (peers.talk.count == 0)
+        judge();
 }
 
 static json_object *describe(unsigned i)
@@ -146,4 +162,5 @@ json_object *hpcbd_peers_status(void)
     return array;
 }
 
-const hpcbd_part_t hpcbd_peers = {.name = "peers", .start = start, .stop = stop};
+const hpcbd_part_t hpcbd_peers = {
+    .name = "peers", .start = start, .reload = reload, .stop = stop};

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <inttypes.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -48,17 +49,24 @@ static int open_log(void)
     return open(scratch("log"), O_WRONLY | O_CREAT | O_APPEND, 0600);
 }
 
+static void write_conf(const char *pages, const char *more)
+{
+    char conf[3 * PATH_MAX + 256];
+
+    snprintf(conf, sizeof(conf), "StateDir=%s\nSpoolDir=%s\nBalancePages=%s\n%s",
+             scratch("run"), scratch("spool"), scratch(pages), more);
+    ck_assert_int_eq(hpcb_file_replace(scratch("conf"), conf, strlen(conf), 0644, NULL),
+                     0);
+}
+
 /* It answers when this returns. */
 static void start_daemon(const char *more)
 {
     const char *build = getenv("HPCB_BUILDDIR");
-    char conf[3 * PATH_MAX + 256], program[PATH_MAX];
+    char program[PATH_MAX];
     int fd = -1;
 
-    snprintf(conf, sizeof(conf), "StateDir=%s\nSpoolDir=%s\nBalancePages=%s\n%s",
-             scratch("run"), scratch("spool"), scratch("pages"), more);
-    ck_assert_int_eq(hpcb_file_replace(scratch("conf"), conf, strlen(conf), 0644, NULL),
-                     0);
+    write_conf("pages", more);
     snprintf(program, sizeof(program), "%s/hpcbd/hpcbd", build ? build : ".");
     daemon_pid = fork();
     if (daemon_pid == 0) {
@@ -308,6 +316,107 @@ START_TEST(an_ordinary_end_leaves_nothing_favoured)
 }
 END_TEST
 
+/* The daemon's way to take a port. */
+static int bind_udp(uint16_t port)
+{
+    const struct sockaddr_in6 address = {.sin6_family = AF_INET6,
+                                         .sin6_port = htons(port),
+                                         .sin6_addr = IN6ADDR_ANY_INIT};
+    int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)&address, sizeof(address)) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static uint16_t free_port(void)
+{
+    struct sockaddr_in6 address;
+    socklen_t size = sizeof(address);
+    int fd = bind_udp(0);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    close(fd);
+    return ntohs(address.sin6_port);
+}
+
+/* Whether somebody has the port within 3 s, or nobody. */
+static bool comes_to_be(uint16_t port, bool taken)
+{
+    for (int i = 0; i < 300; i++) {
+        int fd = bind_udp(port);
+
+        if (fd >= 0)
+            close(fd);
+        if ((fd < 0) == taken)
+            return true;
+        sleep_ms(10);
+    }
+    return false;
+}
+
+static bool log_has(const char *text)
+{
+    static char log[65536];
+    ssize_t length = hpcb_file_read(scratch("log"), log, sizeof(log) - 1, NULL);
+
+    ck_assert_int_ge(length, 0);
+    log[length] = '\0';
+    return strstr(log, text);
+}
+
+static bool log_says(const char *text)
+{
+    for (int i = 0; i < 300; i++) {
+        if (log_has(text))
+            return true;
+        sleep_ms(10);
+    }
+    return false;
+}
+
+static void reload(const char *pages, const char *more)
+{
+    write_conf(pages, more);
+    ck_assert_int_eq(kill(daemon_pid, SIGHUP), 0);
+}
+
+START_TEST(sighup_reads_the_peers_anew)
+{
+    const uint16_t first = free_port(), second = free_port();
+    char text[128];
+
+    start_daemon("");
+    ck_assert(comes_to_be(first, false));
+    snprintf(text, sizeof(text), "WindowPeers=127.0.0.2\nWindowPort=%u\n", first);
+    reload("pages", text);
+    ck_assert(comes_to_be(first, true));
+    snprintf(text, sizeof(text), "WindowPeers=127.0.0.2\nWindowPort=%u\n", second);
+    reload("pages", text);
+    ck_assert(comes_to_be(second, true) && comes_to_be(first, false));
+    reload("pages", "");
+    ck_assert(comes_to_be(second, false));
+    ck_assert_ptr_nonnull(strstr(answer_to("{\"verb\":\"status\"}"), "\"end\":true"));
+}
+END_TEST
+
+START_TEST(sighup_says_what_needs_a_restart)
+{
+    start_daemon("");
+    reload("pages", "BalanceInterval=500\n");
+    ck_assert(log_says("again"));
+    ck_assert(!log_has("restarted"));
+    reload("others", "BalanceInterval=\n");
+    ck_assert(log_says("the settings stay as they are"));
+    reload("others", "BalanceCgroup=other\n");
+    ck_assert(log_says("BalancePages changes when hpcbd is restarted"));
+    ck_assert(log_says("BalanceCgroup changes when hpcbd is restarted"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("node");
@@ -319,6 +428,8 @@ int main(void)
     tcase_add_test(tc, many_connections_and_silence_harm_nobody);
     tcase_add_test(tc, a_job_is_favoured_in_turns);
     tcase_add_test(tc, an_ordinary_end_leaves_nothing_favoured);
+    tcase_add_test(tc, sighup_reads_the_peers_anew);
+    tcase_add_test(tc, sighup_says_what_needs_a_restart);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
