@@ -282,6 +282,38 @@ int hpcb_undo_replay(const char *state_dir, uint32_t job_id, hpcb_error_t *err)
     return undone;
 }
 
+/* 1 where line notes attribute of a task, with its old value; else 0. */
+static int old_value(char *line, const char *attribute, char *old, size_t size)
+{
+    hpcb_undo_entry_t entry;
+
+    return hpcb_undo_log_parse(line, &entry) == 0 && entry.pid &&
+           strcmp(entry.name, attribute) == 0 &&
+           hpcb_text_copy(old, size, entry.old) == 0;
+}
+
+int hpcb_undo_first(const char *state_dir, uint32_t job_id, const char *attribute,
+                    char *old, size_t size, hpcb_error_t *err)
+{
+    hpcb_autofree char *text = NULL;
+    hpcb_autofree char **lines = NULL;
+    char path[PATH_MAX];
+    size_t count;
+
+    if (log_path(state_dir, job_id, path, sizeof(path), err) < 0)
+        return -1;
+    text = hpcb_undo_log_read(path, err);
+    if (!text)
+        return -1;
+    lines = hpcb_undo_log_lines(text, &count);
+    if (!lines)
+        return hpcb_error(err, "%s: out of memory", path);
+    for (size_t i = 0; i < count; i++)
+        if (old_value(lines[i], attribute, old, size))
+            return 1;
+    return 0;
+}
+
 /* The job that a file in jobs/ is the log of, or 0. */
 static uint32_t job_of_log(const char *name)
 {

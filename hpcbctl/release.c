@@ -10,6 +10,7 @@
  *   cookies   of core scheduling, which children have inherited that no log knows
  *   realtime  a guest's thread that has a real-time policy loses it (spank/exiting.c
  *             gives one to processes that exit)
+ *   scores    (oom_score_adj), likewise
  *   remove    guest groups (children that no log knows leave them) and meter groups,
  *             whose figures go to the job's usage first
  *   forget    what is older than the boot of this machine
@@ -146,6 +147,27 @@ static void end_realtime(const release_t *release, done_t *done)
     }
 }
 
+/* What children have inherited; who has set another score himself keeps it. */
+static void restore_score(pid_t pid, const char *guests, const char *old)
+{
+    char now[16];
+
+    if (hpcb_task_get(pid, "oom_score_adj", now, sizeof(now), NULL) == 0 &&
+        strcmp(now, guests) == 0)
+        hpcb_task_set(pid, "oom_score_adj", old, NULL);
+}
+
+/* old: as tasks of the job had it before they were lowered. */
+static void restore_scores(const release_t *release, uint32_t job_id, const char *old)
+{
+    char guests[16];
+
+    snprintf(guests, sizeof(guests), "%d", release->conf->guest_oom_score_adj);
+    for (size_t i = 0; i < release->n_tasks; i++)
+        if (release->tasks[i].job_id == job_id)
+            restore_score(release->tasks[i].pid, guests, old);
+}
+
 /* v1: children of guests' tasks are in the group and in no log.  They are left in the
  * common group, which goes, and they with it to the root, in remove_common. */
 static void remove_guest_group(const release_t *release, done_t *done)
@@ -260,6 +282,9 @@ static void release_job(const release_t *release, done_t *done)
 {
     bool stale = is_stale(release, done->job_id);
     bool lowered = was_lowered(release, done->job_id);
+    char score[16];
+    bool scored = hpcb_undo_first(release->conf->state_dir, done->job_id,
+                                  "oom_score_adj", score, sizeof(score), NULL) == 1;
 
     done->moved =
         hpcb_tasks_guest(release->node, release->conf->guest_cgroup, done->job_id);
@@ -269,6 +294,8 @@ static void release_job(const release_t *release, done_t *done)
         take_cookies(release, done);
         end_realtime(release, done);
     }
+    if (scored)
+        restore_scores(release, done->job_id, score);
     remove_guest_group(release, done);
     remove_meter(release, done);
     verify(release, done);

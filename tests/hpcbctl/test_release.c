@@ -454,6 +454,50 @@ START_TEST(ends_realtime_of_guests)
 }
 END_TEST
 
+static void set_score(pid_t pid, const char *score)
+{
+    ck_assert_int_eq(hpcb_task_set(pid, "oom_score_adj", score, NULL), 0);
+}
+
+static void assert_score(pid_t pid, const char *score)
+{
+    char now[16];
+
+    ck_assert_int_eq(hpcb_task_get(pid, "oom_score_adj", now, sizeof(now), NULL), 0);
+    ck_assert_str_eq(now, score);
+}
+
+/* Also of children that no log knows; what somebody has chosen himself stays. */
+START_TEST(restores_oom_scores)
+{
+    const char *root = fake_start("v1-hybrid");
+    hpcb_node_t *node = open_node(root);
+    pid_t task = fake_task(100), child = fake_task(100), chosen = fake_task(100);
+    pid_t primary = fake_task(100);
+    char name[64];
+    hpcb_conf_t conf;
+
+    set_up(&conf, root);
+    snprintf(name, sizeof(name), "proc/%d/cgroup", (int)primary);
+    fake_write(name, "6:freezer:/slurm_scb1/uid_7002/job_6/step_0\n1:cpu:/\n");
+    record(&conf, 5);
+    record(&conf, 6);
+    set_score(task, "17");
+    lower(node, &conf, 5, task);
+    assert_score(task, "500");
+    set_score(child, "500");
+    set_score(chosen, "600");
+    set_score(primary, "500");
+    release(&conf, node, 0, 0);
+    assert_score(task, "17");
+    assert_score(child, "17");
+    assert_score(chosen, "600");
+    assert_score(primary, "500");
+    hpcb_node_close(node);
+    fake_stop();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("release");
@@ -475,6 +519,7 @@ int main(void)
     tcase_add_test(tcase, needs_its_configuration);
     tcase_add_test(tcase, takes_cookies_of_guests);
     tcase_add_test(tcase, ends_realtime_of_guests);
+    tcase_add_test(tcase, restores_oom_scores);
     tcase_add_test(tcase, moves_children_on_the_kernel);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
