@@ -13,13 +13,25 @@ static bool is_guest_partition(const hpcb_conf_t *conf, const char *partition)
     return partition && strcmp(partition, conf->guest_partition) == 0;
 }
 
+/* guest@PARTITION says guest while the job is still where it was submitted to. */
+static bool is_called_guest(const char *label, const char *partition)
+{
+    static const char prefix[] = HPCB_CLASS_LABEL_GUEST;
+
+    return label && strncmp(label, prefix, strlen(prefix)) == 0 &&
+           (!partition || !*partition ||
+            strcmp(label + strlen(prefix), partition) == 0);
+}
+
 hpcb_class_t hpcb_class_of_job(const hpcb_conf_t *conf, bool conf_read,
                                const char *partition, const char *label)
 {
+    if (is_called_guest(label, partition))
+        return HPCB_CLASS_GUEST;
     if (conf_read && partition && *partition)
         return is_guest_partition(conf, partition) ? HPCB_CLASS_GUEST
                                                    : HPCB_CLASS_PRIMARY;
-    if (label && strcmp(label, "guest") == 0)
+    if (label && (strcmp(label, "guest") == 0 || is_called_guest(label, NULL)))
         return HPCB_CLASS_GUEST;
     if (label && strcmp(label, "primary") == 0)
         return HPCB_CLASS_PRIMARY;

@@ -14,11 +14,18 @@
 #include "common/conf.h"
 #include "common/state.h"
 
+/* What begins the label of a guest; the partition that it was sent to follows. */
+#define HPCB_CLASS_LABEL_GUEST "guest@"
+
 /*
  * The class to record, from the prolog's environment.  conf_read tells whether conf
  * was read from its file or holds the defaults; partition is SLURM_JOB_PARTITION
  * (from the credential) and label SPANK_HPCB_CLASS (last written by our job_submit
- * plugin, believed only when the configuration cannot be read); both may be NULL.
+ * plugin); both may be NULL.  The node's file may be another than the one that
+ * slurmctld has read, because that reads it when it is reconfigured: who was submitted
+ * as a guest is one as long as the job is in that partition.  Otherwise label is
+ * believed only when the configuration cannot be read: nothing that a user might have
+ * written makes a primary of a guest.
  */
 hpcb_class_t hpcb_class_of_job(const hpcb_conf_t *conf, bool conf_read,
                                const char *partition, const char *label);

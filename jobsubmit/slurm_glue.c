@@ -13,8 +13,8 @@
  *
  * Since 23.02 calls run concurrently; all state is the settings and the
  * profiles, each behind a mutex, and one thread-local variable. Nothing here
- * waits but for two stat() a second and, in job_modify, for NSS (see
- * slurmctld.h). A changed profile store is read by a thread of our own, which
+ * waits but for a stat() a second, for our settings after slurmctld was
+ * reconfigured and, in job_modify, for NSS (see slurmctld.h). A changed profile store is read by a thread of our own, which
  * fini waits for.
  *
  * This file gathers facts and carries out what jobsubmit/decide.c decides. It
@@ -33,6 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/class.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/record.h"
@@ -53,6 +54,8 @@
  */
 #define SITE_FACTOR_GUEST   (NICE_OFFSET - 0x7fffffff)
 #define SITE_FACTOR_PRIMARY NICE_OFFSET
+
+#define LABEL_MAX (sizeof(HPCB_CLASS_LABEL_GUEST) + HPCB_NAME_MAX)
 
 const char plugin_name[] = "hpc-balance: guests beside primaries";
 const char plugin_type[] = "job_submit/hpc_balance";
@@ -86,6 +89,13 @@ static int64_t _now_ms(void)
 	return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+/* When slurmctld has read slurm.conf last; it writes this under locks of its own, and a
+ * time that is read once is whole. */
+static time_t _configured(void)
+{
+	return &slurm_conf ? slurm_conf.last_update : 0;
+}
+
 extern int init(void)
 {
 	char path[PATH_MAX];
@@ -93,8 +103,9 @@ extern int init(void)
 
 	hpcb_log_set_sink(_log_line);
 	hpcb_settings_open(&settings,
-			   hpcb_conf_find(NULL, path, sizeof(path)), _now_ms());
-	hpcb_settings_get(&settings, _now_ms(), &conf);
+			   hpcb_conf_find(NULL, path, sizeof(path)),
+			   _configured());
+	hpcb_settings_get(&settings, _configured(), &conf);
 	hpcb_profile_cache_close(&profiles);
 	hpcb_profile_cache_open(&profiles,
 				hpcb_conf_profile_store(&conf, path),
@@ -227,7 +238,7 @@ static int _read_spank_env(job_desc_msg_t *job_desc, bool **keep, long *kept,
  * both by its count and to a NULL behind it.
  */
 static void _write_spank_env(job_desc_msg_t *job_desc, const bool *keep,
-			     long kept, hpcb_class_t klass, const char *program)
+			     long kept, const char *label, const char *program)
 {
 	char **old = job_desc->spank_job_env;
 	char **env = slurm_xcalloc((size_t) kept + 4, sizeof(*env), true,
@@ -241,7 +252,7 @@ static void _write_spank_env(job_desc_msg_t *job_desc, const bool *keep,
 			slurm_xfree((void **) &old[i]);
 	}
 	env[count++] = slurm_xstrdup_printf("%s=%s", HPCB_SPANK_ENV_CLASS,
-					    hpcb_class_name(klass));
+					    label);
 	env[count++] = slurm_xstrdup_printf("%s=%lld", HPCB_SPANK_ENV_SUBMIT,
 					    (long long) time(NULL));
 	if (*program)
@@ -250,6 +261,17 @@ static void _write_spank_env(job_desc_msg_t *job_desc, const bool *keep,
 	slurm_xfree((void **) &job_desc->spank_job_env);
 	job_desc->spank_job_env = env;
 	job_desc->spank_job_env_size = count;
+}
+
+/* What nodes believe of the class (hpcb_class_of_job). */
+static void _label(const hpcb_conf_t *conf, hpcb_class_t klass,
+		   char label[static LABEL_MAX])
+{
+	if (klass == HPCB_CLASS_GUEST)
+		snprintf(label, LABEL_MAX, HPCB_CLASS_LABEL_GUEST "%s",
+			 conf->guest_partition);
+	else
+		snprintf(label, LABEL_MAX, "%s", hpcb_class_name(klass));
 }
 
 /*
@@ -352,10 +374,10 @@ static int _submit(job_desc_msg_t *job_desc, hpcb_error_t *err)
 	hpcb_class_t klass;
 	hpcb_autofree bool *keep = NULL;
 	bool component = (job_desc->het_job_offset != NO_VAL);
-	char program[HPCB_TAG_PROGRAM_MAX];
+	char program[HPCB_TAG_PROGRAM_MAX], label[LABEL_MAX];
 	long kept = 0;
 
-	hpcb_settings_get(&settings, _now_ms(), &conf);
+	hpcb_settings_get(&settings, _configured(), &conf);
 	if (_read_spank_env(job_desc, &keep, &kept, &request.options, err))
 		return -1;
 	request.partition = job_desc->partition;
@@ -369,7 +391,8 @@ static int _submit(job_desc_msg_t *job_desc, hpcb_error_t *err)
 	if (component && !job_desc->het_job_offset)
 		first_component = klass;
 	_write_tag(job_desc, &conf, klass, &request.options, program);
-	_write_spank_env(job_desc, keep, kept, klass, program);
+	_label(&conf, klass, label);
+	_write_spank_env(job_desc, keep, kept, label, program);
 	if (klass == HPCB_CLASS_GUEST)
 		_route_guest(job_desc, &conf);
 	else
@@ -446,7 +469,7 @@ static int _modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 	 * refused by slurmctld before and after us. */
 	if (!hpcb_change_matters(&change))
 		return 0;
-	hpcb_settings_get(&settings, _now_ms(), &conf);
+	hpcb_settings_get(&settings, _configured(), &conf);
 	change.privileged = _is_operator(uid);
 	change.klass = _job_class(job_ptr, &conf);
 	if (hpcb_decide_modify(&conf, &change, &after, err))

@@ -68,6 +68,10 @@ extern char **job_common_env_vars(job_record_t *job_ptr, bool is_complete)
  * read lock, as job_submit does. */
 extern char *default_part_name __attribute__((weak));
 
+/* slurm.conf in force.  last_update (its first member in all releases) changes when
+ * slurmctld is reconfigured. */
+extern slurm_conf_t slurm_conf __attribute__((weak));
+
 #pragma GCC visibility pop
 
 #endif

@@ -126,6 +126,8 @@ bool validate_operator(uid_t uid)
 
 char *default_part_name;
 
+slurm_conf_t slurm_conf = {.last_update = 1000};
+
 static void add(char ***array, size_t *count, char *entry)
 {
     char **longer = slurm_xcalloc(*count + 2, sizeof(char *), true, false, "", 0, "");

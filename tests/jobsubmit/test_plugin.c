@@ -119,7 +119,7 @@ START_TEST(a_guest_is_routed)
     ck_assert_uint_lt(desc->site_factor, NICE_OFFSET - 1000000000);
     ck_assert_ptr_nonnull(strstr(desc->admin_comment, "\"site\":\"x\""));
     ck_assert_ptr_nonnull(strstr(desc->admin_comment, "guest"));
-    ck_assert_str_eq(fake_get_env(desc, "HPCB_CLASS"), "guest");
+    ck_assert_str_eq(fake_get_env(desc, "HPCB_CLASS"), "guest@guest");
     ck_assert_ptr_nonnull(fake_get_env(desc, OURS "guest"));
 }
 END_TEST
@@ -129,7 +129,7 @@ START_TEST(a_submission_without_spank_is_known_by_its_partition)
     desc->partition = fake_string("guest");
     ck_assert_int_eq(submit(), SLURM_SUCCESS);
     ck_assert_uint_eq(desc->priority, 100);
-    ck_assert_str_eq(fake_get_env(desc, "HPCB_CLASS"), "guest");
+    ck_assert_str_eq(fake_get_env(desc, "HPCB_CLASS"), "guest@guest");
 }
 END_TEST
 
@@ -170,7 +170,7 @@ START_TEST(a_forged_class_does_not_survive)
     fake_add_env(desc, "HPCB_CLASS=primary");
     ck_assert_int_eq(submit(), SLURM_SUCCESS);
     ck_assert_uint_eq(desc->spank_job_env_size, 3);
-    ck_assert_str_eq(fake_get_env(desc, "HPCB_CLASS"), "guest");
+    ck_assert_str_eq(fake_get_env(desc, "HPCB_CLASS"), "guest@guest");
     ck_assert_ptr_null(fake_get_env(desc, "SPANK_HPCB_CLASS"));
 }
 END_TEST
@@ -483,6 +483,25 @@ START_TEST(broken_settings_do_not_stop_slurmctld)
 }
 END_TEST
 
+/* select/ and preempt/ read it then, too: between the two, nothing is a guest to one
+ * and none to the other. */
+START_TEST(a_changed_file_counts_at_reconfigure)
+{
+    FILE *file = fopen(conf_path, "we");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_ge(fputs("GuestPartition=night\n", file), 0);
+    ck_assert_int_eq(fclose(file), 0);
+    desc->partition = fake_string("night");
+    sleep(2);
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+    ck_assert_str_eq(fake_get_env(desc, "HPCB_CLASS"), "primary");
+    slurm_conf.last_update++;
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+    ck_assert_str_eq(fake_get_env(desc, "HPCB_CLASS"), "guest@night");
+}
+END_TEST
+
 START_TEST(slurm_finds_what_it_asks_for)
 {
     static const char *const ours[] = {"plugin_name", "plugin_type", "plugin_version",
@@ -763,6 +782,7 @@ int main(void)
     tcase_add_test(tcase, hold_release_and_other_changes_pass);
     tcase_add_test(tcase, a_guest_does_not_take_all_memory_later);
     tcase_add_test(tcase, broken_settings_do_not_stop_slurmctld);
+    tcase_add_test(tcase, a_changed_file_counts_at_reconfigure);
     tcase_add_test(tcase, what_was_learned_is_attached);
     tcase_add_test(tcase, the_executable_is_closer);
     tcase_add_test(tcase, what_is_given_counts);

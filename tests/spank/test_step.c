@@ -228,6 +228,32 @@ START_TEST(class_rules)
 }
 END_TEST
 
+/* Between a change of the file and slurmctld's reading it: a guest stays one, either
+ * way, and no label makes a primary of one. */
+START_TEST(class_while_files_differ)
+{
+    hpcb_conf_t conf;
+
+    hpcb_conf_defaults(&conf);
+    strcpy(conf.guest_partition, "night");
+    ck_assert_int_eq(hpcb_class_of_job(&conf, true, "old", "guest@old"),
+                     HPCB_CLASS_GUEST);
+    ck_assert_int_eq(hpcb_class_of_job(&conf, true, "night", "primary"),
+                     HPCB_CLASS_GUEST);
+    /* Moved by an operator. */
+    ck_assert_int_eq(hpcb_class_of_job(&conf, true, "day", "guest@old"),
+                     HPCB_CLASS_PRIMARY);
+    ck_assert_int_eq(hpcb_class_of_job(&conf, true, "night", "guest@old"),
+                     HPCB_CLASS_GUEST);
+    ck_assert_int_eq(hpcb_class_of_job(&conf, true, "day", "guest@"),
+                     HPCB_CLASS_PRIMARY);
+    ck_assert_int_eq(hpcb_class_of_job(&conf, false, "day", "guest@day"),
+                     HPCB_CLASS_GUEST);
+    ck_assert_int_eq(hpcb_class_of_job(&conf, false, NULL, "guest@day"),
+                     HPCB_CLASS_GUEST);
+}
+END_TEST
+
 TCase *step_tests(void)
 {
     TCase *tc = tcase_create("step");
@@ -240,5 +266,6 @@ TCase *step_tests(void)
     tcase_add_loop_test(tc, record_not_usable, 0, 4);
     tcase_add_loop_test(tc, configuration_not_usable, 0, 10);
     tcase_add_test(tc, class_rules);
+    tcase_add_test(tc, class_while_files_differ);
     return tc;
 }
