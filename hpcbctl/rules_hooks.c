@@ -501,17 +501,23 @@ void hpcb_rule_epilog(const hpcb_facts_t *facts, hpcb_report_t *report)
     check_hook(facts, report, "Epilog", "end", HPCB_LIBEXECDIR "/epilog");
 }
 
-/* Without it a job of srun alone runs the prolog at its first step, with SPANK_
- * variables of the user's making (seen on Slurm 22.05).  Contain implies Alloc. */
+/* Without Alloc a job of srun alone runs the prolog at its first step, with SPANK_
+ * variables of the user's making (seen on Slurm 22.05).  Contain and X11 imply Alloc
+ * and exclude NoHold. */
 void hpcb_rule_prolog_flags(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
     const char *value = hpcb_setting(facts, "PrologFlags");
-    bool good = hpcb_list_has(value, "Alloc") || hpcb_list_has(value, "Contain");
+    bool contains = hpcb_list_has(value, "Contain") || hpcb_list_has(value, "X11");
+    bool alloc = contains || hpcb_list_has(value, "Alloc");
+    bool good = contains || (alloc && hpcb_list_has(value, "NoHold"));
+    hpcb_verdict_t bad = alloc ? HPCB_VERDICT_WARN : HPCB_VERDICT_FAIL;
 
-    hpcb_found(report, good ? HPCB_VERDICT_OK : HPCB_VERDICT_FAIL, slurm_conf(facts),
-               "PrologFlags=%s", value);
+    hpcb_found(report, good ? HPCB_VERDICT_OK : bad, slurm_conf(facts),
+               "PrologFlags=%s%s", value,
+               alloc && !good ? " (salloc takes 3 s longer)" : "");
     if (!good)
-        hpcb_mend(report, "PrologFlags=%s%sAlloc", value, *value ? "," : "");
+        hpcb_mend(report, "PrologFlags=%s%s%sNoHold", value, *value ? "," : "",
+                  alloc ? "" : "Alloc,");
 }
 
 /* PlugStackConfig is slurmctld's; on a configless node the file is elsewhere. */

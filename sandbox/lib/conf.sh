@@ -196,7 +196,7 @@ DefMemPerCPU=$default_memory
 ProctrackType=proctrack/cgroup
 TaskPlugin=$(task_plugin)
 JobAcctGatherType=$(gather_type)
-PrologFlags=Alloc
+PrologFlags=Alloc,NoHold
 MpiDefault=none
 CliFilterPlugins=lua
 

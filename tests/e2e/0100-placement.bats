@@ -57,6 +57,29 @@ setup() { cancel_all; }
     wait_until 5 guest_isolated "$guest"
 }
 
+# The shortest of five, in ms, of salloc on both nodes.
+salloc_ms() { # salloc_ms [EXEC OPTION]...
+    local best=99999 begin took
+    for _ in 1 2 3 4 5; do
+        begin=$(date +%s%N)
+        sandbox_exec "$@" -- salloc -Q -N2 -n2 true || return 1
+        took=$((($(date +%s%N) - begin) / 1000000))
+        [ "$took" -ge "$best" ] || best=$took
+    done
+    echo "$best"
+}
+
+@test "salloc takes less than 0.5 s longer than with stock Slurm" {
+    stock_dir=$(mktemp -d /tmp/hpcb-stock.XXXXXX)
+    echo 'PrologFlags=Serial' > "$BATS_TEST_TMPDIR/lines"
+    ours=$(salloc_ms)
+    timeout -k 5 "$(secs 300)" "$SANDBOX" up --dir "$stock_dir" --plain --append "$BATS_TEST_TMPDIR/lines"
+    stock=$(salloc_ms --dir "$stock_dir") || true
+    timeout -k 5 "$(secs 120)" "$SANDBOX" down --dir "$stock_dir"
+    echo "# salloc: $ours ms, stock $stock ms" >&3
+    [ "$ours" -lt $((stock + $(secs 500))) ]
+}
+
 @test "arrays, srun and salloc take --guest" {
     array=$(submit --guest --array=0-1 -n1 --wrap "sleep $(secs 20)")
     wait_for_state "${array}_0" RUNNING 20

@@ -67,6 +67,16 @@ run_both() {
     assert_probe_guest "$guest_out"
 }
 
+@test "GuestPartition changed, slurmctld not reconfigured: guests are guests" {
+    cp "$(CONF)" "$(CONF).saved"
+    sed -i 's/^GuestPartition=.*/GuestPartition=other/' "$(CONF)"
+    sleep "$(secs 2)"
+    run_both
+    grep -qx started <<< "$primary_out"
+    not grep -q 'idle=1' <<< "$primary_out"
+    assert_probe_guest "$guest_out"
+}
+
 @test "read-only cgroup mount: no mechanism verifies, the guest ends before user code" {
     needs_cgroup 1 "where Slurm cannot write to cgroups no job starts, primary or guest"
     autogroup=$(cat /proc/sys/kernel/sched_autogroup_enabled 2> /dev/null || echo 0)
@@ -98,7 +108,9 @@ run_both() {
     g=$(OUT=$WORK/g-%j submit --guest -n1 -w "$(node_name 1)" -t"$(secs 2)" \
         --wrap "while [ ! -e $WORK/go ]; do sleep 0.2; done; srun --overlap $PROBE")
     wait_for_state "$g" RUNNING 20
-    run_in_node "$(node_name 1)" rm -f "/run/hpc-balance/jobs/$g"
+    # slurmctld does not wait for the prolog.
+    wait_until 10 run_in_node "$(node_name 1)" test -e "/run/hpc-balance/jobs/$g"
+    run_in_node "$(node_name 1)" rm "/run/hpc-balance/jobs/$g"
     touch "$WORK/go"
     wait_for_end "$g" 40
     assert_probe_guest "$(cat "$WORK/g-$g")"
@@ -112,6 +124,24 @@ run_both() {
     wait_for_end "$g" 40
     grep -q ended "$WORK/g-$g"
     [ "$(job_state "$g")" = COMPLETED ]
+}
+
+# slurmctld does not keep salloc and batch jobs waiting for it (PrologFlags=NoHold).
+@test "a slow prolog: no step of a guest begins before its class is on record" {
+    prolog=$HPCB_SANDBOX_DIR/inst/libexec/hpc-balance/prolog
+    [ -e "$prolog" ] || skip "needs the prolog of a source tree"
+    cp -p "$prolog" "$WORK/prolog.saved"
+    sed -i "2i sleep $(secs 4)" "$prolog"
+    run as_user timeout -k 5 "$(secs 60)" salloc -Q -p guest -N2 -n2 srun "$PROBE"
+    g=$(OUT=$WORK/slow-%j submit -p guest -N2 -n2 --wrap "$PROBE; srun $PROBE")
+    wait_for_end "$g" 60
+    cat "$WORK/prolog.saved" > "$prolog"
+    echo "$output" "$(cat "$WORK/slow-$g")"
+    [ "$status" -eq 0 ] && [ "$(grep -c ^probe <<< "$output")" -eq 2 ]
+    [ "$(grep -c ^probe "$WORK/slow-$g")" -eq 3 ]
+    assert_probe_guest "$output"
+    assert_probe_guest "$(cat "$WORK/slow-$g")"
+    assert_alive
 }
 
 @test "slurmd killed and restarted while a guest runs: it stays a guest, its end is recorded" {
