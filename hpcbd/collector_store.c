@@ -17,8 +17,10 @@
  * written anew.  It may hold what is in a written run as well, after a crash between
  * the two writes of a commit: adding that again changes nothing.
  *
- * A commit that fails is treated as a crash would be: everything is read from disk
- * anew, and nodes send again what was not acknowledged.
+ * A commit that fails changes nothing in memory but for the runs of days that it has
+ * written.  The next one that is tried, later and later, writes the rest.  Until one
+ * has succeeded nothing is added, so that a full disk costs neither memory nor time;
+ * nodes keep what was not acknowledged.
  */
 #include "config.h"
 
@@ -31,7 +33,6 @@
 
 #include "common/cleanup.h"
 #include "common/file.h"
-#include "common/log.h"
 #include "hpcbd/collector_file.h"
 #include "hpcbd/collector_index.h"
 #include "hpcbd/collector_store.h"
@@ -41,6 +42,10 @@
 #define JOURNAL_BYTES                                                                  \
     (4u * 1024 * 1024) /* a smaller one is not worth being rewritten */
 #define DAY_BYTES 16
+
+/* After a commit that failed. */
+#define RETRY_FIRST_MS 1000
+#define RETRY_MAX_MS   30000
 
 /* Lines that are to be appended somewhere. */
 typedef struct {
@@ -67,7 +72,8 @@ struct hpcbd_store {
     pending_t *oldest, *newest;
     size_t n_pending, bytes, journal_bytes;
     bool dirty;
-    bool spoiled; /* memory has what the journal will not get: the next commit fails */
+    uint64_t backoff_ms; /* 0: the last commit did not fail */
+    uint64_t retry_ms;   /* no commit is tried before */
     hpcbd_store_stats_t stats;
 };
 
@@ -183,16 +189,27 @@ static int get_run(hpcbd_store_t *store, const hpcb_run_key_t *key, uint64_t now
     return *found ? 0 : out_of_memory(err);
 }
 
-/* A copy of its text goes to the journal with the next commit. */
-static int note(hpcbd_store_t *store, pending_t *pending, hpcb_rjson_t *record)
+/* Add record to the run, and a copy of its text to what the next commit appends to the
+ * journal: both or neither.  As hpcb_run_add. */
+static int add_to_run(hpcbd_store_t *store, pending_t *pending, hpcb_rjson_t *record,
+                      hpcb_error_t *err)
 {
     hpcb_autofree char *line = hpcb_rjson_print(record, "\n", NULL);
+    size_t used = pending->journal.used;
+    int changed;
 
     if (!line || put_lines(&pending->journal, line, strlen(line)))
-        return -1;
-    pending->touched = true;
+        return out_of_memory(err);
+    changed = hpcb_run_add(pending->run, record, err);
+    if (changed > 0) {
+        pending->touched = true;
+        pending->due |= hpcb_run_complete(pending->run);
+    } else {
+        pending->journal.used = used;
+        pending->journal.text[used] = '\0';
+    }
     weigh(store, pending);
-    return 0;
+    return changed;
 }
 
 /* Nothing that was added is needed: it was read back for a duplicate, or is new and
@@ -220,27 +237,19 @@ static int add(hpcbd_store_t *store, hpcb_rjson_t *record, uint64_t now_ms,
     was_there = find(store, &key) != NULL;
     if (get_run(store, &key, now_ms, &pending, err))
         return -1;
-    changed = hpcb_run_add(pending->run, record, err);
-    if (changed > 0 && note(store, pending, record)) {
-        store->spoiled = store->dirty = true;
-        return out_of_memory(err);
-    }
-    if (changed > 0)
-        pending->due |= hpcb_run_complete(pending->run);
+    changed = add_to_run(store, pending, record, err);
     drop_unneeded(store, pending, was_there);
     return changed;
 }
-
-static int reload(hpcbd_store_t *store, uint64_t now_ms, hpcb_error_t *err);
 
 int hpcbd_store_add(hpcbd_store_t *store, hpcb_rjson_t *record, uint64_t now_ms,
                     hpcb_error_t *err)
 {
     int changed;
 
-    if (!store->index && reload(store, now_ms, err)) {
-        errno = EIO;
-        return -1;
+    if (store->backoff_ms) {
+        errno = EAGAIN;
+        return hpcb_error(err, "%.300s is not written", store->dir);
     }
     changed = add(store, record, now_ms, err);
     if (changed < 0)
@@ -351,20 +360,6 @@ static int write_day(hpcbd_store_t *store, due_t *due, size_t count, hpcb_error_
     return start < 0 ? -1 : 0;
 }
 
-static int write_due(hpcbd_store_t *store, due_t *list, size_t count, hpcb_error_t *err)
-{
-    size_t first = 0;
-
-    for (size_t i = 1; i <= count; i++) {
-        if (i < count && strcmp(list[i].day, list[first].day) == 0)
-            continue;
-        if (write_day(store, &list[first], i - first, err))
-            return -1;
-        first = i;
-    }
-    return 0;
-}
-
 static void count_due(hpcbd_store_t *store, const due_t *list, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -374,6 +369,21 @@ static void count_due(hpcbd_store_t *store, const due_t *list, size_t count)
     }
 }
 
+static int write_due(hpcbd_store_t *store, due_t *list, size_t count, hpcb_error_t *err)
+{
+    size_t first = 0;
+
+    for (size_t i = 1; i <= count; i++) {
+        if (i < count && strcmp(list[i].day, list[first].day) == 0)
+            continue;
+        if (write_day(store, &list[first], i - first, err))
+            return -1;
+        count_due(store, &list[first], i - first);
+        first = i;
+    }
+    return 0;
+}
+
 static int write_runs(hpcbd_store_t *store, hpcb_error_t *err)
 {
     size_t count;
@@ -381,10 +391,7 @@ static int write_runs(hpcbd_store_t *store, hpcb_error_t *err)
 
     if (!list)
         return out_of_memory(err);
-    if (count > 0 && write_due(store, list, count, err))
-        return -1;
-    count_due(store, list, count);
-    return 0;
+    return count > 0 ? write_due(store, list, count, err) : 0;
 }
 
 static int write_journal(hpcbd_store_t *store, hpcb_error_t *err)
@@ -448,32 +455,29 @@ static void tidy_journal(hpcbd_store_t *store)
         (void)rewrite_journal(store, NULL);
 }
 
-int hpcbd_store_commit(hpcbd_store_t *store, uint64_t now_ms, hpcb_error_t *err)
+static void put_off(hpcbd_store_t *store, uint64_t now_ms)
 {
-    hpcb_error_t why;
-
-    if (!store->dirty)
-        return 0;
-    if (!(store->spoiled && out_of_memory(err)) && write_runs(store, err) == 0 &&
-        write_journal(store, err) == 0) {
-        store->dirty = false;
-        tidy_journal(store);
-        return 0;
-    }
     store->stats.failures++;
-    if (reload(store, now_ms, &why))
-        hpcb_log(HPCB_LOG_ERROR, "%s", why.text);
-    return -1;
+    store->backoff_ms = store->backoff_ms ? 2 * store->backoff_ms : RETRY_FIRST_MS;
+    if (store->backoff_ms > RETRY_MAX_MS)
+        store->backoff_ms = RETRY_MAX_MS;
+    store->retry_ms = now_ms + store->backoff_ms;
 }
 
-static void forget(hpcbd_store_t *store)
+int hpcbd_store_commit(hpcbd_store_t *store, uint64_t now_ms, hpcb_error_t *err)
 {
-    while (store->oldest)
-        drop(store, store->oldest);
-    hpcbd_index_free(store->index);
-    store->index = NULL;
-    store->journal_bytes = 0;
-    store->dirty = store->spoiled = false;
+    if (!store->dirty)
+        return 0;
+    if (store->backoff_ms && now_ms < store->retry_ms)
+        return hpcb_error(err, "%.300s is not written", store->dir);
+    if (write_runs(store, err) || write_journal(store, err)) {
+        put_off(store, now_ms);
+        return -1;
+    }
+    store->dirty = false;
+    store->backoff_ms = 0;
+    tidy_journal(store);
+    return 0;
 }
 
 typedef struct {
@@ -527,19 +531,15 @@ static void settle(hpcbd_store_t *store)
     }
 }
 
-static int reload(hpcbd_store_t *store, uint64_t now_ms, hpcb_error_t *err)
+static int load(hpcbd_store_t *store, uint64_t now_ms, hpcb_error_t *err)
 {
     replay_t replay = {.store = store, .now_ms = now_ms};
 
-    forget(store);
     store->index = hpcbd_index_open(store->dir, err);
-    if (store->index &&
-        hpcbd_file_each(store->journal, 0, replay_line, &replay, err) == 0) {
-        settle(store);
-        return 0;
-    }
-    forget(store);
-    return -1;
+    if (!store->index || hpcbd_file_each(store->journal, 0, replay_line, &replay, err))
+        return -1;
+    settle(store);
+    return 0;
 }
 
 hpcbd_store_t *hpcbd_store_open(const char *dir, uint64_t now_ms, hpcb_error_t *err)
@@ -556,7 +556,7 @@ hpcbd_store_t *hpcbd_store_open(const char *dir, uint64_t now_ms, hpcb_error_t *
         snprintf(records, PATH_MAX, "%s/records", dir) < PATH_MAX &&
         hpcb_file_mkdirs(dir, 0755, err) == 0 &&
         hpcb_file_mkdirs(records, HPCB_RECORD_DIR_MODE, err) == 0 &&
-        reload(store, now_ms, err) == 0)
+        load(store, now_ms, err) == 0)
         return store;
     hpcbd_store_close(store);
     return NULL;
@@ -566,6 +566,8 @@ void hpcbd_store_close(hpcbd_store_t *store)
 {
     if (!store)
         return;
-    forget(store);
+    while (store->oldest)
+        drop(store, store->oldest);
+    hpcbd_index_free(store->index);
     free(store);
 }

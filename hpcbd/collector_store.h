@@ -22,7 +22,7 @@ typedef struct {
     uint64_t duplicates; /* that were known */
     uint64_t runs;       /* lines of runs that were written … */
     uint64_t incomplete; /* … without all nodes */
-    uint64_t failures;   /* times that the disk took nothing */
+    uint64_t failures;   /* commits that were tried and failed */
 } hpcbd_store_stats_t;
 
 /* Read what is in dir (CollectorDir), which is made.  now_ms is of a clock that only
@@ -31,8 +31,8 @@ hpcbd_store_t *hpcbd_store_open(const char *dir, uint64_t now_ms, hpcb_error_t *
 void hpcbd_store_close(hpcbd_store_t *store);
 
 /* Take the record of a node; it may be acknowledged after the next hpcbd_store_commit.
- * 0; or -1 with err and errno EINVAL: no record, ENOMEM, EIO and others: try again
- * later. */
+ * 0; or -1 with err and errno EINVAL: no record, EAGAIN (the last commit has failed),
+ * ENOMEM, EIO and others: try again later. */
 int hpcbd_store_add(hpcbd_store_t *store, hpcb_rjson_t *record, uint64_t now_ms,
                     hpcb_error_t *err);
 
@@ -40,9 +40,10 @@ int hpcbd_store_add(hpcbd_store_t *store, hpcb_rjson_t *record, uint64_t now_ms,
  * commit. */
 void hpcbd_store_expire(hpcbd_store_t *store, uint64_t now_ms, uint64_t wait_ms);
 
-/* Bring all that was added to disk.  0; or -1 with err: nothing that was added since
- * the last commit may be acknowledged, and the store has forgotten it, as after a
- * crash. */
+/* Write all that was added to disk.  0; or -1 with err: nothing that was added since
+ * the last commit that succeeded may be acknowledged.  The store keeps it and takes no
+ * more until a commit succeeds.  After a failure the disk is tried again 1 s later,
+ * then after twice the time, up to 30 s; calls before that return -1 at once. */
 int hpcbd_store_commit(hpcbd_store_t *store, uint64_t now_ms, hpcb_error_t *err);
 
 /* Whether there is something to commit. */

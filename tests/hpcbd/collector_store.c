@@ -257,45 +257,34 @@ static void limit_files(rlim_t bytes)
 }
 
 /* Check writes to a file as well: no assertion while the limit is in force. */
-static bool commit_fails(hpcbd_store_t *store, hpcb_rjson_t *const records[2],
-                         rlim_t bytes)
+static bool commit_fails(hpcbd_store_t *store, uint64_t now_ms, rlim_t bytes)
 {
     bool failed;
 
     limit_files(bytes);
-    failed = hpcbd_store_add(store, records[0], 1000, NULL) == 0 &&
-             hpcbd_store_add(store, records[1], 1000, NULL) == 0 &&
-             hpcbd_store_commit(store, 1000, NULL) < 0;
+    failed = hpcbd_store_commit(store, now_ms, NULL) < 0;
     limit_files(RLIM_INFINITY);
     return failed;
-}
-
-static hpcb_rjson_t *make_record(uint32_t job_id, unsigned node, unsigned nodes)
-{
-    char *text = collector_record(job_id, 0, node, nodes);
-    hpcb_rjson_t *object = hpcb_rjson_parse(text);
-
-    free(text);
-    return object;
 }
 
 START_TEST(a_full_disk_acknowledges_nothing_and_keeps_the_rest)
 {
     const char *dir = scratch("c");
     hpcbd_store_t *store = open_at(dir);
-    hpcb_rjson_t *records[2] = {make_record(12, 0, 1), make_record(16, 0, 2)};
+    uint64_t now_ms = 1000;
 
     add(store, 4, 0, 1);
     add(store, 8, 0, 2);
     commit(store);
-    for (rlim_t bytes = 0; commit_fails(store, records, bytes); bytes += 50)
-        ck_assert_uint_eq(hpcbd_store_pending(store), 1);
-    json_object_put(records[0]);
-    json_object_put(records[1]);
-    ck_assert_uint_gt(hpcbd_store_stats(store)->failures, 5);
-    add(store, 8, 1, 2);
     add(store, 12, 0, 1);
     add(store, 16, 0, 2);
+    for (rlim_t bytes = 0; commit_fails(store, now_ms, bytes); bytes += 50) {
+        ck_assert_int_eq(add_to(store, 20, 0, 0, 1), -1);
+        ck_assert_int_eq(errno, EAGAIN);
+        now_ms += 60000;
+    }
+    ck_assert_uint_gt(hpcbd_store_stats(store)->failures, 5);
+    add(store, 8, 1, 2);
     add(store, 16, 1, 2);
     commit(store);
     expect(dir, 4, 6);
