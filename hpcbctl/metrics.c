@@ -60,6 +60,8 @@ static const struct {
      "Messages whose sender is not root of a host of the cluster."},
     {"malformed_requests", "hpcb_collector_malformed_requests_total", "counter",
      "Requests that cannot be read."},
+    {"limited_requests", "hpcb_collector_limited_requests_total", "counter",
+     "Messages not opened because their sender had sent too many."},
 };
 
 static uint64_t jobs_of(const hpcb_totals_t *totals)

@@ -3,18 +3,18 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The end of a child is seen at the other end of a pipe, not by SIGCHLD: signals merge,
- * and other parts have children, too.
+ * The end of a child is seen at the other end of a socket, not by SIGCHLD: signals
+ * merge, and other parts have children, too.
  */
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,8 +39,10 @@ struct hpcbd_child {
     const char *name;
     int (*work)(void *arg);
     void *arg;
-    pid_t pid; /* 0: none */
-    int pipe;  /* its other end is open as long as the child lives */
+    pid_t pid;  /* 0: none */
+    int socket; /* its other end is open as long as the child lives; -1: none */
+    void (*changed)(void *arg);
+    void *watcher;
     hpcb_source_t *end, *again;
     uint64_t backoff_ns;
     struct timespec started;
@@ -58,11 +60,11 @@ static void reset_signals(void)
  * Linux 5.9. */
 static void close_others(int keep)
 {
-    if (dup2(keep, STDERR_FILENO + 1) < 0)
+    if (dup2(keep, HPCBD_CHILD_SOCKET) < 0)
         _exit(EXIT_FAILURE);
-    if (syscall(SYS_close_range, STDERR_FILENO + 2, ~0U, 0) == 0)
+    if (syscall(SYS_close_range, HPCBD_CHILD_SOCKET + 1, ~0U, 0) == 0)
         return;
-    for (int fd = STDERR_FILENO + 2; fd < getdtablesize() && fd < FD_TRIED; fd++)
+    for (int fd = HPCBD_CHILD_SOCKET + 1; fd < getdtablesize() && fd < FD_TRIED; fd++)
         close(fd);
 }
 
@@ -100,11 +102,18 @@ static int reap(hpcbd_child_t *child)
     int status = 0;
 
     hpcb_source_remove(child->end);
-    close(child->pipe);
+    close(child->socket);
+    child->socket = -1;
     while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
         ;
     child->pid = 0;
     return status;
+}
+
+static void notify(const hpcbd_child_t *child)
+{
+    if (child->changed)
+        child->changed(child->watcher);
 }
 
 static void on_end(void *arg, uint64_t events)
@@ -117,6 +126,7 @@ static void on_end(void *arg, uint64_t events)
              WIFSIGNALED(status) ? "signal" : "exit code",
              WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     later(child);
+    notify(child);
 }
 
 static void on_again(void *arg, uint64_t count)
@@ -125,8 +135,10 @@ static void on_again(void *arg, uint64_t count)
     hpcb_error_t err;
 
     (void)count;
-    if (launch(child, &err) == 0)
+    if (launch(child, &err) == 0) {
+        notify(child);
         return;
+    }
     hpcb_log(HPCB_LOG_ERROR, "%s: %s", child->name, err.text);
     later(child);
 }
@@ -136,17 +148,18 @@ static int launch(hpcbd_child_t *child, hpcb_error_t *err)
     pid_t parent = getpid();
     int ends[2];
 
-    if (pipe2(ends, O_CLOEXEC))
-        return hpcb_error(err, "no pipe: %s", strerror(errno));
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+        return hpcb_error(err, "no socket: %s", strerror(errno));
     child->end = hpcb_loop_fd(child->loop, ends[0], EPOLLHUP, on_end, child, err);
     child->pid = child->end ? fork() : -1;
     if (child->pid == 0)
         be_child(child, parent, ends[1]);
     close(ends[1]);
-    child->pipe = ends[0];
     clock_gettime(CLOCK_MONOTONIC, &child->started);
-    if (child->pid > 0)
+    if (child->pid > 0) {
+        child->socket = ends[0];
         return 0;
+    }
     if (child->end)
         hpcb_error(err, "no process: %s", strerror(errno));
     hpcb_source_remove(child->end);
@@ -164,14 +177,35 @@ hpcbd_child_t *hpcbd_child_start(hpcb_loop_t *loop, const char *name,
         hpcb_error(err, "out of memory");
         return NULL;
     }
-    *child = (hpcbd_child_t){
-        .loop = loop, .name = name, .work = work, .arg = arg, .backoff_ns = SECOND_NS};
+    *child = (hpcbd_child_t){.loop = loop,
+                             .name = name,
+                             .work = work,
+                             .arg = arg,
+                             .socket = -1,
+                             .backoff_ns = SECOND_NS};
     child->again = hpcb_loop_timer(loop, CLOCK_MONOTONIC, on_again, child, err);
     if (child->again && launch(child, err) == 0)
         return child;
     hpcb_source_remove(child->again);
     free(child);
     return NULL;
+}
+
+void hpcbd_child_watch(hpcbd_child_t *child, void (*changed)(void *arg), void *arg)
+{
+    child->changed = changed;
+    child->watcher = arg;
+}
+
+int hpcbd_child_socket(const hpcbd_child_t *child)
+{
+    return child->socket;
+}
+
+void hpcbd_child_kill(hpcbd_child_t *child)
+{
+    if (child->pid > 0)
+        kill(child->pid, SIGKILL);
 }
 
 static void end(hpcbd_child_t *child)

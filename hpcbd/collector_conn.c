@@ -22,11 +22,14 @@
 /* A frame that announces much gets memory as its bytes come. */
 #define STEP_BYTES 65536
 
+#define IPV6_NETWORK_BYTES 8
+
 struct hpcbd_conn {
     hpcbd_conns_t *conns;
     hpcbd_conn_t *prev, *next; /* the one that has been silent for longest is first */
     int fd;
     hpcb_source_t *source;
+    hpcbd_origin_t origin;
     uint64_t heard_ms;
     bool waiting; /* for an answer */
     unsigned char header[HPCBD_FRAME_HEADER];
@@ -87,7 +90,7 @@ static void release_data(hpcbd_conn_t *conn)
     conn->release = NULL;
 }
 
-static void forget_input(hpcbd_conn_t *conn)
+void hpcbd_conn_forget(hpcbd_conn_t *conn)
 {
     conn->conns->bytes -= conn->in_room;
     free(conn->in);
@@ -98,7 +101,7 @@ static void forget_input(hpcbd_conn_t *conn)
 void hpcbd_conn_close(hpcbd_conn_t *conn)
 {
     release_data(conn);
-    forget_input(conn);
+    hpcbd_conn_forget(conn);
     free(conn->out);
     unlink_conn(conn);
     conn->conns->count--;
@@ -189,16 +192,11 @@ static int read_body(hpcbd_conn_t *conn)
 
 static int take(hpcbd_conn_t *conn)
 {
-    int status;
-
     conn->conns->stats.frames++;
     conn->in[conn->in_used] = '\0';
     conn->waiting = true;
     hpcb_source_events(conn->source, 0);
-    status = conn->conns->take(conn->conns->arg, conn, conn->in);
-    if (status == 0)
-        forget_input(conn);
-    return status;
+    return conn->conns->take(conn->conns->arg, conn, conn->in);
 }
 
 static int read_some(hpcbd_conn_t *conn)
@@ -241,10 +239,28 @@ static void on_event(void *arg, uint64_t events)
         hpcbd_conn_close(conn);
 }
 
+/* IPv4 as the mapped address of IPv6. */
+static hpcbd_origin_t origin_of(const struct sockaddr_in6 *peer)
+{
+    const struct sockaddr_in *peer4 = (const struct sockaddr_in *)peer;
+    hpcbd_origin_t origin = {.reserved_port = ntohs(peer->sin6_port) < IPPORT_RESERVED};
+
+    if (peer->sin6_family == AF_INET)
+        memcpy(origin.address + 12, &peer4->sin_addr, 4);
+    else if (IN6_IS_ADDR_V4MAPPED(&peer->sin6_addr))
+        memcpy(origin.address + 12, &peer->sin6_addr.s6_addr[12], 4);
+    else
+        memcpy(origin.address, &peer->sin6_addr, IPV6_NETWORK_BYTES);
+    return origin;
+}
+
 static void on_accept(void *arg, uint64_t events)
 {
     hpcbd_conns_t *conns = arg;
-    int fd = accept4(conns->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct sockaddr_in6 peer = {.sin6_family = AF_UNSPEC};
+    socklen_t length = sizeof(peer);
+    int fd = accept4(conns->fd, (struct sockaddr *)&peer, &length,
+                     SOCK_CLOEXEC | SOCK_NONBLOCK);
     hpcbd_conn_t *conn;
 
     (void)events;
@@ -260,7 +276,10 @@ static void on_accept(void *arg, uint64_t events)
         close(fd);
         return;
     }
-    *conn = (hpcbd_conn_t){.conns = conns, .fd = fd, .heard_ms = hpcbd_now_ms()};
+    *conn = (hpcbd_conn_t){.conns = conns,
+                           .fd = fd,
+                           .origin = origin_of(&peer),
+                           .heard_ms = hpcbd_now_ms()};
     conn->source = hpcb_loop_fd(conns->loop, fd, EPOLLIN, on_event, conn, NULL);
     link_last(conn);
     conns->count++;
@@ -366,6 +385,11 @@ void *hpcbd_conn_get(const hpcbd_conn_t *conn)
     return conn->data;
 }
 
+const hpcbd_origin_t *hpcbd_conn_origin(const hpcbd_conn_t *conn)
+{
+    return &conn->origin;
+}
+
 void hpcbd_conns_waiting(hpcbd_conns_t *conns,
                          void (*visit)(hpcbd_conn_t *conn, void *arg), void *arg)
 {
@@ -382,7 +406,6 @@ void hpcbd_conn_answer(hpcbd_conn_t *conn, const char *text)
 {
     size_t length = strlen(text);
 
-    release_data(conn);
     conn->waiting = false;
     free(conn->out);
     conn->out = malloc(HPCBD_FRAME_HEADER + length);
@@ -394,6 +417,9 @@ void hpcbd_conn_answer(hpcbd_conn_t *conn, const char *text)
     memcpy(conn->out + HPCBD_FRAME_HEADER, text, length);
     conn->out_used = HPCBD_FRAME_HEADER + length;
     conn->out_sent = 0;
+    /* text may have been part of these. */
+    release_data(conn);
+    hpcbd_conn_forget(conn);
     if (hpcb_source_events(conn->source, EPOLLOUT))
         hpcbd_conn_close(conn);
 }

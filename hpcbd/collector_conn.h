@@ -29,7 +29,17 @@ typedef struct {
     uint64_t dropped;     /* idle, or making room */
 } hpcbd_conn_stats_t;
 
-/* Take a frame's content (NUL-terminated).  The connection is silent until
+/* Where a connection comes from: the address, of IPv6 the network (anybody has as many
+ * addresses of one as they like).  Ports below 1024 are root's there and count apart,
+ * so that what users of a node send is not held against its daemon.  No padding:
+ * origins are compared with memcmp. */
+typedef struct {
+    unsigned char address[16];
+    unsigned char reserved_port; /* 0 or 1 */
+} hpcbd_origin_t;
+
+/* Take a frame's content (NUL-terminated), which stays until hpcbd_conn_forget,
+ * hpcbd_conn_answer or hpcbd_conn_close.  The connection is silent until
  * hpcbd_conn_answer.  -1: it is closed. */
 typedef int (*hpcbd_take_fn)(void *arg, hpcbd_conn_t *conn, const char *frame);
 
@@ -44,6 +54,11 @@ uint16_t hpcbd_conns_port(const hpcbd_conns_t *conns);
 /* What the caller wants to keep with a connection until it is answered or closed. */
 void hpcbd_conn_set(hpcbd_conn_t *conn, void *data, void (*release)(void *data));
 void *hpcbd_conn_get(const hpcbd_conn_t *conn);
+
+const hpcbd_origin_t *hpcbd_conn_origin(const hpcbd_conn_t *conn);
+
+/* The frame that was taken is not needed any more. */
+void hpcbd_conn_forget(hpcbd_conn_t *conn);
 
 /* Call visit for each connection that waits for an answer; it may answer or close it.
  */

@@ -77,6 +77,7 @@ static int connect_to(const char *host, uint32_t port, hpcb_error_t *err)
         fd = socket(ai->ai_family, ai->ai_socktype | SOCK_CLOEXEC, ai->ai_protocol);
         if (fd < 0)
             continue;
+        (void)hpcbd_bind_reserved(fd, ai->ai_family);
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
         if (connect(fd, ai->ai_addr, ai->ai_addrlen)) {

@@ -6,13 +6,20 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "hpcbd/wire.h"
 
 #define WIRE_VERSION 1
+
+/* Below are ports that services have. */
+#define RESERVED_FIRST 600
+#define RESERVED_PORTS (IPPORT_RESERVED - RESERVED_FIRST)
 
 static const unsigned char magic[4] = {'H', 'P', 'B', '1'};
 
@@ -36,6 +43,30 @@ int hpcbd_frame_length(const unsigned char header[static HPCBD_FRAME_HEADER],
         return -1;
     *length = wire;
     return 0;
+}
+
+/* From a place that differs from call to call: a port that was just used may still be
+ * waiting at the other end. */
+int hpcbd_bind_reserved(int fd, int family)
+{
+    struct sockaddr_in6 address = {.sin6_family = (sa_family_t)family};
+    socklen_t length =
+        family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+    uint16_t first = 0;
+
+    if (getrandom(&first, sizeof(first), GRND_NONBLOCK) != (ssize_t)sizeof(first))
+        first = (uint16_t)getpid();
+    for (unsigned i = 0; i < RESERVED_PORTS; i++) {
+        unsigned port = RESERVED_FIRST + (first + i) % RESERVED_PORTS;
+
+        /* The port is at the same place for both families. */
+        address.sin6_port = htons((uint16_t)port);
+        if (bind(fd, (struct sockaddr *)&address, length) == 0)
+            return 0;
+        if (errno != EADDRINUSE)
+            return -1;
+    }
+    return -1;
 }
 
 int hpcbd_nonce(char nonce[static HPCBD_NONCE_MAX], hpcb_error_t *err)

@@ -40,6 +40,11 @@ void hpcbd_frame_header(unsigned char header[static HPCBD_FRAME_HEADER], size_t 
 int hpcbd_frame_length(const unsigned char header[static HPCBD_FRAME_HEADER],
                        size_t *length);
 
+/* Bind a TCP socket to a free port below 1024, which users cannot: the collector counts
+ * what comes from there apart from what users of the same node send.  family: AF_INET
+ * or AF_INET6.  0, or -1 with errno (the socket can be used all the same). */
+int hpcbd_bind_reserved(int fd, int family);
+
 /* A fresh nonce.  0, or -1 with err where the kernel gives no random bytes. */
 int hpcbd_nonce(char nonce[static HPCBD_NONCE_MAX], hpcb_error_t *err);
 

@@ -1,0 +1,54 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Calls of MUNGE for a loop: a child process makes them, one at a time, so that a
+ * munged that is slow, or hangs, keeps the loop from nothing.  Origins take turns:
+ * whoever asks often waits for themselves.
+ */
+#ifndef HPCB_HPCBD_SEALER_H
+#define HPCB_HPCBD_SEALER_H
+
+#include "hpcbd/collector_conn.h"
+#include "hpcbd/loop.h"
+
+/* The longest text of a call and of its result. */
+#define HPCBD_SEALER_MAX (2u * 1024 * 1024)
+
+typedef struct hpcbd_sealer hpcbd_sealer_t;
+typedef struct hpcbd_call hpcbd_call_t;
+
+/* What the child does with a text: as hpcbd_unseal. */
+typedef char *(*hpcbd_sealer_work_fn)(const char *text, hpcb_error_t *err);
+
+/*
+ * The call has ended, and is freed when this returns.  text: its result, valid until
+ * then; or NULL with error EPERM (the text is at fault) or EAGAIN (munged is), and why
+ * for people.
+ */
+typedef void (*hpcbd_sealer_done_fn)(void *arg, const char *text, int error,
+                                     const char *why);
+
+/* Start a child named name.  If a call takes more than limit_ms, the child is killed
+ * and started again.  NULL with err. */
+hpcbd_sealer_t *hpcbd_sealer_start(hpcb_loop_t *loop, const char *name,
+                                   hpcbd_sealer_work_fn work, unsigned limit_ms,
+                                   hpcb_error_t *err);
+
+/* Forget all calls without telling anybody.  NULL is fine. */
+void hpcbd_sealer_stop(hpcbd_sealer_t *sealer);
+
+/* Have work(text) done, and then call done(arg) from the loop, never from here.  text
+ * stays the caller's and must last as long as the call.  NULL when memory runs out, or
+ * while there is no child. */
+hpcbd_call_t *hpcbd_sealer_call(hpcbd_sealer_t *sealer, const hpcbd_origin_t *origin,
+                                const char *text, hpcbd_sealer_done_fn done, void *arg);
+
+/* done is not called any more.  NULL is fine. */
+void hpcbd_call_cancel(hpcbd_call_t *call);
+
+/* Calls of origin that wait. */
+size_t hpcbd_sealer_waiting(const hpcbd_sealer_t *sealer, const hpcbd_origin_t *origin);
+
+#endif
