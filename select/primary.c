@@ -8,8 +8,6 @@
  */
 #include "select/shadow.h"
 
-extern part_res_record_t *select_part_record __attribute__((weak));
-
 /* Stock copies all tables and tests the job again for every guest that it
  * removes; with more guests than this, nodes are chosen as if there were none. */
 #define GUESTS_MAX 32
@@ -98,59 +96,11 @@ static int _test(const hpcb_test_t *test)
 	return rc;
 }
 
-/* Do jobs of other partitions of primaries run on the partition's nodes? */
-static bool _meets_others(const part_record_t *part_ptr)
-{
-	part_res_record_t *other;
-
-	if (!&select_part_record || !part_ptr->node_bitmap)
-		return false;
-	for (other = select_part_record; other; other = other->next) {
-		if (other->row && (other->part_ptr != part_ptr) &&
-		    other->part_ptr->node_bitmap &&
-		    (other->part_ptr->priority_tier ==
-		     part_ptr->priority_tier) &&
-		    bit_overlap_any(other->part_ptr->node_bitmap,
-				    part_ptr->node_bitmap))
-			return true;
-	}
-	return false;
-}
-
-/*
- * With OverSubscribe=FORCE stock puts a job onto cores that jobs of other
- * partitions hold, also of the same tier, if its own partition holds none of
- * them ("step 4"). So that no two primaries share a core, the job is tested as
- * with OverSubscribe=NO, which is what it would have without guests. Who asks
- * for the partition meanwhile (scontrol show partition) is told NO, too.
- */
-static int _test_unshared(const hpcb_test_t *test)
-{
-	job_record_t *job_ptr = test->job_ptr;
-	part_record_t *part_ptr = job_ptr->part_ptr;
-	uint16_t max_share = part_ptr->max_share;
-	int rc;
-
-	part_ptr->max_share = 1;
-	rc = _test(test);
-	part_ptr->max_share = max_share;
-	/* Else guests could not use its nodes. */
-	if (job_ptr->job_resrcs)
-		job_ptr->job_resrcs->node_req = NODE_CR_AVAILABLE;
-	return rc;
-}
-
 extern int hpcb_test_primary(const hpcb_test_t *test)
 {
-	const part_record_t *part_ptr = test->job_ptr->part_ptr;
 	hpcb_hidden_t *hidden = hpcb_hide(true);
-	int rc;
+	int rc = _test(test);
 
-	if ((part_ptr->max_share == (SHARED_FORCE | 1)) &&
-	    _meets_others(part_ptr))
-		rc = _test_unshared(test);
-	else
-		rc = _test(test);
 	hpcb_show(hidden);
 	return rc;
 }

@@ -87,10 +87,15 @@ extern bool hpcb_is_guest(const part_record_t *part_ptr)
 
 extern int hpcb_stock_test(const hpcb_test_t *test)
 {
-	return CALL_STOCK(select_p_job_test, test->job_ptr, test->node_bitmap,
-			  test->min_nodes, test->max_nodes, test->req_nodes,
-			  test->mode, test->preemptees, test->preemptee_list,
-			  test->exc HPCB_WILL_RUN_OF(test));
+	part_record_t *shared = hpcb_unshare(test);
+	int rc;
+
+	rc = CALL_STOCK(select_p_job_test, test->job_ptr, test->node_bitmap,
+			test->min_nodes, test->max_nodes, test->req_nodes,
+			test->mode, test->preemptees, test->preemptee_list,
+			test->exc HPCB_WILL_RUN_OF(test));
+	hpcb_share_again(test, shared);
+	return rc;
 }
 
 extern hpcb_before_t hpcb_before(const job_record_t *job_ptr)

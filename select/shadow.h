@@ -23,7 +23,8 @@ typedef struct {
 
 /* shadow.c */
 
-/* Stock's select_p_job_test(). */
+/* Stock's select_p_job_test(); primaries of different partitions get no core
+ * together. */
 extern int hpcb_stock_test(const hpcb_test_t *test);
 
 /* What stock's function changes in a job even where it fails, so that it can
@@ -40,6 +41,14 @@ extern hpcb_before_t hpcb_before(const job_record_t *job_ptr);
 extern void hpcb_as_before(job_record_t *job_ptr, const hpcb_before_t *before);
 
 extern bool hpcb_is_guest(const part_record_t *part_ptr);
+
+/* unshare.c: primaries' partitions as if with OverSubscribe=NO, for one call */
+
+/* Returns the job's partition where that was needed, else NULL. */
+extern part_record_t *hpcb_unshare(const hpcb_test_t *test);
+
+/* Undo it; NULL is fine. */
+extern void hpcb_share_again(const hpcb_test_t *test, part_record_t *part_ptr);
 
 /* hide.c: the other queue's cores, out of stock's sight for one call */
 

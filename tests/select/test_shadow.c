@@ -10,6 +10,7 @@
 #include "tests/select/tables.h"
 
 #include <check.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,6 +183,50 @@ START_TEST(primaries_of_two_partitions_share_no_core)
 	guest = _pending(guests, CORES, 10, UNKNOWN);
 	ck_assert(_starts(guest, SELECT_MODE_RUN_NOW, NULL, NULL));
 	ck_assert_uint_eq(primaries->max_share, SHARED_FORCE | 1);
+}
+END_TEST
+
+/* What another thread sees of a partition while jobs are tested. */
+typedef struct {
+	const part_record_t *part;
+	volatile bool end;
+	unsigned other;
+} watch_t;
+
+static void *_watch(void *arg)
+{
+	watch_t *watch = arg;
+
+	while (!watch->end)
+		watch->other += *(const volatile uint16_t *)
+			&watch->part->max_share != (SHARED_FORCE | 1);
+	return NULL;
+}
+
+START_TEST(nobody_sees_that_primaries_do_not_share)
+{
+	static const uint16_t modes[] = { SELECT_MODE_TEST_ONLY,
+					  SELECT_MODE_RUN_NOW,
+					  SELECT_MODE_WILL_RUN };
+	part_record_t *others = tables_part("others", 10);
+	watch_t watch = { .part = primaries };
+	job_record_t *job, *running;
+	pthread_t thread;
+	int i;
+
+	_running(others, 0, 0, 10, 0);
+	running = _running(primaries, 1, 0, 10, 0);
+	_load();
+	job = _pending(primaries, 3 * CORES, 10, UNKNOWN);
+	ck_assert_int_eq(pthread_create(&thread, NULL, _watch, &watch), 0);
+	for (i = 0; i < 3000; i++)
+		(void) _starts(job, modes[i % 3], NULL, NULL);
+	watch.end = true;
+	pthread_join(thread, NULL);
+	ck_assert_uint_eq(watch.other, 0);
+	ck_assert_ptr_eq(job->part_ptr, primaries);
+	ck_assert_ptr_eq(running->part_ptr, primaries);
+	ck_assert(_starts(job, SELECT_MODE_WILL_RUN, NULL, NULL));
 }
 END_TEST
 
@@ -590,6 +635,7 @@ static Suite *_suite(void)
 	tcase_add_checked_fixture(few, _few, NULL);
 	tcase_add_test(few, primaries_see_no_guests);
 	tcase_add_test(few, primaries_of_two_partitions_share_no_core);
+	tcase_add_test(few, nobody_sees_that_primaries_do_not_share);
 	tcase_add_loop_test(few, only_guests_in_the_way_go, 0,
 			    sizeof(cases) / sizeof(cases[0]));
 	tcase_add_test(few, the_grace_of_one_is_not_the_end_of_another);
