@@ -220,7 +220,7 @@ static int start(const hpcb_step_t *step)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attributes);
     /* The new thread as well, which would not come to it for long. */
-    (void)hpcb_spank_stepd_lift();
+    hpcb_spank_stepd_look();
     return rc;
 }
 

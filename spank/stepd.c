@@ -18,13 +18,11 @@
 #include "cgroup/task.h"
 #include "cgroup/undo.h"
 #include "common/log.h"
+#include "spank/credit.h"
 #include "spank/stepd.h"
 
-/* CPU time of slurmstepd: what a start and an end take several times over (30 to 100 ms
- * each on common machines), and then a tenth of a percent of one CPU; accounting every
- * 30 s takes less. */
-#define CREDIT_US  500000
-#define CREDIT_PPM 1000
+/* What slurmstepd takes after hpcb_spank_stepd_leave, which nobody can measure. */
+#define END_US 10000
 
 #define LIFTED (SCHED_FIFO | SCHED_RESET_ON_FORK)
 
@@ -32,21 +30,25 @@
  * between that one. */
 static struct {
     bool on;
-    const char *root; /* the mount of cgroup v2 */
+    int version;                                  /* of the cpu controller: 1 or 2 */
+    enum { BY_NOTHING, BY_POLICY, BY_GROUP } how; /* it is lifted and let down */
+    const char *root;                             /* the mount of its cpu controller */
     bool lifted;
     bool refused;
-    int64_t credit_us;
-    int64_t cpu_us;     /* at the last look */
-    int64_t wall_us;    /* at the last look */
-    int down;           /* cgroup.procs for its children, -1: they stay with it */
-    char job[PATH_MAX]; /* the job's directory that it has left, or "" */
+    hpcb_credit_t *credit;
+    int64_t left_us;     /* of it, at the last look */
+    int64_t cpu_us;      /* at the last look */
+    int down;            /* cgroup.procs for its children, -1: they stay with it */
+    char high[PATH_MAX]; /* BY_GROUP: where it is not held back … */
+    char low[PATH_MAX];  /* … and where it is as idle as its guest */
+    char job[PATH_MAX];  /* v2: the job's directory that it has left, or "" */
 } stepd = {.down = -1};
 
-static int64_t clock_us(clockid_t clock)
+static int64_t cpu_us(void)
 {
     struct timespec now;
 
-    clock_gettime(clock, &now);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
@@ -77,17 +79,28 @@ static void set_threads(bool lift)
     stepd.lifted = lift;
 }
 
-static void account(void)
+static void set_group(bool lift)
 {
-    int64_t cpu = clock_us(CLOCK_PROCESS_CPUTIME_ID), wall = clock_us(CLOCK_MONOTONIC);
+    if (lift != stepd.lifted &&
+        hpcb_task_set(getpid(), "cgroup", lift ? stepd.high : stepd.low, NULL) == 0)
+        stepd.lifted = lift;
+}
 
-    if (stepd.lifted)
-        stepd.credit_us -= cpu - stepd.cpu_us;
-    stepd.credit_us += (wall - stepd.wall_us) * CREDIT_PPM / 1000000;
-    if (stepd.credit_us > CREDIT_US)
-        stepd.credit_us = CREDIT_US;
+static void set(bool lift)
+{
+    if (stepd.how == BY_POLICY)
+        set_threads(lift);
+    else if (stepd.how == BY_GROUP)
+        set_group(lift);
+}
+
+static void account(int64_t more_us)
+{
+    int64_t cpu = cpu_us();
+    int64_t used = stepd.lifted ? cpu - stepd.cpu_us : 0;
+
+    stepd.left_us = hpcb_spank_credit_charge(stepd.credit, used + more_us);
     stepd.cpu_us = cpu;
-    stepd.wall_us = wall;
 }
 
 /*
@@ -128,6 +141,15 @@ static int note(const hpcb_step_t *step, const char *dir, hpcb_error_t *err)
     return rc;
 }
 
+/* It is in high. */
+static void use_groups(const char *high, const char *low)
+{
+    snprintf(stepd.high, sizeof(stepd.high), "%s", high);
+    snprintf(stepd.low, sizeof(stepd.low), "%s", low);
+    stepd.how = BY_GROUP;
+    stepd.lifted = true;
+}
+
 static int move(const hpcb_step_t *step, hpcb_error_t *err)
 {
     char own[PATH_MAX], job[PATH_MAX], scope[PATH_MAX], path[PATH_MAX];
@@ -144,6 +166,7 @@ static int move(const hpcb_step_t *step, hpcb_error_t *err)
         hpcb_task_set(getpid(), "cgroup", path, err) < 0)
         return -1;
     snprintf(stepd.job, sizeof(stepd.job), "%s", job);
+    use_groups(path, own);
     return 0;
 }
 
@@ -152,17 +175,24 @@ const char *hpcb_spank_stepd_job(void)
     return stepd.job;
 }
 
-/* v1: the task is where guests are, slurmstepd is not. */
+/* v1: the task is where guests are, slurmstepd is not, and goes there as well when it
+ * has taken too much. */
 static int send_after(const hpcb_step_t *step, pid_t pid, hpcb_error_t *err)
 {
-    char ours[HPCB_NAME_MAX + 2], dir[PATH_MAX];
+    char ours[HPCB_NAME_MAX + 2], dir[PATH_MAX], own[PATH_MAX];
 
     if (hpcb_node_task_dir(step->node, pid, HPCB_CTL_CPU, dir, sizeof(dir), err) < 0)
         return -1;
     snprintf(ours, sizeof(ours), "/%s/", step->conf.guest_cgroup);
     if (!strstr(dir, ours))
         return hpcb_error(err, "%s is not the guests' group", dir);
-    return send_children(dir, err);
+    if (send_children(dir, err) < 0 ||
+        hpcb_node_task_dir(step->node, getpid(), HPCB_CTL_CPU, own, sizeof(own), err) <
+            0 ||
+        note(step, own, err) < 0)
+        return -1;
+    use_groups(own, dir);
+    return 0;
 }
 
 void hpcb_spank_stepd_settle(const hpcb_step_t *step, pid_t pid)
@@ -180,22 +210,39 @@ void hpcb_spank_stepd_settle(const hpcb_step_t *step, pid_t pid)
         rc = move(step, &err);
     if (rc < 0)
         hpcb_log(HPCB_LOG_DEBUG, "slurmstepd stays as it is: %s", err.text);
+    hpcb_spank_stepd_look();
+}
+
+/* Until now it has run at full weight. */
+static void open_account(const hpcb_step_t *step)
+{
+    hpcb_error_t err;
+
+    stepd.credit = hpcb_spank_credit_open(step->conf.state_dir, step->job_id, &err);
+    if (!stepd.credit)
+        hpcb_log(HPCB_LOG_INFO, "slurmstepd will be as idle as its guest: %s",
+                 err.text);
+    stepd.lifted = true;
+    account(0);
+    stepd.lifted = stepd.how != BY_POLICY;
 }
 
 void hpcb_spank_stepd_open(const hpcb_step_t *step)
 {
     char dir[PATH_MAX];
 
-    if (step->klass != HPCB_CLASS_GUEST || !step->node ||
-        hpcb_node_version(step->node, HPCB_CTL_CPU) != 2 ||
-        hpcb_node_job_dir(step->node, getpid(), HPCB_CTL_CPU, dir, sizeof(dir), NULL) <
-            0)
+    if (step->klass != HPCB_CLASS_GUEST || !step->node)
+        return;
+    stepd.version = hpcb_node_version(step->node, HPCB_CTL_CPU);
+    if (stepd.version != 1 && hpcb_node_job_dir(step->node, getpid(), HPCB_CTL_CPU, dir,
+                                                sizeof(dir), NULL) < 0)
         return;
     stepd.on = true;
+    stepd.how = stepd.version == 1 ? BY_NOTHING : BY_POLICY;
     stepd.root = hpcb_node_mount(step->node, HPCB_CTL_CPU);
-    account();
-    stepd.credit_us = CREDIT_US;
-    set_threads(true);
+    open_account(step);
+    if (stepd.left_us > 0)
+        set(true);
 }
 
 bool hpcb_spank_stepd_lifted(void)
@@ -209,25 +256,42 @@ void hpcb_spank_stepd_look(void)
 
     if (!stepd.on)
         return;
-    account();
-    if (stepd.credit_us > 0)
-        set_threads(true);
+    account(0);
+    if (stepd.left_us > 0)
+        set(true);
     else if (was)
-        set_threads(false);
+        set(false);
     if (was != stepd.lifted)
         hpcb_log(HPCB_LOG_DEBUG, "slurmstepd is %s, credit %ld ms",
                  stepd.lifted ? "lifted" : "as idle as its guest",
-                 (long)(stepd.credit_us / 1000));
+                 (long)(stepd.left_us / 1000));
 }
 
 int hpcb_spank_stepd_lift(void)
 {
     if (stepd.on)
-        set_threads(true);
+        set(true);
     return stepd.refused ? -1 : 0;
 }
 
+/* Slurm's group is gone where its own end of the step was faster. */
+static void go_home(void)
+{
+    if (!stepd.lifted && hpcb_task_set(getpid(), "cgroup", stepd.high, NULL) < 0)
+        (void)hpcb_task_set(getpid(), "cgroup", stepd.root, NULL);
+}
+
 /* Where it cannot leave it stays lifted. */
+static void leave(void)
+{
+    if (stepd.left_us > 0)
+        set(true);
+    if (hpcb_task_set(getpid(), "cgroup", stepd.root, NULL) < 0)
+        return;
+    set_threads(false);
+    set_thread(gettid(), false);
+}
+
 void hpcb_spank_stepd_leave(void)
 {
     if (stepd.down >= 0)
@@ -235,9 +299,11 @@ void hpcb_spank_stepd_leave(void)
     stepd.down = -1;
     if (!stepd.on)
         return;
-    set_threads(true);
-    if (hpcb_task_set(getpid(), "cgroup", stepd.root, NULL) < 0)
-        return;
-    set_threads(false);
-    set_thread(gettid(), false);
+    account(END_US);
+    hpcb_spank_credit_close(stepd.credit);
+    stepd.credit = NULL;
+    if (stepd.version == 2)
+        leave();
+    else if (stepd.how == BY_GROUP)
+        go_home();
 }

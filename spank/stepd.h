@@ -6,8 +6,8 @@
  * slurmstepd of a guest on cgroup v2.  Slurm keeps it in the job's directory
  * (job_N/step_S/slurm), which is idle: beside a busy primary it gets 0.3 % of a CPU,
  * and what it does for the step - start it, pass on signals, see it end, clean up -
- * takes minutes.  On v1 it is in no group of ours, and only what it forks later for the
- * user (--task-epilog) has to be sent to where the guest's tasks are.
+ * takes minutes.  On v1 it is in no group of ours, and what it forks later for the user
+ * (--task-epilog) has to be sent to where the guest's tasks are.
  *
  * So its threads become SCHED_FIFO, which groups do not hold back.  It stays where it
  * is: a user's --task-epilog is forked by slurmstepd and runs beside it, in no task's
@@ -18,8 +18,10 @@
  * where Slurm has those that start, <scope>/system, which is a sibling of the jobs, and
  * each of its children goes back before it does anything.
  *
- * A user can keep slurmstepd busy (its output passes through), and the primary pays for
- * it: so this lasts only as long as slurmstepd takes little (stepd.c).
+ * A user can keep slurmstepd busy (output passes through it) and can start as many as
+ * they like, and the primary pays for it.  So this lasts only as long as all slurmstepds
+ * of the job take little (spank/credit.h).  On v1, where slurmstepd has the weight of a
+ * primary by itself, it joins the guest's tasks when they have taken too much.
  */
 #ifndef HPCB_SPANK_STEPD_H
 #define HPCB_SPANK_STEPD_H
@@ -30,11 +32,12 @@
  * slurmstepd, wait for it. */
 #define HPCB_SPANK_STEPD_LOOK_MS 500
 
-/* slurm_spank_init_post_opt, root: lift what there is of slurmstepd, if it is a guest's
- * and inside of what is lowered. */
+/* slurm_spank_init_post_opt, root: open the job's account and, while there is something
+ * left of it, lift what there is of slurmstepd, if it is a guest's and inside of what is
+ * lowered. */
 void hpcb_spank_stepd_open(const hpcb_step_t *step);
 
-/* Whether hpcb_spank_stepd_open found it so. */
+/* Whether it is to be looked after: a guest's, on v2 inside of what is lowered. */
 bool hpcb_spank_stepd_lifted(void);
 
 /* slurm_spank_task_post_fork, root, after isolation: go to <scope>/system where the
@@ -47,12 +50,12 @@ void hpcb_spank_stepd_settle(const hpcb_step_t *step, pid_t pid);
  * "". */
 const char *hpcb_spank_stepd_job(void);
 
-/* From the watching thread (spank/dying.c): lift new threads, or let all but the caller
- * down where they have taken too much. */
+/* From the watching thread (spank/dying.c), or before there is one: lift new threads, or
+ * let all but the caller down where they have taken too much. */
 void hpcb_spank_stepd_look(void);
 
-/* The step ends: lift all until the next look, whatever they have taken.  -1 where the
- * kernel refuses. */
+/* A task of the step is ending and takes long: lift all until the next look, whatever
+ * they have taken.  -1 where the kernel refuses. */
 int hpcb_spank_stepd_lift(void);
 
 /* slurm_spank_exit, after that thread has ended: there is nothing left of the user, and

@@ -67,6 +67,21 @@ EOF
     assert_probe_guest "$(cat "$WORK/epilog.out")"
 }
 
+# What the kernel says of the slurmstepd of the first step on n1.
+stepd_is_idle() {
+    # shellcheck disable=SC2016 # expanded in the node
+    run_in_node n1 bash -c '
+        for pid in $(pgrep -f "^slurmstepd: \[[0-9]+\.0\]"); do "$0" "$pid"; done' "$PROBE" |
+        grep -E 'idle=1 .* policy=0$'
+}
+
+@test "output that keeps slurmstepd busy does not give it a primary's weight for long" {
+    as_user timeout -k 5 "$(secs 90)" srun --guest -w n1 -n1 yes > /dev/null 2>&1 3>&- &
+    wait_until 60 stepd_is_idle
+    cancel_all
+    wait
+}
+
 @test "setsid and double fork" {
     guest_script <<EOF
 setsid -w $PROBE

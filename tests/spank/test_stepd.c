@@ -212,6 +212,65 @@ START_TEST(not_for_long)
 }
 END_TEST
 
+/* Another step of the job; the exit code says how its slurmstepd was scheduled. */
+static int policy_of_next_step(uint32_t job_id)
+{
+    host_step_t step = {.job_id = job_id, .uid = test_user(), .forked = look_at_fork};
+    int status = -1;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        load(2);
+        test_record(job_id, "guest", "none", false);
+        host_step(&step);
+        _exit(at_fork == LIFTED ? 0 : at_fork == SCHED_OTHER ? 1 : 2);
+    }
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+START_TEST(a_job_has_one_account)
+{
+    host_step_t step = {
+        .job_id = JOB, .uid = test_user(), .tasks = 2, .forked = look_and_spend};
+
+    if (!root_and_realtime())
+        return;
+    load(2);
+    test_record(JOB, "guest", "none", false);
+    ck_assert_int_eq(policy_of_next_step(JOB), 0);
+    host_step(&step);
+    ck_assert_int_eq(policy_of_next_step(JOB), 1);
+}
+END_TEST
+
+/* Many short steps, none of which takes much. */
+START_TEST(many_steps_use_it_up)
+{
+    int lifted = 0;
+
+    if (!root_and_realtime())
+        return;
+    while (lifted < 100 && policy_of_next_step(JOB) == 0)
+        lifted++;
+    ck_assert_int_gt(lifted, 2);
+    ck_assert_int_lt(lifted, 100);
+}
+END_TEST
+
+/* A directory stands where its file should be. */
+START_TEST(without_an_account_it_is_idle)
+{
+    if (!root_and_realtime())
+        return;
+    load(2);
+    test_write("state/jobs/9.credit/.keep", "%s", "");
+    run("guest", look_at_fork, NULL);
+    ck_assert_int_eq(at_fork, SCHED_OTHER);
+    ck_assert_int_eq(host_log_count("slurmstepd will be as idle as its guest: "), 1);
+}
+END_TEST
+
 START_TEST(not_a_primary)
 {
     if (!root_and_realtime())
@@ -292,7 +351,8 @@ static void show_v1(pid_t pid)
     char name[64];
 
     snprintf(name, sizeof(name), "proc/%d/cgroup", (int)pid);
-    test_write(name, "4:cpu,cpuacct:/hpcb_guest/job_9\n");
+    test_write(name, "4:cpu,cpuacct:/hpcb_guest/job_9\n"
+                     "5:freezer:/slurm/uid_1/job_9/step_0\n");
 }
 
 static void fork_a_script_v1(void)
@@ -312,6 +372,49 @@ START_TEST(on_v1_its_children_are_guests)
     test_write("sys/fs/cgroup/hpcb_guest/job_9/cgroup.procs", "%s", "");
     run(_i ? "primary" : "guest", show_v1, fork_a_script_v1);
     ck_assert_int_eq(child_to, _i ? -1 : 0);
+}
+END_TEST
+
+static int at_spending;
+
+static void spend_v1(pid_t pid)
+{
+    static int forked;
+    struct timespec now;
+
+    show_v1(pid);
+    if (forked++ != 1)
+        return;
+    do
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < CREDIT);
+    for (int i = 0; i < 20 && at_spending != getpid(); i++) {
+        wait_ms(LOOK_MS / 5);
+        at_spending = first_pid("../../hpcb_guest/job_9");
+    }
+}
+
+/* To the guests, and back to where it was when the step ends. */
+START_TEST(on_v1_it_follows_when_it_takes_much)
+{
+    host_step_t step = {
+        .job_id = JOB, .uid = test_user(), .tasks = 2, .forked = spend_v1};
+
+    load(1);
+    test_write("proc/self/mountinfo", "%s",
+               "30 22 0:26 / /sys/fs/cgroup rw - cgroup cgroup rw,cpu,cpuacct\n"
+               "31 22 0:27 / /sys/fs/freezer rw - cgroup cgroup rw,freezer\n");
+    test_write("sys/fs/freezer/cgroup.procs", "%s", "");
+    test_write("sys/fs/freezer/slurm/uid_1/job_9/step_0/cgroup.procs", "%s", "");
+    show_self("4:cpu,cpuacct:/slurm/job_9");
+    test_write("sys/fs/cgroup" SCOPE "/.keep", "%s", "");
+    test_write("sys/fs/cgroup/slurm/job_9/cgroup.procs", "%s", "");
+    test_write("sys/fs/cgroup/hpcb_guest/job_9/cgroup.procs", "%s", "");
+    test_record(JOB, "guest", "none", false);
+    host_step(&step);
+    ck_assert_int_eq(host_failures(), 0);
+    ck_assert_int_eq(at_spending, getpid());
+    ck_assert_int_eq(first_pid("../../slurm/job_9"), getpid());
 }
 END_TEST
 
@@ -338,10 +441,14 @@ TCase *stepd_tests(void)
     tcase_add_test(tc, lifted_and_no_child_is);
     tcase_add_test(tc, new_threads_are);
     tcase_add_test(tc, not_for_long);
+    tcase_add_test(tc, a_job_has_one_account);
+    tcase_add_test(tc, many_steps_use_it_up);
+    tcase_add_test(tc, without_an_account_it_is_idle);
     tcase_add_test(tc, not_a_primary);
     tcase_add_loop_test(tc, not_where_it_is_not_idle, 1, 3);
     tcase_add_loop_test(tc, it_moves_and_its_children_go_back, 0, 2);
     tcase_add_test(tc, it_stays_where_it_cannot_move);
     tcase_add_loop_test(tc, on_v1_its_children_are_guests, 0, 2);
+    tcase_add_test(tc, on_v1_it_follows_when_it_takes_much);
     return tc;
 }

@@ -1,0 +1,108 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The file is mapped and changed by atomic operations: who waited for a lock would wait
+ * for a slurmstepd that is as idle as its guest.  Its page is allocated before it is
+ * touched, or a full file system would be a SIGBUS.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "spank/credit.h"
+
+/* What a start and an end of a step take several times over (30 to 100 ms each on
+ * common machines), and then a tenth of a percent of one CPU; accounting every 30 s
+ * takes less. */
+#define CREDIT_US  500000
+#define CREDIT_PPM 1000
+
+/* All zero at first. */
+struct hpcb_credit {
+    _Atomic int64_t left_us;
+    _Atomic int64_t earned_us; /* CLOCK_BOOTTIME until which it has earned; 0: new */
+};
+
+static int64_t now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static int open_file(const char *state_dir, uint32_t job_id, hpcb_error_t *err)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof(path), "%s/jobs", state_dir);
+    int fd;
+
+    if (n < 0 || n > PATH_MAX - 32) {
+        errno = ENAMETOOLONG;
+        return hpcb_error(err, "%.200s is too long", state_dir);
+    }
+    if (hpcb_file_mkdirs(path, 0755, err) < 0 || hpcb_file_trusted(path, err) < 0)
+        return -1;
+    snprintf(path + n, sizeof(path) - (size_t)n, "/%" PRIu32 ".credit", job_id);
+    fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return fd < 0 ? hpcb_error(err, "%.300s: %s", path, strerror(errno)) : fd;
+}
+
+hpcb_credit_t *hpcb_spank_credit_open(const char *state_dir, uint32_t job_id,
+                                      hpcb_error_t *err)
+{
+    hpcb_autoclose int fd = open_file(state_dir, job_id, err);
+    void *page;
+
+    if (fd < 0)
+        return NULL;
+    errno = posix_fallocate(fd, 0, sizeof(hpcb_credit_t));
+    page = errno ? MAP_FAILED
+                 : mmap(NULL, sizeof(hpcb_credit_t), PROT_READ | PROT_WRITE, MAP_SHARED,
+                        fd, 0);
+    if (page != MAP_FAILED)
+        return page;
+    hpcb_error(err, "no account of job %" PRIu32 ": %s", job_id, strerror(errno));
+    return NULL;
+}
+
+/* Of those who come at once one adds what the time since the last one has earned. */
+static void earn(hpcb_credit_t *credit)
+{
+    int64_t until = now_us(), since = atomic_load(&credit->earned_us);
+    int64_t earned = since ? (until - since) * CREDIT_PPM / 1000000 : CREDIT_US;
+    int64_t left;
+
+    if (earned <= 0 ||
+        !atomic_compare_exchange_strong(&credit->earned_us, &since, until))
+        return;
+    left = atomic_fetch_add(&credit->left_us, earned) + earned;
+    if (left > CREDIT_US)
+        atomic_fetch_sub(&credit->left_us, left - CREDIT_US);
+}
+
+int64_t hpcb_spank_credit_charge(hpcb_credit_t *credit, int64_t used_us)
+{
+    if (!credit)
+        return 0;
+    earn(credit);
+    return atomic_fetch_sub(&credit->left_us, used_us) - used_us;
+}
+
+void hpcb_spank_credit_close(hpcb_credit_t *credit)
+{
+    if (credit)
+        munmap(credit, sizeof(*credit));
+}
