@@ -20,6 +20,7 @@ count=0
 # Cases that a library that makes blocking calls nonblocking ones fails: to be emptied as
 # soon as the MPI's own calls run and the library sleeps in them.
 pending='truncated collectives
+a rank that waits serves others in time
 rounding
 calls from MPI_Finalize
 MPI_Count on some ranks
@@ -348,6 +349,37 @@ unchanged() {
         "$programs/bigcount.$mpi"
 }
 
+# A rank that is asked for something while it waits must not let others wait: of three
+# runs by turns the best one counts, so that load from others matters less.
+served_in_time() {
+    local name='a rank that waits serves others in time' turn
+    for turn in 1 2 3; do
+        run "$work/without.$turn" 2 '' "$programs/serves.$mpi" times
+        run "$work/with.$turn" 2 "$library" "$programs/serves.$mpi" times
+    done
+    awk '/ took / {
+            run = FILENAME ~ /without/ ? "without" : "with"
+            part = $0
+            sub(/ took .*/, "", part)
+            if (!((run, part) in best) || $NF < best[run, part]) best[run, part] = $NF
+            parts[part]
+        }
+        END {
+            for (part in parts)
+                if (!(("with", part) in best) ||
+                    best["with", part] > 5 * best["without", part] + 0.1)
+                    print part ":", best["without", part], "s without the library,",
+                        best["with", part], "s with it"
+        }' "$work"/without.? "$work"/with.? >"$work/slow"
+    grep 'exit code [^0]' "$work"/with.? >>"$work/slow"
+    if [ ! -s "$work/slow" ]; then
+        ok "$name"
+    else
+        not_ok "$name"
+        explain "$work/slow"
+    fi
+}
+
 sessions() {
     local limit=$((limit / 2)) when
     for when in alone before after across; do
@@ -488,6 +520,7 @@ all() {
     without_mpi
     plain_programs
     unchanged
+    served_in_time
     sessions
     mixtures
     naps_everywhere
