@@ -191,6 +191,9 @@ fortran() {
 over_tcp() {
     export OMPI_MCA_btl=tcp,self UCX_TLS=tcp,self
     compare 'messages over TCP' 2 "$programs/messages.$mpi"
+    compare 'collectives over TCP' 3 "$programs/collectives.$mpi"
+    run "$work/with" 2 "$library" "$programs/naps.$mpi"
+    sleeps 'every call sleeps over TCP'
     unset OMPI_MCA_btl UCX_TLS
 }
 

@@ -7,7 +7,10 @@
  * programs that it spawns through MPI (they may lack the library: collectives over both
  * worlds must still match), after MPI_Finalize.
  */
+#include "late.h"
 #include "say.h"
+
+#define LATE_S 0.03
 
 static void say_child_environment(void)
 {
@@ -22,6 +25,27 @@ static void say_child_environment(void)
     line[strcspn(line, "\n")] = '\0';
     base = strrchr(line, '/');
     say("LD_PRELOAD of a child: %s", base ? base + 1 : line);
+}
+
+/* The parents wait for a child that is late, and it for them. */
+static void between(MPI_Comm inter, int is_child)
+{
+    int rank, sum = 0, word = 0;
+
+    MPI_Comm_rank(inter, &rank);
+    if (is_child) {
+        be_late(LATE_S);
+        MPI_Ssend(&rank, 1, MPI_INT, 0, 0, inter);
+        MPI_Recv(&word, 1, MPI_INT, 1, 0, inter, MPI_STATUS_IGNORE);
+    } else if (rank == 0) {
+        MPI_Recv(&word, 1, MPI_INT, 0, 0, inter, MPI_STATUS_IGNORE);
+    } else if (rank == 1) {
+        be_late(2 * LATE_S);
+        MPI_Send(&rank, 1, MPI_INT, 0, 0, inter);
+    }
+    rank++;
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, inter);
+    say("between: got %d, sum %d", word, sum);
 }
 
 /* Sum over both worlds, merged, and over a part of them. */
@@ -59,6 +83,7 @@ static void parent_life(char *self, int rank)
         say("cannot spawn");
         return;
     }
+    between(children, 0);
     across(children, 0);
     MPI_Comm_disconnect(&children);
 }
@@ -77,6 +102,7 @@ int main(int argc, char **argv)
         parent_life(argv[0], rank);
     } else {
         say_open("child", rank);
+        between(parent, 1);
         across(parent, 1);
         MPI_Comm_disconnect(&parent);
     }
