@@ -9,6 +9,7 @@ what is reported is their median.
 """
 
 from math import sqrt
+from random import Random
 from statistics import median
 
 
@@ -73,3 +74,33 @@ def median_interval(figures):
     reach = 0.98 * sqrt(n)
     return (ordered[max(0, int(n / 2 - reach))],
             ordered[min(n - 1, int(n / 2 + reach))])
+
+
+def nested_interval(groups, resamples=1000, seed=0):
+    """(median, low, high) of all figures of the groups: the 95 % interval of the median
+    if the groups are a sample of possible groups and the figures of each one a sample of
+    what it could give (bootstrap in two stages: groups, then figures within each).  The
+    same figures give the same interval."""
+    groups = [group for group in groups if group]
+    if not groups:
+        raise ValueError("no figures")
+    rng = Random(seed)
+    medians = sorted(
+        median([figure for group in rng.choices(groups, k=len(groups))
+                for figure in rng.choices(group, k=len(group))])
+        for _ in range(resamples))
+    edge = round(0.025 * (resamples - 1))
+    return (median([figure for group in groups for figure in group]),
+            medians[edge], medians[-1 - edge])
+
+
+KEPT, BROKEN, UNDECIDED = "kept", "broken", "undecided"
+
+
+def verdict(low, high, limit, at_least=False):
+    """Of a figure in low..high that is to be at most (or at least) the limit."""
+    if at_least:
+        low, high, limit = -high, -low, -limit
+    if high <= limit:
+        return KEPT
+    return BROKEN if low > limit else UNDECIDED
