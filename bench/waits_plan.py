@@ -5,7 +5,8 @@
 import itertools
 from dataclasses import dataclass
 
-PATTERNS = ("recv", "sendrecv", "waitall", "allreduce", "barrier", "chain")
+PATTERNS = ("recv", "sendrecv", "waitall", "allreduce", "barrier")
+CHAIN = "chain"  # the ranks compute one after the other, and so wait with equal loads too
 LOADS = (1, 2, 4)
 GRAINS_US = (200, 300, 1000, 10000)
 SCATTERS = (0, 25)
@@ -42,7 +43,7 @@ class Exchange:
 
     def turn(self, units_per_us, seconds, seed):
         """Of about so many seconds."""
-        step_us = self.grain_us * (1 + self.load if self.pattern == "chain" else self.load)
+        step_us = self.grain_us * (1 + self.load if self.pattern == CHAIN else self.load)
         steps = max(LEAST_STEPS, round(seconds * 1e6 / step_us))
         return (f"{self.pattern} {self.load} {self.scatter} "
                 f"{round(self.grain_us * units_per_us)} {steps} "
@@ -82,6 +83,7 @@ LATENCIES = (Call("pingpong", SMALL), Call("allreduce", SMALL))
 
 FULL = (*(Exchange(*one) for one in itertools.product(PATTERNS, LOADS, GRAINS_US,
                                                       SCATTERS)),
+        *(Exchange(CHAIN, 1, *one) for one in itertools.product(GRAINS_US, SCATTERS)),
         *LATENCIES, *(Call(*one) for one in itertools.product(COLLECTIVES, LARGE)))
 
 QUICK = (*(Exchange(pattern, 2, grain, scatter) for pattern, grain, scatter in (

@@ -75,7 +75,7 @@ class Plan(unittest.TestCase):
         self.assertIn("exchange/recv/4:1/200us/25%", keys)
         self.assertIn("call/pingpong/8B", keys)
         self.assertIn("call/reduce_scatter/16MiB", keys)
-        self.assertEqual(len(keys), 6 * 3 * 4 * 2 + 2 + 8 * 2)
+        self.assertEqual(len(keys), 5 * 3 * 4 * 2 + 4 * 2 + 2 + 8 * 2)
 
     def test_turns_are_of_the_seconds_asked_for(self):
         row = plan.Exchange("sendrecv", 2, 1000, 25)
@@ -208,12 +208,13 @@ class Run(unittest.TestCase):
             path, page = (os.path.join(scratch, name) for name in ("json", "md"))
             done = self.call("--mpi", mpi, "--transport", "shm", "--starts", "1",
                              "--blocks", "1", "--patience", "0", "--seconds", "0.001",
-                             "--only", "*/exchange/*/2:1/200us/25%", "--only", "*/call/*/8B",
+                             "--only", "*/exchange/*/2:1/200us/25%", "--only",
+                             "*/exchange/chain/1:1/200us/25%", "--only", "*/call/*/8B",
                              "--only", "*/call/*/1MiB", "--json", path, "--write", page)
             self.assertEqual(done.returncode, 0, done.stderr)
             with open(path, encoding="utf-8") as file:
                 result = json.load(file)
-            self.assertEqual(len(result["rows"]), len(plan.PATTERNS) + 2 + 8)
+            self.assertEqual(len(result["rows"]), len(plan.PATTERNS) + 1 + 2 + 8)
             with open(page, encoding="utf-8") as file:
                 self.assertEqual(file.read(), report.as_markdown(result))
             self.assertIn("again", done.stdout)
