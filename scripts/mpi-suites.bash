@@ -86,14 +86,19 @@ members() { # members SESSION MARK
 }
 
 end_session() { # end_session SESSION MARK
-    local pids tries=50
+    local pids none=0 tries=50
     while [ $((tries--)) -gt 0 ]; do
         mapfile -t pids < <(members "$1" "$2")
-        [ ${#pids[@]} -gt 0 ] || return 0
-        kill -KILL "${pids[@]}" 2> /dev/null
-        sleep 0.1
+        if [ ${#pids[@]} -gt 0 ]; then
+            none=0
+            kill -KILL "${pids[@]}" 2> /dev/null
+        else
+            # One that leaves the session, or begins a program, may be missed once.
+            [ $((++none)) -lt 2 ] || return 0
+        fi
+        sleep 0.02
     done
-    echo "# processes of a run that do not end: ${pids[*]}"
+    echo "# processes of a run that do not end: ${pids[*]}" >&2
 }
 
 # Run a command in a session of its own, whose processes all end with it; set status (124
@@ -105,7 +110,7 @@ run() { # run OUT SECONDS DIR CMD...
         > "$out" 2>&1 < /dev/null &
     session=$!
     # shellcheck disable=SC2064 # the run of this moment
-    trap "end_session $session $mark; exit 130" INT TERM HUP
+    trap "exec 2> /dev/null; end_session $session $mark; exit 130" INT TERM HUP
     wait $session
     status=$?
     end_session $session "$mark"
