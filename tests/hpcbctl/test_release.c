@@ -21,6 +21,7 @@
 #include "cgroup/groups.h"
 #include "cgroup/knob.h"
 #include "cgroup/mechanism.h"
+#include "cgroup/task.h"
 #include "cgroup/undo.h"
 #include "common/log.h"
 #include "common/state.h"
