@@ -4,7 +4,8 @@
  */
 /*
  * StateDir/jobs: <id> is written whole by hpcb_file_create (so that the first writer
- * wins) and read whole; <id>.usage grows by a line per finished step.
+ * wins) and read whole; <id>.usage grows by a line per finished step, and is folded
+ * when it has become long.
  *
  * Removing a job renames <id> to <id>.over, which goes last: whoever finds that one,
  * and no <id>, finishes a removal that was cut short.
@@ -16,10 +17,13 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -33,6 +37,8 @@
 #define FILE_MODE    0644
 #define DIR_MODE     0755
 #define OVER         ".over"
+#define USAGE_BYTES  16384 /* of one job; some 150 steps */
+#define LOCK_TRIES   50    /* of 1 ms */
 
 static const char *const class_names[] = {
     [HPCB_CLASS_UNKNOWN] = "unknown",
@@ -498,22 +504,6 @@ int hpcb_state_each(const char *state_dir,
     return visited;
 }
 
-int hpcb_state_add_usage(const char *state_dir, uint32_t job_id,
-                         hpcb_usage_scope_t scope, const hpcb_usage_t *usage,
-                         hpcb_error_t *err)
-{
-    char path[PATH_MAX], line[LINE_BYTES];
-
-    snprintf(line, sizeof(line),
-             "\n%s cpu_us=%" PRIu64 " run_delay_us=%" PRIu64 " memory_peak=%" PRIu64
-             " end\n",
-             scope == HPCB_USAGE_JOB ? "job" : "step", usage->cpu_us,
-             usage->run_delay_us, usage->memory_peak);
-    if (check_dirs(state_dir, err) || job_path(path, state_dir, job_id, ".usage", err))
-        return -1;
-    return hpcb_file_append(path, line, FILE_MODE, err);
-}
-
 /* Take "NAME=DIGITS" off the front of *rest. */
 static int take_figure(char **rest, const char *name, uint64_t *value)
 {
@@ -553,29 +543,114 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-int hpcb_usage_read(FILE *stream, hpcb_usage_t *usage)
+/* What steps have used, and the largest that the job as a whole was seen to have used:
+ * the memory peak is in the latter. */
+static int read_sums(FILE *stream, hpcb_usage_t *steps, hpcb_usage_t *job)
 {
-    hpcb_usage_t steps = {0}, job = {0}, read;
     hpcb_usage_scope_t scope;
     char line[LINE_BYTES];
+    hpcb_usage_t read;
 
     while (fgets(line, sizeof(line), stream)) {
         if (read_usage_line(line, &scope, &read))
             continue;
         if (scope == HPCB_USAGE_STEP) {
-            steps.cpu_us = add(steps.cpu_us, read.cpu_us);
-            steps.run_delay_us = add(steps.run_delay_us, read.run_delay_us);
+            steps->cpu_us = add(steps->cpu_us, read.cpu_us);
+            steps->run_delay_us = add(steps->run_delay_us, read.run_delay_us);
         } else {
-            job.cpu_us = larger(job.cpu_us, read.cpu_us);
-            job.run_delay_us = larger(job.run_delay_us, read.run_delay_us);
+            job->cpu_us = larger(job->cpu_us, read.cpu_us);
+            job->run_delay_us = larger(job->run_delay_us, read.run_delay_us);
         }
-        job.memory_peak = larger(job.memory_peak, read.memory_peak);
+        job->memory_peak = larger(job->memory_peak, read.memory_peak);
     }
-    if (ferror(stream))
+    return ferror(stream) ? -1 : 0;
+}
+
+int hpcb_usage_read(FILE *stream, hpcb_usage_t *usage)
+{
+    hpcb_usage_t steps = {0}, job = {0};
+
+    if (read_sums(stream, &steps, &job))
         return -1;
     usage->cpu_us = add(steps.cpu_us, job.cpu_us);
     usage->run_delay_us = add(steps.run_delay_us, job.run_delay_us);
     usage->memory_peak = job.memory_peak;
+    return 0;
+}
+
+static void print_usage(hpcb_usage_scope_t scope, const hpcb_usage_t *usage, char *line)
+{
+    snprintf(line, LINE_BYTES,
+             "\n%s cpu_us=%" PRIu64 " run_delay_us=%" PRIu64 " memory_peak=%" PRIu64
+             " end\n",
+             scope == HPCB_USAGE_JOB ? "job" : "step", usage->cpu_us,
+             usage->run_delay_us, usage->memory_peak);
+}
+
+/* Two lines in the place of many.  Only with the lock. */
+static void fold_usage(const char *path)
+{
+    hpcb_usage_t steps = {0}, job = {0};
+    hpcb_autofclose FILE *stream = NULL;
+    char text[2 * LINE_BYTES];
+    int fd = hpcb_file_open_trusted(path, NULL);
+    struct stat status;
+
+    if (fd >= 0)
+        stream = fdopen(fd, "r");
+    if (!stream) {
+        hpcb_cleanup_close(&fd);
+        return;
+    }
+    if (fstat(fd, &status) || status.st_size < USAGE_BYTES ||
+        read_sums(stream, &steps, &job))
+        return;
+    print_usage(HPCB_USAGE_STEP, &steps, text);
+    print_usage(HPCB_USAGE_JOB, &job, text + strlen(text));
+    (void)hpcb_file_replace(path, text, strlen(text), FILE_MODE, NULL);
+}
+
+/*
+ * Among those who write usage of the job, from half of the length on at which it is
+ * folded.  Only root can open the file, so that no user can hold the lock.  Whoever
+ * holds it may be frozen (a guest's slurmstepd on v2): then -1, and the caller appends
+ * without it.
+ */
+static int lock_usage(const char *state_dir, uint32_t job_id, const char *usage)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    struct stat status;
+    char path[PATH_MAX];
+    int fd;
+
+    if (lstat(usage, &status) || status.st_size < USAGE_BYTES / 2 ||
+        job_path(path, state_dir, job_id, ".usage.lock", NULL))
+        return -1;
+    fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    for (int tries = 0; fd >= 0 && tries < LOCK_TRIES; tries++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return fd;
+        nanosleep(&pause, NULL);
+    }
+    hpcb_cleanup_close(&fd);
+    return -1;
+}
+
+int hpcb_state_add_usage(const char *state_dir, uint32_t job_id,
+                         hpcb_usage_scope_t scope, const hpcb_usage_t *usage,
+                         hpcb_error_t *err)
+{
+    char path[PATH_MAX], line[LINE_BYTES];
+    hpcb_autoclose int lock = -1;
+
+    if (check_dirs(state_dir, err) || job_path(path, state_dir, job_id, ".usage", err))
+        return -1;
+    print_usage(scope, usage, line);
+    lock = lock_usage(state_dir, job_id, path);
+    if (hpcb_file_append(path, line, FILE_MODE, err))
+        return -1;
+    if (lock >= 0)
+        fold_usage(path);
     return 0;
 }
 

@@ -101,6 +101,7 @@ typedef struct {
  * them for CPU time, depending on where the kernel keeps the figures. */
 typedef enum { HPCB_USAGE_STEP, HPCB_USAGE_JOB } hpcb_usage_scope_t;
 
+/* However many steps there are, the file stays small. */
 int hpcb_state_add_usage(const char *state_dir, uint32_t job_id,
                          hpcb_usage_scope_t scope, const hpcb_usage_t *usage,
                          hpcb_error_t *err);

@@ -558,6 +558,45 @@ START_TEST(steps_add_up_and_the_largest_total_counts)
 }
 END_TEST
 
+/* A user may run as many steps as MaxStepCount allows (40,000), in every job. */
+#define STEPS  500
+#define ADDERS 2
+
+static void add_steps(void)
+{
+    const hpcb_usage_t usage = {3, 2, 1};
+
+    for (int i = 0; i < STEPS; i++)
+        ck_assert_int_eq(
+            hpcb_state_add_usage(scratch("run"), 7, HPCB_USAGE_STEP, &usage, NULL), 0);
+}
+
+START_TEST(usage_of_many_steps_stays_small)
+{
+    const hpcb_usage_t total = {100, 200, 300};
+    hpcb_usage_t sum = {0};
+    struct stat status;
+    pid_t pids[ADDERS];
+
+    ck_assert_int_eq(save(7, 1000, NULL), 0);
+    ck_assert_int_eq(
+        hpcb_state_add_usage(scratch("run"), 7, HPCB_USAGE_JOB, &total, NULL), 0);
+    for (int i = 0; i < ADDERS; i++) {
+        pids[i] = fork();
+        if (pids[i] == 0) {
+            add_steps();
+            _exit(0);
+        }
+    }
+    for (int i = 0; i < ADDERS; i++)
+        waitpid(pids[i], NULL, 0);
+    ck_assert_int_eq(hpcb_state_usage(scratch("run"), 7, &sum, NULL), 0);
+    expect_usage(sum, 100 + 3 * STEPS * ADDERS, 200 + 2 * STEPS * ADDERS, 300);
+    ck_assert_int_eq(stat(scratch("run/jobs/7.usage"), &status), 0);
+    ck_assert_int_lt(status.st_size, 32768);
+}
+END_TEST
+
 START_TEST(every_cut_of_a_usage_line_is_skipped)
 {
     static const char line[] =
@@ -645,6 +684,7 @@ int main(void)
     tcase_add_test(tc, what_a_removal_left_does_not_count_for_the_next_run);
     tcase_add_test(tc, each_job_is_visited_once);
     tcase_add_test(tc, steps_add_up_and_the_largest_total_counts);
+    tcase_add_test(tc, usage_of_many_steps_stays_small);
     tcase_add_test(tc, every_cut_of_a_usage_line_is_skipped);
     tcase_add_test(tc, strange_usage_lines_are_skipped);
     tcase_add_test(tc, sums_stop_at_the_largest_figure);
