@@ -103,7 +103,7 @@ EOF
 }
 
 @test "RLIMIT_RTPRIO of slurmd does not give a guest real-time priority" {
-    [ "$(as_user srun -n1 sh -c 'ulimit -r' 2> /dev/null)" = 20 ] ||
+    [ "$(as_user srun -n1 bash -c 'ulimit -r' 2> /dev/null)" = 20 ] ||
         skip "this root may not raise RLIMIT_RTPRIO"
     printf '#!/bin/bash\n{ ulimit -r; chrt -f 1 %s; } > %s/epilog.rt 2>&1\n' \
         "$PROBE" "$WORK" > "$WORK/epilog-rt"
