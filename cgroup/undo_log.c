@@ -42,7 +42,7 @@
 
 #define APPEND_TRIES 8 /* against compactions, one after the other */
 #define LARGE_LOG    (256 * 1024)
-#define LOG_MAX      (64 * 1024 * 1024)
+#define COMPACT_MAX  (64 * 1024 * 1024) /* it takes the square of the lines */
 #define CARRY_BYTES  (256 * 1024)
 #define FIELDS       5
 #define RECORD_MAX   (4 * (PATH_MAX + HPCB_TASK_TEXT_MAX) + 128)
@@ -207,10 +207,6 @@ char *hpcb_undo_log_read(const char *path, hpcb_error_t *err)
         hpcb_error(err, "%s: %s", path, strerror(errno));
         return NULL;
     }
-    if (status.st_size > LOG_MAX) {
-        hpcb_error(err, "%s: more than %d bytes", path, LOG_MAX);
-        return NULL;
-    }
     size = (size_t)status.st_size + 65536;
     text = malloc(size);
     if (text && hpcb_file_read_trusted(path, text, size, err) < 0) {
@@ -302,6 +298,7 @@ void hpcb_undo_log_compact(const char *path)
     hpcb_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat status;
 
-    if (fd >= 0 && fstat(fd, &status) == 0 && status.st_size >= LARGE_LOG)
+    if (fd >= 0 && fstat(fd, &status) == 0 && status.st_size >= LARGE_LOG &&
+        status.st_size <= COMPACT_MAX)
         compact_open(fd, path);
 }

@@ -454,6 +454,30 @@ START_TEST(forgets_ended_tasks_when_large)
 }
 END_TEST
 
+/* However large it has grown: what it says would be left as it is until a reboot. */
+START_TEST(replays_a_log_of_any_size)
+{
+    hpcb_undo_t *undo = open_undo();
+    char line[4000];
+    FILE *file;
+
+    ck_assert_int_eq(hpcb_undo_note_file(undo, knob, "first", NULL), 0);
+    hpcb_undo_close(undo);
+    memset(line, 'x', sizeof(line));
+    for (size_t i = 0; i < sizeof(line); i += 200)
+        line[i] = '/';
+    file = fopen(log_file, "a");
+    ck_assert_ptr_nonnull(file);
+    for (int i = 0; i < 17000; i++)
+        fprintf(file, "\nfile %.*s 0\n", (int)sizeof(line), line);
+    ck_assert_int_eq(fclose(file), 0);
+    put(knob, "second");
+    hpcb_undo_close(open_undo());
+    ck_assert_int_ge(replay(), 1);
+    ck_assert_str_eq(get(knob), "first");
+}
+END_TEST
+
 START_TEST(works_without_a_log)
 {
     hpcb_undo_t *undo;
@@ -492,6 +516,7 @@ int main(void)
     tcase_add_test(tcase, many_writers_lose_nothing);
     tcase_add_test(tcase, compaction_loses_nothing);
     tcase_add_test(tcase, forgets_ended_tasks_when_large);
+    tcase_add_test(tcase, replays_a_log_of_any_size);
     tcase_add_test(tcase, works_without_a_log);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
