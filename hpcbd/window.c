@@ -223,13 +223,15 @@ static void act_once(bool anew)
 {
     int64_t end_ns = plan_all(anew);
 
-    if (end_ns)
+    /* Guests need CPUs to come to a stop, which ranks that spin would not leave them.
+     */
+    if (end_ns) {
         hpcbd_watchdog_arm(&engine.guard.watchdog, end_ns);
+        hpcbd_calm_begin(engine.calm);
+    }
     for (size_t i = 0; i < engine.registry.count; i++)
         carry_out(engine.registry.jobs[i]);
-    if (end_ns) {
-        hpcbd_calm_begin(engine.calm);
-    } else {
+    if (!end_ns) {
         hpcbd_calm_end(engine.calm);
         hpcbd_watchdog_arm(&engine.guard.watchdog, 0);
     }

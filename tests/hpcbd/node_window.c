@@ -90,11 +90,13 @@ int hpcb_favour_look(hpcb_favour_t *favour, hpcb_error_t *err)
     return 0;
 }
 
-/* Who is favoured must be known to the watchdog before. */
+/* Who is favoured must be known to the watchdog before, and guests are stopped first.
+ */
 int hpcb_favour_begin(hpcb_favour_t *favour, hpcb_error_t *err)
 {
     (void)err;
     ck_assert_int_ne(dog.armed_ns, 0);
+    ck_assert(calm.begun);
     ck_assert(!favour->favoured);
     favour->favoured = true;
     seen.begins++;
@@ -105,6 +107,7 @@ int hpcb_favour_end(hpcb_favour_t *favour, hpcb_error_t *err)
 {
     (void)err;
     ck_assert_int_ne(dog.armed_ns, 0);
+    ck_assert(calm.begun);
     ck_assert(favour->favoured);
     favour->favoured = false;
     seen.ends++;
