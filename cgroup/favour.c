@@ -56,8 +56,10 @@ static void add_threads(hpcb_favour_t *favour, pid_t pid, int priority)
 {
     hpcb_autofree pid_t *tids = NULL;
     size_t count = 0;
+    uint64_t start;
 
-    if (hpcb_task_threads(pid, &tids, &count, NULL) < 0)
+    if (hpcb_task_start(pid, &start) < 0 ||
+        hpcb_task_threads(pid, &tids, &count, NULL) < 0)
         return;
     favour->n_processes++;
     for (size_t i = 0; i < count; i++) {
@@ -66,7 +68,7 @@ static void add_threads(hpcb_favour_t *favour, pid_t pid, int priority)
             return;
         }
         favour->threads[favour->n_threads++] =
-            (hpcb_favour_thread_t){tids[i], priority};
+            (hpcb_favour_thread_t){tids[i], pid, start, priority};
     }
 }
 
@@ -158,7 +160,7 @@ int hpcb_favour_look(hpcb_favour_t *favour, hpcb_error_t *err)
     /* A shell counts only as long as no step runs; nobody would let it down later. */
     for (size_t i = 0; i < n_before; i++)
         if (!listed(favour, before[i].tid))
-            hpcb_favour_let_down(before[i].tid);
+            hpcb_favour_let_down(&before[i]);
     if (rc < 0)
         return -1;
     if (favour->n_threads == 0)

@@ -18,6 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include "cgroup/favour_rows.h"
 #include "cgroup/knob.h"
 #include "cgroup/task.h"
@@ -109,41 +111,72 @@ static int look(hpcb_favour_t *favour, hpcb_error_t *err)
     return 0;
 }
 
-static int set(hpcb_favour_t *favour, int policy, hpcb_error_t *err)
+/* True while tid is a thread of process pid. */
+static bool belongs(const hpcb_favour_thread_t *thread)
+{
+    return syscall(SYS_tgkill, thread->pid, thread->tid, 0) == 0 || errno != ESRCH;
+}
+
+/*
+ * Drop the threads that have ended since the last look: their ids may be anybody's now.
+ * A process is known by its start, a thread by its process.  This reads /proc, and so
+ * comes before the first thread of the job is favoured.
+ */
+static void drop_ended(hpcb_favour_t *favour)
+{
+    pid_t pid = 0;
+    bool lives = false;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < favour->n_threads; i++) {
+        const hpcb_favour_thread_t *thread = &favour->threads[i];
+        uint64_t start;
+
+        if (thread->pid != pid) {
+            pid = thread->pid;
+            lives = hpcb_task_start(pid, &start) == 0 && start == thread->start;
+        }
+        if (lives && belongs(thread))
+            favour->threads[kept++] = *thread;
+    }
+    favour->n_threads = kept;
+}
+
+static int begin(hpcb_favour_t *favour, hpcb_error_t *err)
 {
     int rc = 0;
 
+    drop_ended(favour);
     for (size_t i = favour->n_threads; i-- > 0;) {
-        hpcb_favour_thread_t *thread = &favour->threads[i];
-        struct sched_param param = {.sched_priority =
-                                        policy == SCHED_OTHER ? 0 : thread->priority};
+        const hpcb_favour_thread_t *thread = &favour->threads[i];
+        const struct sched_param param = {.sched_priority = thread->priority};
 
-        if (sched_setscheduler(thread->tid, policy, &param) == 0)
-            continue;
-        if (errno == ESRCH)
-            *thread = favour->threads[--favour->n_threads];
-        else
+        if (sched_setscheduler(thread->tid, FAVOURED, &param) < 0 && errno != ESRCH)
             rc = hpcb_error(err, "thread %d: %s", (int)thread->tid, strerror(errno));
     }
     return rc;
 }
 
-static int begin(hpcb_favour_t *favour, hpcb_error_t *err)
+int hpcb_favour_let_down(const hpcb_favour_thread_t *thread)
 {
-    return set(favour, FAVOURED, err);
+    const struct sched_param normal = {0};
+
+    if (!belongs(thread) || sched_getscheduler(thread->tid) != FAVOURED ||
+        sched_setscheduler(thread->tid, SCHED_OTHER, &normal) == 0 || errno == ESRCH)
+        return 0;
+    return -1;
 }
 
 static int end(hpcb_favour_t *favour, hpcb_error_t *err)
 {
-    return set(favour, SCHED_OTHER, err);
-}
+    int rc = 0;
 
-void hpcb_favour_let_down(pid_t tid)
-{
-    const struct sched_param normal = {0};
-
-    if (sched_getscheduler(tid) == FAVOURED)
-        sched_setscheduler(tid, SCHED_OTHER, &normal);
+    for (size_t i = favour->n_threads; i-- > 0;) {
+        if (hpcb_favour_let_down(&favour->threads[i]) < 0)
+            rc = hpcb_error(err, "thread %d: %s", (int)favour->threads[i].tid,
+                            strerror(errno));
+    }
+    return rc;
 }
 
 static void nothing(hpcb_favour_t *favour)

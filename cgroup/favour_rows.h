@@ -12,6 +12,8 @@
 
 typedef struct {
     pid_t tid;
+    pid_t pid;      /* its process */
+    uint64_t start; /* of the process (cgroup/task.h): it and not one after it */
     int priority;
 } hpcb_favour_thread_t;
 
@@ -48,8 +50,8 @@ extern const hpcb_favour_row_t hpcb_favour_fifo, hpcb_favour_weight;
 /* The weight row's part of hpcb_favour_release: groups of v1. */
 int hpcb_favour_weight_release(const hpcb_node_t *node, const char *cgroup,
                                hpcb_error_t *err);
-/* Make a thread normal if it is favoured as FIFO. */
-void hpcb_favour_let_down(pid_t tid);
+/* Make a thread normal if it is favoured as FIFO and still of its process. */
+int hpcb_favour_let_down(const hpcb_favour_thread_t *thread);
 
 /* The fifo row's. */
 int hpcb_favour_fifo_release(const hpcb_node_t *node, hpcb_error_t *err);

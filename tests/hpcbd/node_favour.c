@@ -13,9 +13,15 @@
 #include <check.h>
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 #include "cgroup/favour.h"
 #include "cgroup/knob.h"
 #include "common/log.h"
@@ -29,10 +35,14 @@
 #define V1_OURS CPU GROUP "_5/"
 #define V2_JOB  "sys/fs/cgroup/system.slice/slurmstepd.scope/job_4"
 #define V2_USER "sys/fs/cgroup/user.slice"
-#define USER    "/step_0/user/cgroup.freeze" /* as Slurm suspends */
-#define TASK    "/step_0/user/task_0"
-#define FROZEN  TASK "/cgroup.freeze"
-#define EXTERN  "/step_extern/user/task_special"
+#ifndef SYS_clone3
+#define SYS_clone3 435
+#endif
+
+#define USER   "/step_0/user/cgroup.freeze" /* as Slurm suspends */
+#define TASK   "/step_0/user/task_0"
+#define FROZEN TASK "/cgroup.freeze"
+#define EXTERN "/step_extern/user/task_special"
 
 static const char *root;
 static hpcb_node_t *node;
@@ -281,6 +291,51 @@ START_TEST(a_job_that_has_gone_is_no_error)
 }
 END_TEST
 
+/* A process with a number of the test's choice (Linux 5.5), asleep; -1 with errno. */
+static pid_t sleeper_called(pid_t pid)
+{
+    /* struct clone_args, which not every libc has. */
+    const uint64_t args[] = {[4] = SIGCHLD, [8] = (uintptr_t)&pid, [9] = 1};
+    pid_t child = (pid_t)syscall(SYS_clone3, args, sizeof(args));
+
+    while (child == 0)
+        pause();
+    return child;
+}
+
+static bool is_fifo(pid_t pid)
+{
+    return (sched_getscheduler(pid) & ~SCHED_RESET_ON_FORK) == SCHED_FIFO;
+}
+
+START_TEST(who_has_the_number_of_a_thread_that_ended_is_left_alone)
+{
+    const struct timespec tick = {.tv_nsec = 50000000};
+    hpcb_favour_t *favour;
+    pid_t pid;
+
+    begin("v2-slurm22", V2_JOB);
+    pid = add_task(V2_JOB "/step_0/user/cgroup.procs");
+    favour = open_favour(4, HPCB_WINDOW_FIFO);
+    look(favour, "fifo");
+    if (hpcb_favour_begin(favour, NULL) < 0) {
+        fprintf(stderr, "# skipped: no real-time policy here\n");
+    } else {
+        ck_assert(is_fifo(pid));
+        hpcb_favour_end(favour, NULL);
+        ck_assert(!is_fifo(pid));
+        nanosleep(&tick, NULL); /* a start is told in ticks */
+        ck_assert_int_eq(kill(pid, SIGKILL), 0);
+        ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+        ck_assert_msg(sleeper_called(pid) == pid, "%s", strerror(errno));
+        ck_assert_int_eq(hpcb_favour_begin(favour, NULL), 0);
+        ck_assert(!is_fifo(pid));
+    }
+    hpcb_favour_close(favour);
+    end();
+}
+END_TEST
+
 /* On the running kernel. */
 START_TEST(a_knob_that_is_kept_open_is_of_the_group_that_is_there)
 {
@@ -487,6 +542,7 @@ int main(void)
     tcase_add_loop_test(tc, no_limit_is_no_favour_either, 0, 2);
     tcase_add_test(tc, a_scheduler_that_need_not_obey_is_no_favour);
     tcase_add_test(tc, a_job_that_has_gone_is_no_error);
+    tcase_add_test(tc, who_has_the_number_of_a_thread_that_ended_is_left_alone);
     tcase_add_test(tc, v2_guests_are_frozen);
     tcase_add_test(tc, who_is_suspended_by_slurm_stays_so);
     tcase_add_test(tc, groups_of_the_system_are_idle_where_nothing_is_lost);
