@@ -10,14 +10,15 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/tell.h"
 
-int hpcb_tell_path(const char *state_dir, char *path, size_t size)
+static int path_of(const char *state_dir, const char *name, char *path, size_t size)
 {
     size_t limit = sizeof(((struct sockaddr_un *)0)->sun_path);
-    int n = snprintf(path, size, "%s/hpcbd.sock", state_dir);
+    int n = snprintf(path, size, "%s/%s", state_dir, name);
 
     if (n > 0 && (size_t)n < size && (size_t)n < limit)
         return 0;
@@ -25,18 +26,38 @@ int hpcb_tell_path(const char *state_dir, char *path, size_t size)
     return -1;
 }
 
+int hpcb_tell_path(const char *state_dir, char *path, size_t size)
+{
+    return path_of(state_dir, "hpcbd.sock", path, size);
+}
+
+int hpcb_tell_root_path(const char *state_dir, char *path, size_t size)
+{
+    return path_of(state_dir, "hpcbd.root.sock", path, size);
+}
+
+static int connect_to(const struct sockaddr_un *address, hpcb_error_t *err)
+{
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (fd >= 0 && connect(fd, (const struct sockaddr *)address, sizeof(*address)) == 0)
+        return fd;
+    hpcb_error(err, "hpcbd (%.100s): %s", address->sun_path, strerror(errno));
+    hpcb_cleanup_close(&fd);
+    return -1;
+}
+
 int hpcb_tell_connect(const char *state_dir, hpcb_error_t *err)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd;
+    struct sockaddr_un all = {.sun_family = AF_UNIX}, root = all;
 
-    if (hpcb_tell_path(state_dir, address.sun_path, sizeof(address.sun_path)))
+    if (hpcb_tell_path(state_dir, all.sun_path, sizeof(all.sun_path)) ||
+        hpcb_tell_root_path(state_dir, root.sun_path, sizeof(root.sun_path)))
         return hpcb_error(err, "hpcbd: %.200s is too long for a socket", state_dir);
-    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0)
-        return fd;
-    hpcb_cleanup_close(&fd);
-    return hpcb_error(err, "hpcbd (%.100s): %s", address.sun_path, strerror(errno));
+    /* One of an earlier release has no socket for root. */
+    if (geteuid() != 0 || access(root.sun_path, F_OK) < 0)
+        return connect_to(&all, err);
+    return connect_to(&root, err);
 }
 
 int hpcb_tell(const char *state_dir, const char *verb, uint32_t job_id,

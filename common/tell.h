@@ -21,8 +21,11 @@
  */
 int hpcb_tell_path(const char *state_dir, char *path, size_t size);
 
-/* A connection that never blocks; -1 with errno (ENOENT, ECONNREFUSED: no hpcbd;
- * EAGAIN: it is busy) and err.  The caller closes it. */
+/* The same for STATE_DIR/hpcbd.root.sock, which users cannot fill. */
+int hpcb_tell_root_path(const char *state_dir, char *path, size_t size);
+
+/* A connection that never blocks, for root by root's own socket; -1 with errno (ENOENT,
+ * ECONNREFUSED: no hpcbd; EAGAIN: it is busy) and err.  The caller closes it. */
 int hpcb_tell_connect(const char *state_dir, hpcb_error_t *err);
 
 /* Say that something about job_id has changed: verb "job" (new, or new tasks) or "end".

@@ -32,48 +32,58 @@
 #define STATUS_PAGE  32 /* jobs in one answer: about half a millisecond */
 #define DEPTH_MAX    8
 
+typedef struct door door_t;
+
 typedef struct {
     int fd; /* -1: free */
     uid_t uid;
     unsigned quiet; /* ticks since its last message */
+    door_t *door;
     hpcb_source_t *source;
 } client_t;
 
-static struct {
+/* A socket with places and a ration of its own. */
+struct door {
     int fd;
     char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-    hpcb_loop_t *loop;
-    hpcb_source_t *source, *tick;
+    hpcb_source_t *source;
     client_t clients[CLIENTS_MAX];
     unsigned n_clients;
     unsigned spent; /* of this tick */
+    bool paused;    /* nobody is listened to until the next tick */
+};
+
+static struct {
+    hpcb_loop_t *loop;
+    hpcb_source_t *tick;
+    door_t users, root;
     bool ticking;
-    bool paused; /* nobody is listened to until the next tick */
     uint64_t refused;
 } node;
 
-static void pause_all(bool pause)
+static void pause_door(door_t *door, bool pause)
 {
     uint32_t events = pause ? 0 : EPOLLIN;
 
-    if (node.paused == pause)
+    if (door->paused == pause)
         return;
-    node.paused = pause;
-    hpcb_source_events(node.source, events);
+    door->paused = pause;
+    hpcb_source_events(door->source, events);
     for (unsigned i = 0; i < CLIENTS_MAX; i++)
-        if (node.clients[i].fd >= 0)
-            hpcb_source_events(node.clients[i].source, events);
+        if (door->clients[i].fd >= 0)
+            hpcb_source_events(door->clients[i].source, events);
 }
 
-/* The daemon runs ahead of everybody: what users can make it do is rationed. */
-static void spend(unsigned price)
+/* The daemon runs ahead of everybody: what it can be made to do is rationed, and what
+ * users spend is not root's. */
+static void spend(door_t *door, unsigned price)
 {
     if (!node.ticking)
         hpcb_timer_in(node.tick, TICK_NS, TICK_NS);
     node.ticking = true;
-    node.spent += price;
-    if (node.spent >= PER_TICK_MAX)
-        pause_all(true);
+    door->spent += price;
+    if (door->spent >= PER_TICK_MAX)
+        pause_door(door, true);
 }
 
 static void drop(client_t *client)
@@ -81,22 +91,31 @@ static void drop(client_t *client)
     hpcb_source_remove(client->source);
     close(client->fd);
     client->fd = -1;
-    node.n_clients--;
+    client->door->n_clients--;
+}
+
+/* True if the door needs the next tick. */
+static bool tick_door(door_t *door)
+{
+    bool paused = door->paused;
+
+    door->spent = 0;
+    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+        if (door->clients[i].fd >= 0 && ++door->clients[i].quiet > TICKS_IDLE)
+            drop(&door->clients[i]);
+    pause_door(door, false);
+    return paused || door->n_clients;
 }
 
 static void on_tick(void *arg, uint64_t what)
 {
+    bool users = tick_door(&node.users), root = tick_door(&node.root);
+
     (void)arg;
     (void)what;
-    node.spent = 0;
-    for (unsigned i = 0; i < CLIENTS_MAX; i++)
-        if (node.clients[i].fd >= 0 && ++node.clients[i].quiet > TICKS_IDLE)
-            drop(&node.clients[i]);
-    if (node.n_clients == 0 && !node.paused) {
+    node.ticking = users || root;
+    if (!node.ticking)
         hpcb_timer_in(node.tick, 0, 0);
-        node.ticking = false;
-    }
-    pause_all(false);
 }
 
 static int answer(const client_t *client, const char *text, int length)
@@ -134,7 +153,7 @@ static int say_status(const client_t *client, json_object *message)
     size_t i = number_of(message, "from");
     char text[HPCB_TELL_MAX];
 
-    spend(STATUS_PRICE);
+    spend(client->door, STATUS_PRICE);
     for (unsigned said = 0; i < registry->count && said < STATUS_PAGE; i++) {
         const hpcbd_job_t *job = registry->jobs[i];
 
@@ -214,7 +233,7 @@ static void on_message(void *arg, uint64_t what)
     ssize_t length = recv(client->fd, text, sizeof(text), MSG_DONTWAIT | MSG_TRUNC);
 
     (void)what;
-    spend(1);
+    spend(client->door, 1);
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     client->quiet = 0;
@@ -223,43 +242,31 @@ static void on_message(void *arg, uint64_t what)
         drop(client);
 }
 
-/* When all places are taken, root gets the one of whoever has been quiet for longest.
- */
-static client_t *place_for(uid_t uid)
+static client_t *free_place(door_t *door)
 {
-    client_t *oldest = NULL;
-
-    for (unsigned i = 0; i < CLIENTS_MAX; i++) {
-        client_t *client = &node.clients[i];
-
-        if (client->fd < 0)
-            return client;
-        if (client->uid != 0 && (!oldest || client->quiet > oldest->quiet))
-            oldest = client;
-    }
-    if (uid != 0 || !oldest)
-        return NULL;
-    drop(oldest);
-    return oldest;
+    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+        if (door->clients[i].fd < 0)
+            return &door->clients[i];
+    return NULL;
 }
 
 static void on_connect(void *arg, uint64_t what)
 {
-    int fd = accept4(node.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    door_t *door = arg;
+    int fd = accept4(door->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     struct ucred peer;
     socklen_t size = sizeof(peer);
     client_t *client;
 
-    (void)arg;
     (void)what;
-    spend(1);
+    spend(door, 1);
     if (fd < 0)
         return;
     client = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0
-                 ? place_for(peer.uid)
+                 ? free_place(door)
                  : NULL;
     if (client)
-        client->source = hpcb_loop_fd(node.loop, fd, node.paused ? 0 : EPOLLIN,
+        client->source = hpcb_loop_fd(node.loop, fd, door->paused ? 0 : EPOLLIN,
                                       on_message, client, NULL);
     if (!client || !client->source) {
         node.refused++;
@@ -269,28 +276,47 @@ static void on_connect(void *arg, uint64_t what)
     client->fd = fd;
     client->uid = peer.uid;
     client->quiet = 0;
-    node.n_clients++;
+    door->n_clients++;
 }
 
-/* Users ask too: the socket is open to all, who asks is what counts. */
-static int listen_on(const char *state_dir, hpcb_error_t *err)
+static int listen_at(const char *path, mode_t mode, hpcb_error_t *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd;
+    mode_t mask = umask(0777);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    bool bound;
 
-    if (hpcb_tell_path(state_dir, node.path, sizeof(node.path)))
-        return hpcb_error(err, "StateDir=%.200s is too long for a socket in it",
-                          state_dir);
-    memcpy(address.sun_path, node.path, sizeof(node.path));
-    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    unlink(node.path);
-    if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
-        chmod(node.path, 0666) == 0 && listen(fd, BACKLOG) == 0)
+    memcpy(address.sun_path, path, sizeof(address.sun_path));
+    unlink(path);
+    bound = fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+    umask(mask);
+    if (bound && chmod(path, mode) == 0 && listen(fd, BACKLOG) == 0)
         return fd;
-    hpcb_error(err, "%.100s: %s", node.path, strerror(errno));
+    hpcb_error(err, "%.100s: %s", path, strerror(errno));
     if (fd >= 0)
         close(fd);
     return -1;
+}
+
+static int open_door(door_t *door, mode_t mode, hpcb_error_t *err)
+{
+    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+        door->clients[i] = (client_t){.fd = -1, .door = door};
+    door->fd = listen_at(door->path, mode, err);
+    if (door->fd < 0)
+        return -1;
+    door->source = hpcb_loop_fd(node.loop, door->fd, EPOLLIN, on_connect, door, err);
+    return door->source ? 0 : -1;
+}
+
+static void close_door(door_t *door)
+{
+    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+        if (door->clients[i].fd >= 0)
+            drop(&door->clients[i]);
+    hpcb_source_remove(door->source);
+    close(door->fd);
+    unlink(door->path);
 }
 
 /* sd_notify(3) in one datagram; nothing where systemd has not started us. */
@@ -317,17 +343,19 @@ static void notify_ready(void)
     close(fd);
 }
 
+/* Users ask too: their socket is open to all, who asks is what counts. */
 static int start(hpcbd_t *daemon, hpcb_error_t *err)
 {
+    const char *state_dir = daemon->conf.state_dir;
+
     node.loop = daemon->loop;
-    for (unsigned i = 0; i < CLIENTS_MAX; i++)
-        node.clients[i].fd = -1;
-    node.fd = listen_on(daemon->conf.state_dir, err);
-    if (node.fd < 0)
-        return -1;
+    if (hpcb_tell_path(state_dir, node.users.path, sizeof(node.users.path)) ||
+        hpcb_tell_root_path(state_dir, node.root.path, sizeof(node.root.path)))
+        return hpcb_error(err, "StateDir=%.200s is too long for a socket in it",
+                          state_dir);
     node.tick = hpcb_loop_timer(daemon->loop, CLOCK_MONOTONIC, on_tick, NULL, err);
-    node.source = hpcb_loop_fd(daemon->loop, node.fd, EPOLLIN, on_connect, NULL, err);
-    if (!node.tick || !node.source)
+    if (!node.tick || open_door(&node.root, 0600, err) < 0 ||
+        open_door(&node.users, 0666, err) < 0)
         return -1;
     notify_ready();
     return 0;
@@ -336,12 +364,8 @@ static int start(hpcbd_t *daemon, hpcb_error_t *err)
 static void stop(hpcbd_t *daemon)
 {
     (void)daemon;
-    for (unsigned i = 0; i < CLIENTS_MAX; i++)
-        if (node.clients[i].fd >= 0)
-            drop(&node.clients[i]);
-    hpcb_source_remove(node.source);
-    close(node.fd);
-    unlink(node.path);
+    close_door(&node.users);
+    close_door(&node.root);
 }
 
 const hpcbd_part_t hpcbd_node = {.name = "node", .start = start, .stop = stop};

@@ -229,6 +229,54 @@ START_TEST(many_connections_and_silence_harm_nobody)
 }
 END_TEST
 
+/* As another user: connect as fast as hpcbd lets us, and say nothing. */
+static void __attribute__((noreturn)) flood(void)
+{
+    enum { HELD = 600 };
+    static int fds[HELD];
+
+    if (setgroups(0, NULL) || setgid(OTHER_USER) || setuid(OTHER_USER))
+        _exit(1);
+    for (int i = 0; i < HELD; i++)
+        fds[i] = -1;
+    for (unsigned i = 0;; i = (i + 1) % HELD) {
+        if (fds[i] >= 0)
+            close(fds[i]);
+        fds[i] = hpcb_tell_connect(scratch("run"), NULL);
+        if (fds[i] < 0)
+            sleep_ms(1);
+    }
+}
+
+START_TEST(users_do_not_spend_what_is_roots)
+{
+    int refused = 0;
+    pid_t pid;
+
+    if (geteuid() != 0)
+        return;
+    start_daemon("");
+    ck_assert_int_eq(chmod(scratch_dir(), 0755), 0);
+    ck_assert_int_eq(chmod(scratch(".."), 0755), 0);
+    pid = fork();
+    if (pid == 0)
+        flood();
+    sleep_ms(500);
+    for (int i = 0; i < 100; i++) {
+        int fd = hpcb_tell_connect(scratch("run"), NULL);
+
+        refused += fd < 0;
+        if (fd >= 0)
+            close(fd);
+        sleep_ms(5);
+    }
+    ck_assert_ptr_nonnull(strstr(answer_to("{\"verb\":\"status\"}"), "\"version\""));
+    ck_assert_int_eq(kill(pid, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    ck_assert_int_eq(refused, 0);
+}
+END_TEST
+
 /* A process that does nothing but be there, in a job's directory. */
 static pid_t fake_task(void)
 {
@@ -426,6 +474,7 @@ int main(void)
     tcase_add_test(tc, what_is_no_message_is_refused);
     tcase_add_test(tc, users_see_their_own_jobs_and_say_nothing);
     tcase_add_test(tc, many_connections_and_silence_harm_nobody);
+    tcase_add_test(tc, users_do_not_spend_what_is_roots);
     tcase_add_test(tc, a_job_is_favoured_in_turns);
     tcase_add_test(tc, an_ordinary_end_leaves_nothing_favoured);
     tcase_add_test(tc, sighup_reads_the_peers_anew);
