@@ -19,9 +19,10 @@
  * each of its children goes back before it does anything.
  *
  * A user can keep slurmstepd busy (output passes through it) and can start as many as
- * they like, and the primary pays for it.  So this lasts only as long as all slurmstepds
- * of the job take little (spank/credit.h).  On v1, where slurmstepd has the weight of a
- * primary by itself, it joins the guest's tasks when they have taken too much.
+ * they like, and the primary pays for it.  So this lasts only as long as all
+ * slurmstepds of the job take little (spank/credit.h).  On v1, where slurmstepd has the
+ * weight of a primary by itself, it joins the guest's tasks when they have taken too
+ * much.
  */
 #ifndef HPCB_SPANK_STEPD_H
 #define HPCB_SPANK_STEPD_H
@@ -33,8 +34,8 @@
 #define HPCB_SPANK_STEPD_LOOK_MS 500
 
 /* slurm_spank_init_post_opt, root: open the job's account and, while there is something
- * left of it, lift what there is of slurmstepd, if it is a guest's and inside of what is
- * lowered. */
+ * left of it, lift what there is of slurmstepd, if it is a guest's and inside of what
+ * is lowered. */
 void hpcb_spank_stepd_open(const hpcb_step_t *step);
 
 /* Whether it is to be looked after: a guest's, on v2 inside of what is lowered. */
@@ -50,8 +51,8 @@ void hpcb_spank_stepd_settle(const hpcb_step_t *step, pid_t pid);
  * "". */
 const char *hpcb_spank_stepd_job(void);
 
-/* From the watching thread (spank/dying.c), or before there is one: lift new threads, or
- * let all but the caller down where they have taken too much. */
+/* From the watching thread (spank/dying.c), or before there is one: lift new threads,
+ * or let all but the caller down where they have taken too much. */
 void hpcb_spank_stepd_look(void);
 
 /* A task of the step is ending and takes long: lift all until the next look, whatever
