@@ -29,6 +29,11 @@
 #define CREDIT_US  500000
 #define CREDIT_PPM 1000
 
+/* No more is owed than is earned in 50 s: once in less than UnkillableStepTimeout (60
+ * s) slurmstepd must get to it that its job is to end.  It is lifted for 500 ms then
+ * (spank/stepd.h), so that a job that always has debts takes 1 % of a CPU. */
+#define DEBT_US 50000
+
 /* All zero at first. */
 struct hpcb_credit {
     _Atomic int64_t left_us;
@@ -78,19 +83,32 @@ hpcb_credit_t *hpcb_spank_credit_open(const char *state_dir, uint32_t job_id,
     return NULL;
 }
 
+static int64_t clamp(int64_t left_us)
+{
+    if (left_us > CREDIT_US)
+        return CREDIT_US;
+    return left_us < -DEBT_US ? -DEBT_US : left_us;
+}
+
+/* What is left then. */
+static int64_t add(hpcb_credit_t *credit, int64_t us)
+{
+    int64_t left = atomic_load(&credit->left_us), next;
+
+    do
+        next = clamp(left + us);
+    while (!atomic_compare_exchange_weak(&credit->left_us, &left, next));
+    return next;
+}
+
 /* Of those who come at once one adds what the time since the last one has earned. */
 static void earn(hpcb_credit_t *credit)
 {
     int64_t until = now_us(), since = atomic_load(&credit->earned_us);
     int64_t earned = since ? (until - since) * CREDIT_PPM / 1000000 : CREDIT_US;
-    int64_t left;
 
-    if (earned <= 0 ||
-        !atomic_compare_exchange_strong(&credit->earned_us, &since, until))
-        return;
-    left = atomic_fetch_add(&credit->left_us, earned) + earned;
-    if (left > CREDIT_US)
-        atomic_fetch_sub(&credit->left_us, left - CREDIT_US);
+    if (earned > 0 && atomic_compare_exchange_strong(&credit->earned_us, &since, until))
+        (void)add(credit, earned);
 }
 
 int64_t hpcb_spank_credit_charge(hpcb_credit_t *credit, int64_t used_us)
@@ -98,7 +116,7 @@ int64_t hpcb_spank_credit_charge(hpcb_credit_t *credit, int64_t used_us)
     if (!credit)
         return 0;
     earn(credit);
-    return atomic_fetch_sub(&credit->left_us, used_us) - used_us;
+    return add(credit, -used_us);
 }
 
 void hpcb_spank_credit_close(hpcb_credit_t *credit)

@@ -229,6 +229,21 @@ static int policy_of_next_step(uint32_t job_id)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+/* The job's account. */
+static int64_t left_us(void)
+{
+    char path[1024];
+    int64_t left = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/state/jobs/9.credit", test_dir());
+    file = fopen(path, "re");
+    ck_assert(file != NULL);
+    ck_assert_int_eq(fread(&left, sizeof(left), 1, file), 1);
+    fclose(file);
+    return left;
+}
+
 START_TEST(a_job_has_one_account)
 {
     host_step_t step = {
@@ -255,6 +270,11 @@ START_TEST(many_steps_use_it_up)
         lifted++;
     ck_assert_int_gt(lifted, 2);
     ck_assert_int_lt(lifted, 100);
+    /* What it owes is earned within 50 s, or it would not hear of the job's end. */
+    for (int i = 0; i < 10; i++)
+        ck_assert_int_eq(policy_of_next_step(JOB), 1);
+    ck_assert_int_le(left_us(), 0);
+    ck_assert_int_ge(left_us(), -50000);
 }
 END_TEST
 
