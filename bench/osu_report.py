@@ -4,13 +4,12 @@
 
 import statistics
 
-from stats import BROKEN, nested_interval, verdict
+from stats import BROKEN, median_interval, stratified_interval, verdict
 from table import format_table
 
 VERSION = 1
 MAX_MEDIAN = 1.05  # of all benchmarks
 MAX_ONE = 1.2      # of each one
-
 
 
 def numbers(line):
@@ -46,10 +45,15 @@ def ratios(pair):
     return {size: after[size] / before[size] for size in before if size in after}
 
 
-def figure(groups, limit):
-    median, low, high = nested_interval(groups)
+def figure(interval, limit, figures):
+    median, low, high = interval
     return {"median": round(median, 4), "low": round(low, 4), "high": round(high, 4),
-            "limit": limit, "verdict": verdict(low, high, limit)}
+            "limit": limit, "verdict": verdict(low, high, limit, figures)}
+
+
+def medians_of(pairs):
+    """Over the sizes of each pair."""
+    return [statistics.median(pair.values()) for pair in pairs]
 
 
 def worst(pairs):
@@ -62,8 +66,10 @@ def worst(pairs):
 
 
 def summarise(pairs):
-    """Figures of one benchmark.  pairs: ratios() of each; with intervals over pairs."""
-    return {"ratio": figure([list(pair.values()) for pair in pairs], MAX_ONE),
+    """Figures of one benchmark.  pairs: ratios() of each; the interval is over pairs."""
+    found = medians_of(pairs)
+    return {"ratio": figure((statistics.median(found), *median_interval(found)), MAX_ONE,
+                            len(found)),
             "worst": worst(pairs),
             "pairs": [{str(size): round(ratio, 4) for size, ratio in pair.items()}
                       for pair in pairs]}
@@ -78,16 +84,13 @@ def groups_of(rows):
 
 
 def overall(rows):
-    """The median of all benchmarks, in intervals over repetitions: of each MPI, way and
-    library."""
+    """The median of all benchmarks of each MPI, way and library, in an interval over
+    pairs."""
     for group in groups_of(rows):
-        own = [row["pairs"] for row in rows if group_of(row) == group and "ratio" in row]
-        if not own:
-            continue
-        repetitions = [[statistics.median(statistics.median(pairs[i].values())
-                                          for pairs in own if i < len(pairs))]
-                       for i in range(max(map(len, own)))]
-        yield [*group, figure(repetitions, MAX_MEDIAN)]
+        own = [medians_of(row["pairs"]) for row in rows
+               if group_of(row) == group and "ratio" in row]
+        if own:
+            yield [*group, figure(stratified_interval(own), MAX_MEDIAN, min(map(len, own)))]
 
 
 def interval(one):
@@ -117,8 +120,8 @@ def as_text(result):
     lines += ["", *format_table(
         ["MPI", "way", "library", "median of all", f"at most {MAX_MEDIAN:g}"],
         [[*group, interval(one), one["verdict"]] for *group, one in overall(result["rows"])])]
-    lines += ["", "time / nothing: median over sizes and pairs of runs, with [95 % interval] "
-              "over pairs and sizes;", "bandwidths count as time per byte.  kept or broken: "
-              "the whole interval is on one side."]
+    lines += ["", "time / nothing: median over sizes and pairs of runs, with its [95 % "
+              "interval] over pairs", "(of fewer than six: least and most); bandwidths count "
+              "as time per byte.", "kept or broken: the whole interval is on one side."]
     lines += [f"Left out, since it fails with nothing too: {one}" for one in result["skipped"]]
     return "\n".join(lines)

@@ -39,11 +39,16 @@ TRANSPORTS = {
 }
 START_SECONDS = 60
 END_SECONDS = 20
+KILL_SECONDS = 5
 POLL_SECONDS = 0.5
 
 
 class Hung(BenchError):
-    """A program that did not answer in time."""
+    """A program that did not answer in time, with the library of that name."""
+
+    def __init__(self, program, library):
+        super().__init__(f"{program} with {library} does not answer")
+        self.library = library
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,8 @@ class Job:
     """A program with one library.  cpus: of its ranks; none: as the launcher binds."""
 
     def __init__(self, launcher, environ, library, program, cpus=()):
-        self.name = f"{os.path.basename(program)} with {library.name}"
+        self.program = os.path.basename(program)
+        self.library = library.name
         self.directory = tempfile.mkdtemp(prefix="hpcb-turns.")
         self.given, self.answers = [], []
         self.process = None
@@ -120,9 +126,10 @@ class Job:
     def wait_readable(self, stream, deadline):
         while not select.select([stream], [], [], POLL_SECONDS)[0]:
             if self.process.poll() is not None:
-                raise BenchError(f"{self.name} has ended: {self.last_word()}")
+                raise BenchError(f"{self.program} with {self.library} has ended: "
+                                 f"{self.last_word()}")
             if time.monotonic() > deadline:
-                raise Hung(f"{self.name} does not answer")
+                raise Hung(self.program, self.library)
 
     def collect(self, seconds):
         """The answer of each rank."""
@@ -148,11 +155,11 @@ class Job:
         for stream in (*self.given, *self.answers):
             stream.close()
         if self.process:
-            for number in (None, signal.SIGTERM, signal.SIGKILL):
-                if number:
-                    self.process.send_signal(number)
+            for number, seconds in ((0, patience), (signal.SIGTERM, KILL_SECONDS),
+                                    (signal.SIGKILL, KILL_SECONDS)):
+                self.process.send_signal(number)
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    self.process.wait(patience)
+                    self.process.wait(seconds)
                     break
         shutil.rmtree(self.directory, ignore_errors=True)
 

@@ -23,6 +23,7 @@ MAX_LARGE = 1.01
 MIN_FREED = {"long": 0.85, "middle": 0.60}
 
 LEAST_STEPS = 5
+SMALL_TRIAL = 100  # rounds
 WARM = 0.1  # of a turn's steps, in advance
 
 
@@ -76,7 +77,7 @@ class Call:
 
     def trial(self):
         """A turn that says what a round takes."""
-        return self.rounds(LEAST_STEPS if self.bytes >= MIB else 500)
+        return self.rounds(LEAST_STEPS if self.bytes >= MIB else SMALL_TRIAL)
 
 
 LATENCIES = (Call("pingpong", SMALL), Call("allreduce", SMALL))

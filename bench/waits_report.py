@@ -54,7 +54,7 @@ def figure(groups, limit, at_least=False, digits=4):
     median, low, high = nested_interval(groups)
     return {"median": round(median, digits), "low": round(low, digits),
             "high": round(high, digits), "limit": limit,
-            "verdict": verdict(low, high, limit, at_least)}
+            "verdict": verdict(low, high, limit, sum(map(len, groups)), at_least)}
 
 
 def freed_figure(starts, kind):
@@ -182,18 +182,21 @@ def as_text(result):
         lines += ["", " ".join(group),
                   *format_table(ROWS, [cells(row) for row in rows_of(result, group)])]
     return "\n".join([*lines, "", LEGEND, "",
-                      *format_table(SUMMARY, list(summary(result))), *disturbed(result)])
+                      *format_table(SUMMARY, list(summary(result))), *remarks(result)])
 
 
-def disturbed(result):
-    """A sentence, if some pairs say more about the machine than about a library."""
+def remarks(result):
+    """Sentences: what hung, and whether some pairs say more about the machine than about a
+    library."""
+    found = [f"Did not answer any more: {one['library']}, {one['mpi']}/{one['transport']}/"
+             f"{one['row']}." for one in result["hung"]]
     pairs = sum(row["pairs"] for row in result["rows"])
     count = sum(row["disturbed"] for row in result["rows"])
-    if not count:
-        return []
-    return ["", f"In {percent(count / pairs, 0)} of the pairs the ranks waited for a CPU for "
-            f"more than {percent(result['settings']['disturbed'], 0)} of the time: others "
-            "used the machine meanwhile."]
+    if count:
+        found.append(f"In {percent(count / pairs, 0)} of the pairs the ranks waited for a CPU "
+                     f"for more than {percent(result['settings']['disturbed'], 0)} of the "
+                     "time: others used the machine meanwhile.")
+    return found
 
 
 def markdown_table(headers, rows):
@@ -238,7 +241,7 @@ def as_markdown(result):
         machine=machine_of(settings), seconds=settings["seconds"],
         blocks=settings["blocks"], starts=settings["starts"],
         libraries=" ".join(f"--library {name}=PATH" for name in settings["libraries"]))]
-    lines += [sentence for sentence in disturbed(result) if sentence]
+    lines += remarks(result)
     lines += ["", "## Limits", "", *markdown_table(SUMMARY, summary(result))]
     for group in groups_of(result):
         lines += ["", f"## {group[2]}: {group[0]}, {group[1]}", "",

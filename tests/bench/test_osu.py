@@ -53,6 +53,7 @@ class Summary(unittest.TestCase):
 
     def test_median_worst_size_and_verdict(self):
         found = report.summarise([{1: 1.0, 2: 1.1, 4: 9.0}, {1: 1.0, 2: 1.1, 4: 8.0}])
+        self.assertEqual(found["ratio"]["verdict"], "undecided")
         self.assertEqual(found["ratio"]["median"], 1.1)
         self.assertEqual(found["worst"], [4, 8.5])
         self.assertEqual(report.summarise([{1: 1.3}] * 3)["ratio"]["verdict"], "broken")
@@ -96,7 +97,7 @@ class Run(unittest.TestCase):
         path = os.path.join(self.scratch, "json")
         done = self.call("--sources", self.sources, "--mpi", "openmpi", "--transport", "shm",
                          "--launcher", f"openmpi={self.launcher}", "--library", "slow=,SLOW=2",
-                         "--library", "again=", "--repetitions", "2", "--timeout", "2",
+                         "--library", "again=", "--repetitions", "3", "--timeout", "2",
                          "--check", "--json", path)
         self.assertEqual(done.returncode, 1, done.stderr)
         with open(path, encoding="utf-8") as file:

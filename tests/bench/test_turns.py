@@ -138,7 +138,7 @@ class ChildTest(unittest.TestCase):
                     "print(job.process.pid, flush=True)\n"
                     "os.kill(os.getpid(), 9)")
             with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE,
-                                  text=True) as bench:
+                                  text=True, env={**os.environ, "TMPDIR": directory}) as bench:
                 pid = int(bench.stdout.readline())
                 bench.wait(30)
             self.wait_end(pid)

@@ -61,7 +61,11 @@ class Interval(unittest.TestCase):
                 (0.9, 0.99, True, "broken"), (0.9, 1.1, True, "undecided"),
                 (1.0, 1.1, True, "kept")):
             with self.subTest(low=low, high=high, at_least=at_least):
-                self.assertEqual(stats.verdict(low, high, 1.0, at_least), expected)
+                self.assertEqual(stats.verdict(low, high, 1.0, 3, at_least), expected)
+
+
+    def test_two_figures_decide_nothing(self):
+        self.assertEqual(stats.verdict(2, 2, 1.0, 2), "undecided")
 
 
 class Plan(unittest.TestCase):
