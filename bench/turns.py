@@ -102,9 +102,11 @@ class Job:
             with open(self.log, "w", encoding="utf-8") as log:
                 children.start(self.keep, command, env=environ, stdin=subprocess.DEVNULL,
                                stdout=log, stderr=log)
-        except OSError as error:
-            self.end()
-            raise BenchError(f"{launcher}: {error.strerror}") from None
+        except BaseException as error:
+            self.end(0)
+            if isinstance(error, OSError):
+                raise BenchError(f"{launcher}: {error.strerror}") from None
+            raise
 
     def keep(self, process):
         self.process = process
@@ -179,12 +181,16 @@ class Team:
                 self.jobs[library.name] = self.start(library)
             for job in self.jobs.values():
                 job.collect(START_SECONDS)
-        except BaseException:
-            self.__exit__()
+        except BaseException as error:
+            self.__exit__(type(error))
             raise
         return self
 
-    def __exit__(self, kind=None, *_):
+    def __exit__(self, kind, *_):
+        if kind and not issubclass(kind, Exception):
+            # timeout(1) signals twice: nothing may cut the cleaning short.
+            for number in children.ENDING:
+                signal.signal(number, signal.SIG_IGN)
         for job in self.jobs.values():
             job.end(1 if kind else END_SECONDS)
 

@@ -6,10 +6,12 @@ becomes of programs that end or hang."""
 import os
 import random
 import select
+import signal
 import stat
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import turns
@@ -142,6 +144,29 @@ class ChildTest(unittest.TestCase):
                 pid = int(bench.stdout.readline())
                 bench.wait(30)
             self.wait_end(pid)
+
+    def test_two_signals_leave_nothing(self):
+        """As timeout(1) sends them."""
+        with tempfile.TemporaryDirectory() as directory:
+            launcher = TurnsTest.script(directory, "launcher", LAUNCHER)
+            program = TurnsTest.script(directory, "program", PROGRAM)
+            code = (f"import sys, os; sys.path.insert(0, {os.path.dirname(turns.__file__)!r})\n"
+                    "import session, time, turns\n"
+                    "def start(library):\n"
+                    f"    return turns.Job({launcher!r}, dict(os.environ), library, {program!r})\n"
+                    "def run():\n"
+                    "    with turns.Team(start, [turns.Library('one')]):\n"
+                    "        print(flush=True)\n"
+                    "        time.sleep(60)\n"
+                    "session.main(run)")
+            with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE,
+                                  text=True, env={**os.environ, "TMPDIR": directory}) as bench:
+                bench.stdout.readline()
+                for _ in range(3):
+                    bench.send_signal(signal.SIGTERM)
+                    time.sleep(0.02)
+                self.assertEqual(bench.wait(60), 130)
+            self.assertEqual(sorted(os.listdir(directory)), ["launcher", "program"])
 
     def wait_end(self, pid):
         try:
