@@ -50,14 +50,15 @@ def freed(answers, kind):
     return 1 - cpu / wait
 
 
-def figure(groups, limit, at_least=False, digits=4):
+def figure(groups, limit, trusted, at_least=False):
+    """trusted: whether the machine was quiet enough to decide anything."""
     median, low, high = nested_interval(groups)
-    return {"median": round(median, digits), "low": round(low, digits),
-            "high": round(high, digits), "limit": limit,
-            "verdict": verdict(low, high, limit, sum(map(len, groups)), at_least)}
+    figures = sum(map(len, groups)) if trusted else 0
+    return {"median": round(median, 4), "low": round(low, 4), "high": round(high, 4),
+            "limit": limit, "verdict": verdict(low, high, limit, figures, at_least)}
 
 
-def freed_figure(starts, kind):
+def freed_figure(starts, kind, trusted):
     """Of pairs grouped by start; None if too few turns had such waits."""
     groups = [[share for _, answers in start if (share := freed(answers, kind)) is not None]
               for start in starts]
@@ -65,18 +66,20 @@ def freed_figure(starts, kind):
         return None
     was = [share for start in starts for answers, _ in start
            if (share := freed(answers, kind)) is not None]
-    return {**figure(groups, plan.MIN_FREED[kind], True),
+    return {**figure(groups, plan.MIN_FREED[kind], trusted, True),
             "was": round(statistics.median(was), 4) if was else None}
 
 
-def summarise(row, starts):
+def summarise(row, starts, disturbed=0):
     """A row of the result.  starts: of each start of the programs its pairs of (answers
-    with nothing, answers with the library)."""
+    with nothing, answers with the library); disturbed: how many of all pairs others
+    disturbed.  If these are most, nothing is decided."""
     groups = [[time_of(row, after) / time_of(row, before) for before, after in start]
               for start in starts]
     pairs = [pair for start in starts for pair in start]
-    found = {"row": row.key, "pairs": len(pairs),
-             "ratio": figure(groups, row.limit),
+    trusted = 2 * disturbed <= len(pairs)
+    found = {"row": row.key, "pairs": len(pairs), "disturbed": disturbed,
+             "ratio": figure(groups, row.limit, trusted),
              "ratios": [[round(ratio, 4) for ratio in group] for group in groups],
              "times": [round(statistics.median(time_of(row, answers)
                                                for answers in side), 6)
@@ -85,7 +88,7 @@ def summarise(row, starts):
         found["wait"] = round(statistics.median(
             total(before, "wait") / total(before, "wall") for before, _ in pairs), 4)
         found["freed"] = {kind: one for kind in plan.MIN_FREED
-                          if (one := freed_figure(starts, kind))}
+                          if (one := freed_figure(starts, kind, trusted))}
     return found
 
 
@@ -182,7 +185,7 @@ def as_text(result):
         lines += ["", " ".join(group),
                   *format_table(ROWS, [cells(row) for row in rows_of(result, group)])]
     return "\n".join([*lines, "", LEGEND, "",
-                      *format_table(SUMMARY, list(summary(result))), *remarks(result)])
+                      *format_table(SUMMARY, list(summary(result))), "", *remarks(result)])
 
 
 def remarks(result):
@@ -195,7 +198,8 @@ def remarks(result):
     if count:
         found.append(f"In {percent(count / pairs, 0)} of the pairs the ranks waited for a CPU "
                      f"for more than {percent(result['settings']['disturbed'], 0)} of the "
-                     "time: others used the machine meanwhile.")
+                     "time: others used the machine meanwhile. If these are most of a row, "
+                     "it is undecided.")
     return found
 
 

@@ -114,6 +114,13 @@ class Report(unittest.TestCase):
         self.assertEqual((found["pairs"], found["times"]), (3, [2, 2.2]))
         self.assertEqual((found["wait"], found["freed"]), (0.5, {}))
 
+    def test_nothing_is_decided_on_a_busy_machine(self):
+        pair = (exchange(1, long=(0.4, 0.4)), exchange(2, long=(0.4, 0.4)))
+        for disturbed, expected in ((2, "broken"), (3, "undecided")):
+            found = report.summarise(ROW, [[pair] * 4], disturbed)
+            self.assertEqual((found["ratio"]["verdict"], found["freed"]["long"]["verdict"]),
+                             (expected, expected))
+
     def test_time_is_of_the_last_rank(self):
         self.assertEqual(report.time_of(ROW, exchange(1) + exchange(2)), 2)
 
@@ -139,8 +146,8 @@ class Report(unittest.TestCase):
         self.assertTrue(report.is_disturbed(exchange(1, delay=0.03), 0.02))
 
     def result(self, ratio, hung=()):
-        rows = [{"mpi": "mpich", "transport": "shm", "library": "hook", "disturbed": 1,
-                 **report.summarise(row, [[pair] * 3])} for row, pair in (
+        rows = [{"mpi": "mpich", "transport": "shm", "library": "hook",
+                 **report.summarise(row, [[pair] * 3], 1)} for row, pair in (
                      (ROW, (exchange(1, (0.4, 0.4)), exchange(ratio, (0.4, 0.04)))),
                      (plan.Call("pingpong", 8), ([{"us": 2}] * 2, [{"us": 2 * ratio}] * 2)))]
         return {"settings": {"starts": 1, "blocks": 3, "seconds": 0.1, "disturbed": 0.02,
