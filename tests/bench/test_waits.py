@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The slurm-hpc-balance developers
 """bench/waits: what it asks of its programs, what it makes of their answers; the programs
-under each MPI that is there."""
+under each MPI that is there; doc/results-waits.md is what its data say."""
 
 import json
 import os
@@ -175,6 +175,15 @@ class Report(unittest.TestCase):
         for line in lines:
             if line.startswith("| 8 bytes"):
                 self.assertTrue(line.endswith("| 1 |"), line)
+
+
+class Document(unittest.TestCase):
+    def test_is_fresh(self):
+        """After: bench/waits --report doc/data/waits.json --write doc/results-waits.md"""
+        with open(os.path.join(TOP, "doc", "data", "waits.json"), encoding="utf-8") as file:
+            result = json.load(file)
+        with open(os.path.join(TOP, "doc", "results-waits.md"), encoding="utf-8") as file:
+            self.assertEqual(report.as_markdown(result), file.read())
 
 
 @unittest.skipIf((os.cpu_count() or 1) < 2, "one CPU")
