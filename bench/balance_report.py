@@ -27,7 +27,7 @@ PAPER = (
     ("Metbench, static", "13–15 %", "metbench", STATIC),
     ("Metbench, uniform and adaptive", "12 %", "metbench", HEURISTIC),
     ("Metbench, dlrb", "11 %", "metbench", DLRB),
-    ("MetbenchVar, static", "-50 %", "metbenchvar", STATIC),
+    ("MetbenchVar, static (chapter 5)", "-50 %", "metbenchvar", STATIC),
     ("MetbenchVar, uniform and adaptive", "11 %", "metbenchvar", HEURISTIC),
     ("MetbenchVar, dlrb", "5 % (12 % with phases of 45 iterations)", "metbenchvar", DLRB),
     ("BT-MZ (here: the stencil), static", "17–18 %", "stencil", STATIC),
@@ -35,8 +35,11 @@ PAPER = (
     ("BT-MZ, dlrb", "16 %", "stencil", DLRB),
     ("SIESTA (here: LAMMPS), static", "8 %", "lammps", STATIC),
     ("SIESTA, uniform and adaptive", "6 %", "lammps", HEURISTIC),
-    ("SIESTA, dlrb", None, "lammps", DLRB),
+    ("SIESTA, dlrb", "5 %", "lammps", DLRB),
 )
+
+# The thesis' ranks sleep while they wait, as ours do with wait; none polls.
+BASELINES = ("wait", plan.NONE)
 
 WITHIN_STATIC = 1.03
 HARMLESS = 1.01
@@ -182,14 +185,18 @@ def promises(results):
             for what, seen, kept in promise(results, mpi, program)]
 
 
+def gain(found):
+    return found and f"{percent(1 - found[0], 0)} ({found[1]})"
+
+
 def paper_rows(results):
-    """[what, the thesis' gain, ours with each MPI]"""
+    """[what, the thesis' gain, ours over wait and over none with each MPI]"""
     found = []
     for title, theirs, program, regimes in PAPER:
-        ours = [best(results, mpi, program, regimes, "half") for mpi in plan.MPIS]
+        ours = [best(results, mpi, program, regimes, "half", baseline)
+                for mpi in plan.MPIS for baseline in BASELINES]
         if any(ours):
-            found.append([title, theirs] + [
-                one and f"{percent(1 - one[0], 0)} ({one[1]})" for one in ours])
+            found.append([title, theirs, *map(gain, ours)])
     return found
 
 
@@ -274,11 +281,17 @@ def as_markdown(results):
               *markdown_table(["MPI", "program", "asked for", "seen", "kept"],
                               promises(results)), "",
               "## Beside the thesis", "",
-              "Its gains on POWER5's hardware priorities, and the best of ours (less time "
-              "than `none`, steady).  A difference of 2 in priority gives a thread of "
-              "POWER5 7/8 of the decode cycles, which are less than CPU time: ours can be "
-              "larger.", "",
-              *markdown_table(["", "thesis", *plan.MPIS], paper_rows(results))]
+              "Its gains on POWER5's hardware priorities, and the best of ours (steady): "
+              "less time than `wait`, and than `none`, in which ranks poll.  The ranks of "
+              "the thesis sleep while they wait, so that `wait` is what its gains compare "
+              "with; what `none` adds is the sleeping.  `wait` has fewer repetitions than "
+              "`none`, and a gain below zero is a loss.  A difference of 2 in priority "
+              "gives a thread of POWER5 7/8 of the decode cycles, which are less than CPU "
+              "time: ours can be larger.", "",
+              *markdown_table(["", "thesis", *(f"{mpi}, over {baseline}"
+                                               for mpi in plan.MPIS
+                                               for baseline in BASELINES)],
+                              paper_rows(results))]
     lines += ["", hung_line(results)] if results.hung else []
     for mpi, program in results.blocks():
         lines += ["", f"## {program}, {mpi}", ""]

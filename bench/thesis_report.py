@@ -45,14 +45,15 @@ def beside_text(experiment):
 
 
 def spread(values):
-    """A ratio's median and range as change in percent."""
+    """A ratio's median and range as change in percent, and of how many repetitions."""
     if not values:
         return None
     middle = figures.middle(values)
     text = f"{100 * (middle - 1):+.1f} %"
-    if len(values) > 1:
-        text += f" ({100 * (min(values) - 1):+.1f} … {100 * (max(values) - 1):+.1f})"
-    return text
+    if len(values) == 1:
+        return f"{text} (1 run)"
+    return (f"{text} ({100 * (min(values) - 1):+.1f} … {100 * (max(values) - 1):+.1f}; "
+            f"{len(values)})")
 
 
 def with_deviation(results, name, key, factor=1, digits=1):
@@ -90,16 +91,18 @@ def alone_table(results):
             row += [with_deviation(results, f"{ours}e{experiment}", "wall", digits=2),
                     with_deviation(results, f"{ours}e{experiment}", "efficiency", 100,
                                    0)]
+        row.append("/".join(str(len(results.values(f"{ours}e{experiment}", "wall")))
+                            for ours in ("s0", "s1", "s4")))
         row += [spread(results.ratios(f"s1e{experiment}", f"s0e{experiment}", "wall")),
                 spread(results.ratios(f"s4e{experiment}", f"s1e{experiment}", "wall"))]
         rows.append(row)
     return Table(
         "Tables 3-1, 3-2, 4-1: applications alone",
         ("", "thesis s1 wall s", "eff %", "thesis s4 wall s", "eff %", "s0 wall s",
-         "eff %", "s1 wall s", "eff %", "s4 wall s", "eff %", "s1 / s0", "s4 / s1"),
-        rows, "Mean and standard deviation.  s0: as s1, but MPI polls as it comes from "
+         "eff %", "s1 wall s", "eff %", "s4 wall s", "eff %", "runs", "s1 / s0", "s4 / s1"),
+        rows, "Mean and standard deviation.  runs: of s0, s1 and s4.  s0: as s1, but MPI polls as it comes from "
         "Debian; s1 / s0: what sleeping in waits costs by itself; s4 / s1: what we "
-        "cost without guests (paired median, range).")
+        "cost without guests (paired median; range and number of pairs).")
 
 
 def beside_table(results):
@@ -124,7 +127,7 @@ def beside_table(results):
         ("", "thesis s2", "s5", "alone s", "s2 (nice)", "wall / CPU", "eff", "stolen",
          "s5 (ours)", "wall / CPU", "eff", "stolen"), rows,
         "Change of the primary's wall time against the same primary alone (ours: "
-        "paired median, range).  wall / CPU: the same of wall time per second of its CPU "
+        "paired median; range and number of pairs).  wall / CPU: the same of wall time per second of its CPU "
         "time, which does not change with the machine's own speed, as that does from "
         "run to run, nor with what guests take of caches.  stolen: time that the primary could have run and "
         "others had its CPU, added to that of the primary alone, in percent of wall.")
@@ -150,7 +153,7 @@ def turns_table(results):
         ("", "runs", "t2 (nice)", "95 %", "runs", "t5 (ours)", "95 %"), rows,
         "Change of wall time against the same primary without guests, which runs in the "
         "other quarters of a second of the same run: the machine's own speed is the same "
-        "for both.  Median, range, and the 95 % interval of the median.")
+        "for both.  Median, range and number of runs, and the 95 % interval of the median.")
 
 
 def interval(values):
@@ -168,6 +171,7 @@ def queue_table(results, name, title):
         ours = f"{name}e{experiment}"
         rows.append([f"e{experiment}", theirs[0], number(theirs[1], 2),
                      number(theirs[2], 1), number(theirs[3], 0), number(theirs[4], 0),
+                     len(results.values(ours, "throughput")),
                      number(results.median(ours, "jobs"), 0),
                      number(results.median(ours, "throughput"), 0),
                      number(scaled(results.median(ours, "efficiency"), 100), 1),
@@ -175,9 +179,9 @@ def queue_table(results, name, title):
                      number(results.median(ours, "primary"), 2),
                      number(results.median(ours, "gaps"), 2)])
     return Table(title, ("", "thesis jobs", "jobs/h", "eff %", "turnaround s",
-                         "primary s", "jobs", "jobs/h", "eff %", "turnaround s",
-                         "primary s", "gaps s"), rows,
-                 "Ours: medians.  gaps: Slurm's seconds between jobs, not counted.")
+                         "primary s", "runs", "jobs", "jobs/h", "eff %",
+                         "turnaround s", "primary s", "gaps s"), rows,
+                 "Ours: medians of so many runs.  gaps: Slurm's seconds between jobs, not counted.")
 
 
 def scaled(value, factor):
@@ -198,7 +202,8 @@ def gains_table(results, key, title):
                      for name in ("s6", "s7")] +
                     [spread(results.ratios(f"{name}e{experiment}", f"s3e{experiment}",
                                            key)) for name in ("s6", "s7")])
-    return Table(title, ("", "thesis s6", "s7", "s6 (nice)", "s7 (ours)"), rows)
+    return Table(title, ("", "thesis s6", "s7", "s6 (nice)", "s7 (ours)"), rows,
+                 "Ours: median of pairs with s3 of one repetition; range and number of pairs.")
 
 
 def idle_table(results):
@@ -251,6 +256,11 @@ def same_answers(results):
     return all(len(answers) == 1 for answers in results.answers().values())
 
 
+def judged(kept, *samples):
+    """Whether a promise is kept; None where a single run would have to tell."""
+    return kept if all(len(sample) > 1 for sample in samples) else None
+
+
 def primary_verdicts(results):
     """(sentence, kept) of every experiment in which nice costs something."""
     found = []
@@ -269,7 +279,7 @@ def primary_verdicts(results):
             found.append((f"{ours}e{experiment}: primaries run {spread(of_ours)}, per "
                           f"CPU second {spread(pace)} ({at_most}; nice: "
                           f"{spread(of_nice)})",
-                          figures.middle(of_ours) - 1 <= LIMIT))
+                          judged(figures.middle(of_ours) - 1 <= LIMIT, of_ours)))
     return found
 
 
@@ -283,7 +293,7 @@ def turns_verdicts(results):
         if ratios:
             found.append((f"{title}: in turns with its twin a primary runs "
                           f"{spread(ratios)} (limit {100 * LIMIT:+.0f} %)",
-                          figures.middle(ratios) - 1 <= LIMIT))
+                          judged(figures.middle(ratios) - 1 <= LIMIT, ratios)))
     return found
 
 
@@ -291,9 +301,10 @@ def gain_verdicts(results):
     """The largest gains against those of the thesis' chapter 5."""
     found = []
     for key in GAINS:
-        ours = {experiment: figures.middle(results.ratios(
-            f"s7e{experiment}", f"s3e{experiment}", key)) for experiment in range(1, 9)}
-        ours = {experiment: ratio - 1 for experiment, ratio in ours.items() if ratio}
+        ratios = {experiment: results.ratios(
+            f"s7e{experiment}", f"s3e{experiment}", key) for experiment in range(1, 9)}
+        ours = {experiment: figures.middle(found) - 1
+                for experiment, found in ratios.items() if found}
         if not ours:
             continue
         lower = key == "turnaround"
@@ -301,7 +312,8 @@ def gain_verdicts(results):
         limit = paper.BEST_GAINS["s7"][key]
         kept = ours[best] <= limit if lower else ours[best] >= limit
         found.append((f"{key}: best {percent(ours[best], 0, True)} in s7e{best} "
-                      f"(thesis: {percent(limit, 0, True)})", kept))
+                      f"(thesis: {percent(limit, 0, True)})",
+                      judged(kept, ratios[best])))
     return found
 
 
@@ -309,6 +321,20 @@ def verdicts(results):
     return [*primary_verdicts(results), *turns_verdicts(results),
             *gain_verdicts(results),
             ("every application gave one answer in all regimes", same_answers(results))]
+
+
+def taken_by_others(results):
+    """What is busy beside the jobs is what the machine was busy less what jobs are
+    accounted for, which may be more than that: then nothing can be said."""
+    external = figures.middle([run["external"] for run in results.runs])
+    steal = figures.middle([run["steal"] for run in results.runs])
+    if external < 0:
+        return ("What others (Slurm's daemons among them) took cannot be told: the jobs' own "
+                "accounts exceed what the machine was busy in the median of all runs.  A "
+                f"hypervisor took {percent(steal, 1)}.")
+    return (f"Others (Slurm's daemons among them) and a hypervisor took "
+            f"{percent(external, 1)} and {percent(steal, 1)} of the machine in the median "
+            "of all runs.")
 
 
 def counted(names):
@@ -332,10 +358,7 @@ def conditions(results):
         f"Network between the nodes: {f'{network} Mb/s' if network else 'as it is'}.",
         f"{around.get('cpu', 'unknown CPU')}, Linux {around.get('kernel', '?')}, "
         f"{around.get('date', '')}: {', '.join(around.get('packages', []))}.",
-        f"Others (Slurm's daemons among them) and a hypervisor took "
-        f"{percent(figures.middle([r['external'] for r in results.runs]), 1)} and "
-        f"{percent(figures.middle([r['steal'] for r in results.runs]), 1)} of the "
-        "machine in the median of all runs.",
+        taken_by_others(results),
         f"Runs with more than 10 % of that, do not trust them: "
         f"{counted(disturbed) or 'none'}.  Runs made again because they failed: "
         f"{repeated}.",
@@ -349,8 +372,8 @@ def as_text(results):
         lines += ["  " + line for line in format_table(table.headers, table.rows)]
         lines += ["  " + table.note] if table.note else []
     lines.append("")
-    lines += [f"{'kept  ' if kept else 'BROKEN'}  {text}"
-              for text, kept in verdicts(results)]
+    words = {True: "kept     ", False: "BROKEN   ", None: "undecided"}
+    lines += [f"{words[kept]}  {text}" for text, kept in verdicts(results)]
     return "\n".join(lines)
 
 
@@ -414,8 +437,8 @@ def as_markdown(results, state):
         lines += ["", f"## {table.title}", ""] + markdown_table(table)
         lines += ["", table.note] if table.note else []
     lines += ["", "## What it shows", ""]
-    lines += [f"- {'kept' if kept else '**broken**'}: {text}"
-              for text, kept in verdicts(results)]
+    words = {True: "kept", False: "**broken**", None: "undecided (a single run)"}
+    lines += [f"- {words[kept]}: {text}" for text, kept in verdicts(results)]
     return "\n".join(lines) + "\n"
 
 

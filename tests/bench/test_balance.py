@@ -239,7 +239,7 @@ class Report(unittest.TestCase):
         for text in (report.as_text(found), report.as_markdown(found)):
             self.assertIn("0.625", text)
         self.assertIn("| dlrb | 1 | 2.00 | 0.625 | 0.625 |", report.as_markdown(found))
-        self.assertIn("Metbench, dlrb | 11 % | 38 % (dlrb)", report.as_markdown(found))
+        self.assertIn("Metbench, dlrb | 11 % | – | 38 % (dlrb)", report.as_markdown(found))
 
 
 class Script(unittest.TestCase):

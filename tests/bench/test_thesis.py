@@ -212,14 +212,31 @@ class Figures(unittest.TestCase):
             {"b2e1": [10], "s2e1": [10.1], "s5e1": [11]})), [])
 
     def test_gains_against_chapter_5(self):
-        def verdict(seconds):
-            runs = [run_of(name, [job("WRF", [[0, wall, 5, 0]] * 2)])
-                    for name, wall in (("s3e3", 10), ("s7e3", seconds))]
+        def verdict(seconds, repetitions=2):
+            runs = [run_of(name, [job("WRF", [[0, wall, 5, 0]] * 2)], rep=rep)
+                    for name, wall in (("s3e3", 10), ("s7e3", seconds))
+                    for rep in range(repetitions)]
             results = figures.Results({"nodes": 2, "scale": 0.01}, runs)
             return [kept for _text, kept in report.gain_verdicts(results)]
 
         self.assertEqual(verdict(5), [True, True, True])
         self.assertEqual(verdict(9.9), [False, False, False])
+        self.assertEqual(verdict(5, 1), [None, None, None])
+
+    def test_a_single_run_decides_nothing(self):
+        _text, kept = report.primary_verdicts(self.results(
+            {"b2e1": [10], "s2e1": [13], "s5e1": [11]}))[0]
+        self.assertIsNone(kept)
+        self.assertEqual(report.spread([1.02]), "+2.0 % (1 run)")
+        self.assertEqual(report.spread([1.02, 1.0, 1.01]), "+1.0 % (+0.0 … +2.0; 3)")
+
+    def test_what_others_took_is_not_less_than_nothing(self):
+        runs = [{**run_of("s1e1", [job("GAUSS", [[0, 2, 1, 0]])]), "external": external,
+                 "steal": 0.01} for external in (-0.2, -0.1, 0.3)]
+        results = figures.Results({"nodes": 2}, runs)
+        self.assertIn("cannot be told", report.taken_by_others(results))
+        runs[1]["external"] = 0.1
+        self.assertIn("10.0 % and 1.0 %", report.taken_by_others(results))
 
 
 class InTurns(unittest.TestCase):
@@ -325,8 +342,8 @@ class Tables(unittest.TestCase):
         text = report.as_text(self.results)
         for words in ("3 systems", "Tables 3-1", "Tables 3-3 and 4-2", "Table 3-4",
                       "Table 3-5", "Table 4-3", "1084", "figure 4-9", "2 repetitions",
-                      "in turns with its twin", "+6.0 % (+1.0 … +11.0)",
-                      "BROKEN  t5e8: in turns with its twin"):
+                      "in turns with its twin", "+6.0 % (+1.0 … +11.0; 2)",
+                      "BROKEN     t5e8: in turns with its twin"):
             self.assertIn(words, text)
 
     def test_markdown_rows_have_as_many_cells_as_their_head(self):
