@@ -4,7 +4,7 @@
  */
 /*
  * The mechanism table: everything that lowers a guest on this node.  One row each:
- * name, probe, apply, verify, undo (DESIGN 4, 10.1).
+ * name, probe, apply, verify, undo (doc/architecture.md, "Where a guest is lowered").
  *
  * Rules that hold for every row:
  *  - guests are lowered, primaries are not touched (but for primary-weight, which gives

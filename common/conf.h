@@ -31,7 +31,7 @@ typedef enum {
     HPCB_GUEST_SIBLINGS_THROTTLE
 } hpcb_guest_siblings_t;
 
-/* WindowMechanism: how a job is favoured (hpcbd/mech.h). */
+/* WindowMechanism: how a job is favoured (cgroup/favour.h). */
 typedef enum {
     HPCB_WINDOW_AUTO,
     HPCB_WINDOW_FIFO,

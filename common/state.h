@@ -5,8 +5,9 @@
 /*
  * What root has recorded of a job on this node: StateDir/jobs/<jobid> (Key=Value),
  * written by the prolog or the SPANK job prolog from what slurmd took from the
- * credential, believed by every later step (DESIGN: trust).  Usage of finished steps
- * is appended to StateDir/jobs/<jobid>.usage.  No json-c here: slurmstepd reads it.
+ * credential, believed by every later step (doc/architecture.md, "Trust").  Usage of
+ * finished steps is appended to StateDir/jobs/<jobid>.usage.  No json-c here:
+ * slurmstepd reads it.
  */
 #ifndef HPCB_COMMON_STATE_H
 #define HPCB_COMMON_STATE_H

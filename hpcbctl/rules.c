@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* Sources of the rules: DESIGN 3 and 9, measured on Slurm 22.05. */
+/* Why the rules are what they are: doc/architecture.md; measured on Slurm 22.05. */
 #include "config.h"
 
 #include <stdio.h>

@@ -3,11 +3,11 @@
 #
 # DESCRIPTION
 #   Looks for PAPI.  Sets have_papi, PAPI_CFLAGS, PAPI_LIBS and HAVE_PAPI.
-#   --with-papi makes it required, --without-papi leaves it out.
+#   --with-papi makes it required, --without-papi leaves it out.  Nothing uses it yet.
 
 AC_DEFUN([X_AC_PAPI], [
   AC_ARG_WITH([papi],
-    [AS_HELP_STRING([--without-papi], [build without PAPI])],
+    [AS_HELP_STRING([--without-papi], [do not look for PAPI, which nothing uses yet])],
     [], [with_papi=auto])
   have_papi=no
   AS_IF([test "x$with_papi" != xno],

@@ -9,8 +9,6 @@ AC_DEFUN([X_AC_SUMMARY], [
   AS_IF([test "x$have_slurm_src" = xno], [x_ac_out="$x_ac_out
     select, preempt   guests go wherever stock Slurm puts them, and primaries wait for
                   guests' memory and GRES (configure --with-slurm-src; scripts/slurm-headers)"])
-  AS_IF([test "x$have_papi" = xno], [x_ac_out="$x_ac_out
-    PAPI          hardware counters: memory bandwidth is not measured"])
   AS_IF([test "x$have_openmpi" = xno], [x_ac_out="$x_ac_out
     Open MPI      tests and measurements of waits with Open MPI"])
   AS_IF([test "x$have_mpich" = xno], [x_ac_out="$x_ac_out

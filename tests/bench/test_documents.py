@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The slurm-hpc-balance developers
+"""Generated documents are as their generators write them from doc/data, and the figures
+of README.md and the manual pages stand in them."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
+# (generator, state, document)
+GENERATED = (
+    ("balance-jobs", "balance", "results-balance.md"),
+    ("thesis", "thesis", "results-thesis.md"),
+    ("thesis", "thesis-network", "results-thesis-network.md"),
+)
+
+# The exit code of a report of a series that is not complete.
+MORE_TO_DO = 3
+
+# (where it is said, the words around the figures, the document, the row's begin, the
+# figures' columns from the left).  A column holds the figure, or begins with it.
+SAID = (
+    ("README.md", r"ran (\S+ %) longer in the median of (\d+) runs "
+                  r"\(95 % interval: (\S+ … \S+ %)\)",
+     "results-thesis.md", "all", (5, 4, 6)),
+    ("README.md", r"others took (\S+ %) and \S+ % of its time",
+     "results-thesis.md", "e4 WRF, [PAUP] first, [PAUP] first", (11,)),
+    ("README.md", r"others took \S+ % and (\S+ %) of its time",
+     "results-thesis.md", "e5 WRF, [HAL1] all", (11,)),
+)
+
+# What stands in README.md and the manual pages with a sign and a percent sign is a
+# result, and must be in SAID.
+RESULT = re.compile(r"[+−-]\d+(?:\.\d+)? (?:…|%)")
+PAGES = ("README.md", "NEWS.md", "doc/hpc_balance.7", "doc/hpc-balance.conf.5",
+         "doc/hpcbctl.8", "doc/hpcbd.8", "doc/hpcb-report.1", "doc/hpcb-sacct.1")
+
+
+def text_of(*path):
+    with open(os.path.join(TOP, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def flat(text):
+    return " ".join(text.replace("\\-", "-").split())
+
+
+def rows_of(document, begin):
+    """The cells of the rows whose first cell is begin, in all tables."""
+    return [[cell.strip() for cell in line.strip("| \n").split("|")]
+            for line in text_of("doc", document).splitlines()
+            if line.startswith(f"| {begin} |")]
+
+
+class Generated(unittest.TestCase):
+    def test_documents_are_fresh(self):
+        for generator, state, document in GENERATED:
+            with self.subTest(document=document), \
+                    tempfile.TemporaryDirectory() as scratch:
+                written = os.path.join(scratch, document)
+                done = subprocess.run(
+                    [sys.executable, "-B", os.path.join("bench", generator), "--report",
+                     "--state", f"doc/data/{state}.jsonl", "--write", written],
+                    cwd=TOP, check=False, stdout=subprocess.DEVNULL)
+                self.assertIn(done.returncode, (0, MORE_TO_DO))
+                with open(written, encoding="utf-8") as file:
+                    self.assertEqual(file.read(), text_of("doc", document))
+
+
+class Said(unittest.TestCase):
+    def test_figures_are_those_of_the_tables(self):
+        for page, words, document, begin, columns in SAID:
+            with self.subTest(page=page, words=words):
+                match = re.search(words, flat(text_of(page)))
+                self.assertIsNotNone(match, f"{page} does not say {words}")
+                rows = [row for row in rows_of(document, begin) if len(row) > max(columns)]
+                self.assertTrue(
+                    any(all(row[column] == figure or row[column].startswith(f"{figure} (")
+                            for figure, column in zip(match.groups(), columns))
+                        for row in rows), (match.groups(), rows))
+
+    def test_no_other_figure_is_a_result(self):
+        for page in PAGES:
+            text = flat(text_of(page))
+            for part in RESULT.finditer(text):
+                spans = [match.span() for where, words, *_ in SAID if where == page
+                         for match in re.finditer(words, text)]
+                self.assertTrue(any(first <= part.start() < last for first, last in spans),
+                                f"{page}: where does {part[0]} come from?")
+
+
+if __name__ == "__main__":
+    unittest.main()
