@@ -33,10 +33,10 @@ sacct_has() { as_root sacct -X -n -P -j "$1" -o AdminComment | tr -d ' ' | grep 
     wait_for_end "$p" 30
     wait_until 60 collected "$g" "$p"
     as_root ls /run/hpcb/collector
-    output=$(as_root hpcb-report 2>&1)
-    echo "$output"
-    grep -q '^Jobs [1-9]' <<< "$output"
-    not grep 'no records' <<< "$output"
+    said=$(as_root hpcb-report 2>&1)
+    echo "$said"
+    grep -q '^Jobs [1-9]' <<< "$said"
+    not grep 'no records' <<< "$said"
 }
 
 collected() { # collected JOB...: their runs and the daemons' own figures are there
