@@ -466,7 +466,8 @@ plain() {
 }
 
 compile_plain() { # compile_plain OUT [OPTION...]
-    cc -w "${@:2}" -o "$1" "$HPCB_SRCDIR/tests/mpi/plain.c" -pthread >>"$work/cc.log" 2>&1
+    cc -w "${@:2}" -o "$1" "$HPCB_SRCDIR/tests/mpi/plain.c" -pthread \
+        >>"$work/cc.log" 2>&1
 }
 
 plain_programs() {

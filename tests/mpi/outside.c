@@ -16,24 +16,27 @@
 #include "late.h"
 #include "say.h"
 
-#define YIELDS 2000
-#define MOST   (YIELDS / 20) /* voluntary switches, of page faults and locks */
-#define LATE_S 0.05
-#define CHILD  "yield"
+#define YIELDS  500 /* and for so long, at least */
+#define YIELD_S 0.02
+#define MOST    20 /* yields for each voluntary switch, of a page fault or a lock */
+#define LATE_S  0.05
+#define CHILD   "yield"
 
 static int rank, peer;
 
-/* Whether YIELDS yields passed without sleeps. */
+/* Whether the thread yields for a while without sleeps. */
 static int stays_awake(void)
 {
     struct rusage before, after;
+    double until = now_s() + YIELD_S;
     int failed = 0;
+    long yields = 0;
 
     getrusage(RUSAGE_THREAD, &before);
-    for (int i = 0; i < YIELDS; i++)
+    for (; yields < YIELDS || now_s() < until; yields++)
         failed |= sched_yield();
     getrusage(RUSAGE_THREAD, &after);
-    return !failed && after.ru_nvcsw - before.ru_nvcsw <= MOST;
+    return !failed && after.ru_nvcsw - before.ru_nvcsw <= yields / MOST;
 }
 
 static void *in_thread(void *arg)

@@ -17,23 +17,27 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "late.h"
 
-#define YIELDS    2000
-#define MOST      (YIELDS / 20) /* voluntary switches, of page faults and locks */
+#define YIELDS    500 /* and for so long, at least */
+#define YIELD_S   0.02
+#define MOST      20 /* yields for each voluntary switch, of a page fault or a lock */
 #define EXIT_CODE 7
 
-/* Whether YIELDS yields passed without sleeps. */
+/* Whether the thread yields for a while without sleeps. */
 static int stays_awake(void)
 {
     struct rusage before, after;
+    double until = now_s() + YIELD_S;
     int failed = 0;
+    long yields = 0;
 
     errno = 0;
     getrusage(RUSAGE_THREAD, &before);
-    for (int i = 0; i < YIELDS; i++)
+    for (; yields < YIELDS || now_s() < until; yields++)
         failed |= sched_yield();
     getrusage(RUSAGE_THREAD, &after);
-    return !failed && errno == 0 && after.ru_nvcsw - before.ru_nvcsw <= MOST;
+    return !failed && errno == 0 && after.ru_nvcsw - before.ru_nvcsw <= yields / MOST;
 }
 
 static void *in_thread(void *awake)
