@@ -133,18 +133,12 @@ case_dir() {
     esac
 }
 
-# What a launcher sets for a job whose waits are to be sleeps.
-preload_environment() {
-    echo "LD_PRELOAD=$library"
-    [ "$mpi" != openmpi ] || echo OMPI_MCA_mpi_yield_when_idle=1
-}
-
 # Run the case once, and count it in runs, passes and milliseconds; last is pass, fail or
 # hang.
 attempt() { # attempt without|with SECONDS
     local environment=("${case_env[@]}") command launch=("${launcher[@]}" "${case_launch[@]}")
     mapfile -t command < <(case_command)
-    [ "$1" = without ] || mapfile -t -O ${#environment[@]} environment < <(preload_environment)
+    [ "$1" = without ] || environment+=("LD_PRELOAD=$library")
     run "$out.$1" "$2" "$(case_dir)" \
         "${launch[@]}" -n "$case_ranks" env "${environment[@]}" "${command[@]}" "${case_args[@]}"
     runs[$1]=$((runs[$1] + 1)) milliseconds[$1]=$took
