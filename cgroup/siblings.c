@@ -266,6 +266,7 @@ typedef struct {
     const hpcb_target_t *target;
     pid_t carrier;
     uint64_t id;
+    unsigned skip; /* processes before the first one of this round */
     unsigned asked;
     unsigned mended;
     pid_t who;
@@ -288,6 +289,10 @@ static int mend_one(pid_t pid, void *arg)
     mend_t *mend = arg;
     hpcb_target_t one = *mend->target;
 
+    if (mend->skip > 0) {
+        mend->skip--;
+        return 0;
+    }
     if (++mend->asked > MEND_MAX)
         return 1;
     one.pid = pid;
@@ -299,9 +304,9 @@ static int mend_one(pid_t pid, void *arg)
     return 0;
 }
 
-unsigned hpcb_siblings_mend(const hpcb_target_t *target, pid_t *who)
+unsigned hpcb_siblings_mend(const hpcb_target_t *target, unsigned *from, pid_t *who)
 {
-    mend_t mend = {.target = target};
+    mend_t mend = {.target = target, .skip = *from};
     char dir[PATH_MAX];
 
     if (hpcb_steps_job(target->node, target->pid, dir, sizeof(dir), NULL) < 0)
@@ -316,6 +321,7 @@ unsigned hpcb_siblings_mend(const hpcb_target_t *target, pid_t *who)
     }
     mend.asked = 0;
     hpcb_steps_each(target->node, dir, mend_one, &mend);
+    *from = mend.asked > MEND_MAX ? *from + MEND_MAX : 0;
     if (who)
         *who = mend.who;
     return mend.mended;

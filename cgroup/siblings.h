@@ -58,10 +58,11 @@ const char *hpcb_siblings_state(const hpcb_target_t *target, hpcb_error_t *err);
 
 /*
  * Give the job's cookie to those processes of the target's job that have none, a new
- * one where nobody has it any more.  Returns how many there were, of the first 4096;
- * *who (may be NULL) is one of them.
+ * one if nobody has it any more.  A round looks at 4096 processes, from number *from
+ * on, which is 0 at first and says afterwards where the next round begins.  Return how
+ * many had none; *who (may be NULL) is one of them.
  */
-unsigned hpcb_siblings_mend(const hpcb_target_t *target, pid_t *who);
+unsigned hpcb_siblings_mend(const hpcb_target_t *target, unsigned *from, pid_t *who);
 
 /* Take the cookie of process pid off, if it has one.  0, or -1 with err. */
 int hpcb_siblings_free(pid_t pid, hpcb_error_t *err);

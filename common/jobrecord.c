@@ -555,12 +555,20 @@ static hpcb_rjson_t *start_comment(const char *before)
     return outer;
 }
 
-/* The name of the program, which the record has, makes room for figures. */
+/* Return whether slurmdbd takes the text (hpcbd/writer_slurm.h): its SQL is made with
+ * neither quotes nor backslashes, and JSON writes a quotation mark as \". */
+static bool slurmdbd_takes(const char *text)
+{
+    return strlen(text) < HPCB_COMMENT_MAX && !strpbrk(text, "'\\");
+}
+
+/* The name of the program, which the record has, makes room for figures, and goes if it
+ * has characters that slurmdbd does not take. */
 static char *print_comment(hpcb_rjson_t *outer, hpcb_rjson_t *tag, hpcb_error_t *err)
 {
     char *text = hpcb_rjson_print(outer, "", err);
 
-    if (!text || strlen(text) < HPCB_COMMENT_MAX)
+    if (!text || slurmdbd_takes(text))
         return text;
     free(text);
     json_object_object_del(tag, "program");

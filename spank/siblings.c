@@ -64,6 +64,7 @@ static struct {
     unsigned rounds;      /* since the last look */
     unsigned more;        /* until one that is due because of the last; 0: none */
     unsigned losses;
+    unsigned mend_from; /* hpcb_siblings_mend */
 } guest = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static hpcb_siblings_want_t want_of(const hpcb_conf_t *conf)
@@ -324,7 +325,7 @@ static void look_at_cookies(const hpcb_step_t *step, const guest_task_t *task)
     hpcb_target_t target = target_of(step, task->pid, NULL);
     guest_task_t other;
     pid_t who = 0;
-    unsigned mended = hpcb_siblings_mend(&target, &who);
+    unsigned mended = hpcb_siblings_mend(&target, &guest.mend_from, &who);
 
     if (mended == 0)
         return;

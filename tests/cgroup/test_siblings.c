@@ -74,6 +74,19 @@ static void put_pid(const char *dir, pid_t pid)
     put(name, text);
 }
 
+/* A process as often as count says, and then another one. */
+static void put_many(const char *dir, unsigned count, pid_t many, pid_t last)
+{
+    char name[PATH_MAX + 16], text[1 << 16];
+    size_t used = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%d\n", (int)many);
+    snprintf(text + used, sizeof(text) - used, "%d\n", (int)last);
+    snprintf(name, sizeof(name), "%s/cgroup.procs", dir);
+    put(name, text);
+}
+
 static void put_topology(const char *online, const char *siblings)
 {
     put(SYS_CPU "online", online);
@@ -253,6 +266,7 @@ START_TEST(lost_cookies_come_back)
 {
     hpcb_siblings_task_t task = {0};
     hpcb_target_t target;
+    unsigned from = 0;
     pid_t child, who;
 
     begin("v1-hybrid");
@@ -261,16 +275,38 @@ START_TEST(lost_cookies_come_back)
     lower(&target, &all, &task, HPCB_SIBLINGS_NOTHING);
     put_pid(V1_STEPS "uid_7001/job_5/step_batch", target.pid);
     put_pid(V1_STEPS "uid_7001/job_5/step_0", child);
-    ck_assert_uint_eq(hpcb_siblings_mend(&target, &who), 1);
+    ck_assert_uint_eq(hpcb_siblings_mend(&target, &from, &who), 1);
     ck_assert_int_eq(who, child);
     ck_assert_uint_eq(fake_core_cookie(child), fake_core_cookie(target.pid));
-    ck_assert_uint_eq(hpcb_siblings_mend(&target, &who), 0);
+    ck_assert_uint_eq(hpcb_siblings_mend(&target, &from, &who), 0);
     /* All of them. */
     fake_core_set(child, 0);
     fake_core_set(target.pid, 0);
-    ck_assert_uint_eq(hpcb_siblings_mend(&target, &who), 2);
+    ck_assert_uint_eq(hpcb_siblings_mend(&target, &from, &who), 2);
     ck_assert_uint_ne(fake_core_cookie(target.pid), 0);
     ck_assert_uint_eq(fake_core_cookie(child), fake_core_cookie(target.pid));
+    end();
+}
+END_TEST
+
+/* One round does not get to it: the next one begins where that ended. */
+START_TEST(nobody_hides_behind_many)
+{
+    hpcb_siblings_task_t task = {0};
+    hpcb_target_t target;
+    unsigned from = 0;
+    pid_t child, who;
+
+    begin("v1-hybrid");
+    target = guest(fake_task(100));
+    child = fake_task(100);
+    lower(&target, &all, &task, HPCB_SIBLINGS_NOTHING);
+    put_many(V1_STEPS "uid_7001/job_5/step_0", 5000, target.pid, child);
+    ck_assert_uint_eq(hpcb_siblings_mend(&target, &from, &who), 0);
+    ck_assert_uint_gt(from, 0);
+    ck_assert_uint_eq(hpcb_siblings_mend(&target, &from, &who), 1);
+    ck_assert_int_eq(who, child);
+    ck_assert_uint_eq(from, 0);
     end();
 }
 END_TEST
@@ -641,6 +677,7 @@ int main(void)
     tcase_add_test(tcase, not_the_cookie_that_primaries_have);
     tcase_add_test(tcase, a_carrier_that_changes_is_not_followed);
     tcase_add_test(tcase, lost_cookies_come_back);
+    tcase_add_test(tcase, nobody_hides_behind_many);
     tcase_add_test(tcase, throttled_beside_a_primary);
     tcase_add_loop_test(tcase, throttled_by_the_table, 0, 6);
     tcase_add_test(tcase, kept_on_the_primarys_own_thread);

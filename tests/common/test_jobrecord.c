@@ -273,6 +273,13 @@ static const struct {
     {"looked at by ada", "{\"comment\":\"looked at by ada\",\"hpcb\":{\"v\":1,"
                          "\"class\":\"guest\",\"eff\":0.750,\"stolen\":0.100,"
                          "\"cpu\":15.000,\"wall\":10.000}}"},
+    /* slurmdbd takes neither; the record has the name. */
+    {"{\"hpcb\":{\"v\":1,\"class\":\"guest\",\"program\":\"ada's\"}}",
+     "{\"hpcb\":{\"v\":1,\"class\":\"guest\",\"eff\":0.750,\"stolen\":0.100,"
+     "\"cpu\":15.000,\"wall\":10.000}}"},
+    {"{\"hpcb\":{\"v\":1,\"class\":\"guest\",\"program\":\"a\\\"b\"}}",
+     "{\"hpcb\":{\"v\":1,\"class\":\"guest\",\"eff\":0.750,\"stolen\":0.100,"
+     "\"cpu\":15.000,\"wall\":10.000}}"},
     {"{\"hpcb\":7}", "{\"hpcb\":{\"v\":1,\"class\":\"guest\",\"eff\":0.750,"
                      "\"stolen\":0.100,\"cpu\":15.000,\"wall\":10.000}}"},
 };

@@ -524,7 +524,7 @@ static void hostile(void)
     char own[16], sibling[16];
     uint64_t taken = 1, again = 0;
     hpcb_target_t target;
-    unsigned mended;
+    unsigned mended, from = 0;
     double got, passed;
 
     snprintf(own, sizeof(own), "%u", first);
@@ -538,7 +538,7 @@ static void hostile(void)
     pause_for(1);
     target = target_of(guest);
     hpcb_core_cookie(guest, &taken, NULL);
-    mended = hpcb_siblings_mend(&target, &who);
+    mended = hpcb_siblings_mend(&target, &from, &who);
     hpcb_core_cookie(guest, &again, NULL);
     note("a guest that takes cookie 0 from another task of its user has it (%s); %u "
          "mended",
