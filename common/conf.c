@@ -574,14 +574,28 @@ static int read_line(reader_t *reader, const char *text, size_t length)
     return set_key(reader, trim(key), trim(value));
 }
 
-/* Keys that must fit together, in whatever order they stand. */
+static bool is_given(const reader_t *reader, const char *name)
+{
+    for (size_t i = 0; i < N_KEYS; i++) {
+        if (strcmp(keys[i].name, name) == 0)
+            return reader->seen & (UINT64_C(1) << i);
+    }
+    return false;
+}
+
+/* Keys that must fit together, in whatever order they stand.  A file that is older than
+ * WindowMaxPeriod= allows what its Windows= has. */
 static int check_whole(const reader_t *reader)
 {
-    const hpcb_conf_t *conf = reader->conf;
+    hpcb_conf_t *conf = reader->conf;
     const hpcb_window_spec_t longest = {longest_period(conf->windows), 0};
 
     if (hpcb_conf_window_fits(conf, &longest))
         return 0;
+    if (!is_given(reader, "WindowMaxPeriod")) {
+        conf->window_max_period = (unsigned)((longest.period_us + 999999) / 1000000);
+        return 0;
+    }
     errno = EINVAL;
     return hpcb_error(reader->err,
                       "%.*s: Windows=%.*s: allowed: periods up to WindowMaxPeriod=%u "

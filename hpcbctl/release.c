@@ -115,12 +115,16 @@ static void replay(const release_t *release, done_t *done)
         done->restored = (uint64_t)restored;
 }
 
-/* A job for which something was done to its tasks: a guest.  Primaries may use core
- * scheduling for themselves. */
+/* A guest, or a job without a record for which something was done to its tasks.
+ * Primaries may have real-time tasks and use core scheduling for themselves; on cgroup
+ * v2 they too have an undo log, for their weight. */
 static bool was_lowered(const release_t *release, uint32_t job_id)
 {
+    hpcb_job_state_t state;
     char name[32];
 
+    if (hpcb_state_load(release->conf->state_dir, job_id, &state, NULL) == 0)
+        return state.klass == HPCB_CLASS_GUEST;
     snprintf(name, sizeof(name), "jobs/%" PRIu32 ".undo", job_id);
     return hpcb_knob_exists(release->conf->state_dir, name);
 }

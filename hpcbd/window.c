@@ -305,8 +305,13 @@ static void look_at(hpcbd_job_t *job)
 
     job->dirty = false;
     if (!job->dir[0] || job->state.klass != HPCB_CLASS_PRIMARY ||
-        !hpcb_window_good(&job->window) || !is_allowed(job))
+        !hpcb_window_good(&job->window))
         return;
+    if (!is_allowed(job)) {
+        job_gone(job);
+        job->edge_ns = 0;
+        return;
+    }
     if (!job->favour)
         open_favour(job);
     if (!job->favour || hpcb_favour_look(job->favour, &err) == 0)

@@ -186,9 +186,11 @@ static bool _wants_login_shell(const job_desc_msg_t *job_desc)
 	if (!job_desc->script || !job_desc->environment)
 		return false;
 	for (i = 0; i < job_desc->env_size; i++) {
-		const char *entry = _text(job_desc->environment[i]);
+		const char *entry = job_desc->environment[i];
 
-		if (entry && !strncmp(entry, name, strlen(name)))
+		/* It may end without a NUL (_text). */
+		if (entry && (slurm_xsize((void *) entry) >= strlen(name)) &&
+		    !memcmp(entry, name, strlen(name)))
 			return true;
 	}
 	return false;

@@ -27,6 +27,7 @@
 #include <stdint.h>
 #include "mpi/environ.h"
 #include "mpi/hook.h"
+#include "mpi/names.h"
 #include "mpi/next.h"
 #include "mpi/observe.h"
 #include "mpi/threads.h"
@@ -88,14 +89,16 @@ static bool has_threads(void)
 }
 
 /* MPI_Init or MPI_Session_init has succeeded.  It may come here more than once: through
- * a tool's wrapper, or with each session. */
-static void begin(void)
+ * a tool's wrapper, or with each session.  Open MPI does not say that a session has
+ * threads. */
+static void begin(bool session)
 {
     unsigned whom = 0;
 
+    hpcb_names_show();
     if (hpcb_environ_naps_wanted() && hpcb_hook_start()) {
         whom |= TELL_WAIT;
-        if (has_threads()) {
+        if (session || has_threads()) {
             hpcb_threads_setup();
             whom |= TELL_THREADS;
         }
@@ -212,7 +215,7 @@ static void leave_others(unsigned told, enum kind kind)
     DEFINE(LEVEL_PMPI, PMPI_, name, PARAMS_##nargs, ARGS_##nargs, kind)
 #include "mpi/calls.def"
 
-#define DEFINE_INIT(prefix, name, params, args)                                        \
+#define DEFINE_INIT(prefix, name, params, args, session)                               \
     EXPORTED int prefix##name params;                                                  \
     EXPORTED int prefix##name params                                                   \
     {                                                                                  \
@@ -224,16 +227,16 @@ static void leave_others(unsigned told, enum kind kind)
         rc = ((int(*) params)fn)args;                                                  \
         hpcb_hook_after_init();                                                        \
         if (rc == 0)                                                                   \
-            begin();                                                                   \
+            begin(session);                                                            \
         return rc;                                                                     \
     }
 
-DEFINE_INIT(MPI_, Init, PARAMS_2, ARGS_2)
-DEFINE_INIT(PMPI_, Init, PARAMS_2, ARGS_2)
-DEFINE_INIT(MPI_, Init_thread, PARAMS_4, ARGS_4)
-DEFINE_INIT(PMPI_, Init_thread, PARAMS_4, ARGS_4)
-DEFINE_INIT(MPI_, Session_init, PARAMS_3, ARGS_3)
-DEFINE_INIT(PMPI_, Session_init, PARAMS_3, ARGS_3)
+DEFINE_INIT(MPI_, Init, PARAMS_2, ARGS_2, false)
+DEFINE_INIT(PMPI_, Init, PARAMS_2, ARGS_2, false)
+DEFINE_INIT(MPI_, Init_thread, PARAMS_4, ARGS_4, false)
+DEFINE_INIT(PMPI_, Init_thread, PARAMS_4, ARGS_4, false)
+DEFINE_INIT(MPI_, Session_init, PARAMS_3, ARGS_3, true)
+DEFINE_INIT(PMPI_, Session_init, PARAMS_3, ARGS_3, true)
 
 /* What ends MPI waits for other ranks, too. */
 static int finalize(hpcb_fn_t fn, uintptr_t call_site, uintptr_t frame)
@@ -260,3 +263,32 @@ static int finalize(hpcb_fn_t fn, uintptr_t call_site, uintptr_t frame)
 
 DEFINE_FINALIZE(MPI_)
 DEFINE_FINALIZE(PMPI_)
+
+/* Under a name that nobody else has, which is bound to this library's function. */
+#define OWN_LEVEL(prefix, name)                                                        \
+    static __typeof__(prefix##name) own_##prefix##name                                 \
+        __attribute__((alias(#prefix #name)));
+#define OWN(name) OWN_LEVEL(MPI_, name) OWN_LEVEL(PMPI_, name)
+
+#define CALL(name, nargs, kind)
+#define CALL_4(name, nargs, kind) OWN(name)
+#include "mpi/calls.def"
+OWN(Session_init)
+
+#define NAMES(name)                                                                    \
+    {"MPI_" #name, (hpcb_fn_t)own_MPI_##name},                                         \
+        {"PMPI_" #name, (hpcb_fn_t)own_PMPI_##name},
+
+static const hpcb_name_t names_of_mpi_4[] = {
+#define CALL(name, nargs, kind)
+#define CALL_4(name, nargs, kind) NAMES(name)
+#include "mpi/calls.def"
+    NAMES(Session_init)};
+
+#define NAMES_OF_MPI_4 (sizeof names_of_mpi_4 / sizeof names_of_mpi_4[0])
+_Static_assert(NAMES_OF_MPI_4 <= HPCB_NAMES_MAX, "all can be hidden");
+
+static void __attribute__((constructor)) hide_names(void)
+{
+    hpcb_names_hide(names_of_mpi_4, NAMES_OF_MPI_4);
+}

@@ -82,8 +82,10 @@ static const row_t *find_row(void)
     return NULL;
 }
 
-/* The variable that was set for an MPI that begins, NULL: none. */
+/* The variable that is set while an MPI begins, NULL: none, and whether one has been:
+ * then the MPI yields because of that. */
 static const char *variable_set;
+static bool was_asked;
 
 void hpcb_hook_before_init(void)
 {
@@ -93,6 +95,7 @@ void hpcb_hook_before_init(void)
         return;
     if (setenv(row->variable, "1", 0) == 0)
         variable_set = row->variable;
+    was_asked = variable_set;
 }
 
 void hpcb_hook_after_init(void)
@@ -124,7 +127,7 @@ bool hpcb_hook_start(void)
     debug(row);
     if (!row)
         return false;
-    if (row->variable)
+    if (was_asked && !getenv("I_MPI_THREAD_YIELD"))
         atomic_store(&yields_for_us, true);
     hpcb_wait_setup();
     atomic_store(&in_use, row->hooks);
@@ -146,9 +149,11 @@ static hpcb_fn_t real(_Atomic(hpcb_fn_t) *kept, const char *name, const void *ca
 #define EXPORTED __attribute__((visibility("default")))
 #define FRAME()  ((uintptr_t)__builtin_frame_address(0))
 
-static bool naps_in(unsigned hook)
+/* Whether a function that has its stack frame at frame may sleep: inside a blocking
+ * call of this thread, and not one that was left. */
+static bool naps_in(unsigned hook, uintptr_t frame)
 {
-    return hpcb_wait.frame != 0 &&
+    return hpcb_wait.frame > frame &&
            atomic_load_explicit(&in_use, memory_order_relaxed) & hook;
 }
 
@@ -159,7 +164,7 @@ EXPORTED int sched_yield(void)
     bool slept = false;
 
     has_yielded = true;
-    if (naps_in(HOOK_YIELD)) {
+    if (naps_in(HOOK_YIELD, FRAME())) {
         hpcb_wait.yields = true;
         slept = hpcb_wait_idle(&hpcb_wait, in_pass ? HPCB_PASS_EXACT : 0);
     } else if (!in_pass) {
@@ -176,7 +181,7 @@ EXPORTED intptr_t opal_progress(void)
 {
     static _Atomic(hpcb_fn_t) kept;
     hpcb_fn_t fn = real(&kept, "opal_progress", __builtin_return_address(0));
-    uintptr_t outer = pass_frame;
+    uintptr_t outer = pass_frame > FRAME() ? pass_frame : 0;
     intptr_t found;
 
     has_yielded = false;
@@ -198,7 +203,7 @@ EXPORTED unsigned ucp_worker_progress(void *worker)
 
     if (found > 0)
         hpcb_wait_event(&hpcb_wait);
-    else if (naps_in(HOOK_UCX) && !hpcb_wait.yields)
+    else if (naps_in(HOOK_UCX, FRAME()) && !hpcb_wait.yields)
         hpcb_wait_idle(&hpcb_wait, HPCB_PASS_LOCKED);
     return found;
 }

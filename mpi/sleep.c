@@ -173,7 +173,7 @@ void hpcb_sleep_can_be_ended(void)
     atomic_store(&has_sources, true);
 }
 
-void hpcb_sleep_end_all(void)
+void hpcb_sleep_end_one(void)
 {
     struct epoll_event event = {.events = EPOLLOUT | EPOLLET};
     int saved = errno;

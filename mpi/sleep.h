@@ -12,18 +12,18 @@
 
 /*
  * Sleep for ns nanoseconds, or until data come in on any TCP connection of the process,
- * a signal is handled, or another thread calls hpcb_sleep_end_all.  now_ns
+ * a signal is handled, or another thread calls hpcb_sleep_end_one.  now_ns
  * (CLOCK_MONOTONIC) says when it is time to look for new connections.  Return true if
  * it slept to the end.  Any thread; no cancellation point.
  */
 bool hpcb_sleep(uint64_t ns, uint64_t now_ns);
 
-/* Prepare for hpcb_sleep_end_all; once, from MPI_Init.  If that fails, sleeps cannot be
+/* Prepare for hpcb_sleep_end_one; once, from MPI_Init.  If that fails, sleeps cannot be
  * ended by other threads. */
 void hpcb_sleep_can_be_ended(void);
 
-/* End the sleeps of all threads.  One that begins at the same time may end early, too.
- * Any thread; does not block. */
-void hpcb_sleep_end_all(void);
+/* End the sleep of one thread, if any sleeps.  One that begins at the same time may end
+ * early.  Any thread; does not block. */
+void hpcb_sleep_end_one(void);
 
 #endif

@@ -34,7 +34,7 @@ bool hpcb_threads_enter(uintptr_t frame)
         atomic_fetch_add(&inside, 1);
     known = atomic_fetch_add(&entries, 1) + 1;
     if (atomic_load(&sleepers) > 0)
-        hpcb_sleep_end_all();
+        hpcb_sleep_end_one();
     return true;
 }
 
@@ -57,10 +57,14 @@ bool hpcb_threads_nap_begin(bool locked)
     return false;
 }
 
-void hpcb_threads_nap_end(void)
+/* What ends a sleep wakes one thread only (epoll(7)), and which one the others rely on
+ * is not to be known. */
+void hpcb_threads_nap_end(bool early)
 {
-    if (atomic_load_explicit(&counts, memory_order_relaxed))
-        atomic_fetch_sub(&sleepers, 1);
+    if (!atomic_load_explicit(&counts, memory_order_relaxed))
+        return;
+    if (atomic_fetch_sub(&sleepers, 1) > 1 && early)
+        hpcb_sleep_end_one();
 }
 
 bool hpcb_threads_came(void)

@@ -25,9 +25,10 @@ bool hpcb_threads_enter(uintptr_t frame);
 void hpcb_threads_leave(void);
 
 /* Whether this thread may sleep; locked: it holds a lock of the MPI's.  If true,
- * hpcb_threads_nap_end must follow. */
+ * hpcb_threads_nap_end must follow; early: the sleep did not last as long as it was to,
+ * and so others that sleep are woken, too. */
 bool hpcb_threads_nap_begin(bool locked);
-void hpcb_threads_nap_end(void);
+void hpcb_threads_nap_end(bool early);
 
 /* Whether a thread has entered since this one asked last. */
 bool hpcb_threads_came(void);

@@ -24,9 +24,10 @@
 
 /*
  * Looks between two naps.  One is not enough: in the first pass the message comes in,
- * only in the next one does a collective begin the round that another rank waits for.
+ * only in the next one does a collective begin the round that another rank waits for;
+ * and Open MPI looks at some of its transports in every eighth pass only.
  */
-#define LOOKS_BETWEEN_NAPS 4
+#define LOOKS_BETWEEN_NAPS 8
 
 _Thread_local hpcb_wait_t hpcb_wait;
 
@@ -70,8 +71,9 @@ static void begin(hpcb_wait_t *wait)
 /* Data moved between the last look and now. */
 static void note_move(hpcb_wait_t *wait, uint64_t now)
 {
+    /* What took long was switched off, or copied what was there at once. */
     if (!wait->served || now - wait->moved > BREAK_NS)
-        wait->burst = wait->looked;
+        wait->burst = now - wait->looked > BREAK_NS ? now : wait->looked;
     wait->served = true;
     wait->moved = now;
 }
@@ -95,8 +97,10 @@ static void judge_pass(hpcb_wait_t *wait, uint64_t now, unsigned pass)
 {
     bool moved = has_moved(wait, now, pass);
 
-    /* The wait goes on, so what came was for others: did they wait for this rank? */
-    if (wait->since_nap == 0 && wait->blind_from != 0)
+    /* The wait goes on, so what came was for others: did they wait for this rank?  Not
+     * if it was woken by what came. */
+    if (wait->since_nap == 0 && wait->blind_from != 0 &&
+        wait->blind_from < wait->looked)
         hpcb_nap_learn_service(&table, moved);
     if (moved)
         note_move(wait, now);
@@ -113,7 +117,7 @@ static bool nap(hpcb_wait_t *wait, uint64_t now, uint64_t ns, unsigned pass)
         return false;
     make_slack_small();
     to_the_end = hpcb_sleep(ns, now);
-    hpcb_threads_nap_end();
+    hpcb_threads_nap_end(!to_the_end);
     wait->looked = clock_ns();
     wait->since_nap = 0;
     wait->blind_from = now;

@@ -160,6 +160,15 @@ static bool wake_job(unsigned round, unsigned *lifted)
     return go_on;
 }
 
+static void lower_all(bool dying)
+{
+    size_t from = 0;
+
+    do
+        from = hpcb_spank_exiting_lower(watch.dir, dying, from);
+    while (from > 0);
+}
+
 /* False when the thread is to end. */
 static bool lift_job(unsigned round, unsigned *lifted)
 {
@@ -171,7 +180,7 @@ static bool lift_job(unsigned round, unsigned *lifted)
     if (!sleep_ms(*lifted))
         return false;
     if (*lifted < PERIOD_MS)
-        hpcb_spank_exiting_lower(watch.dir, true);
+        lower_all(true);
     return true;
 }
 
@@ -188,11 +197,12 @@ static void renew_siblings(const hpcb_step_t *step)
 static void *watcher(void *step)
 {
     unsigned lifted = 0;
+    size_t from = 0;
 
     pthread_mutex_lock(&watch.lock);
     for (unsigned round = 0; rest_ms(PERIOD_MS - lifted);) {
         lifted = 0;
-        hpcb_spank_exiting_lower(watch.dir, false);
+        from = hpcb_spank_exiting_lower(watch.dir, false, from);
         if (!step_ends()) {
             renew_siblings(step);
             continue;
@@ -200,7 +210,7 @@ static void *watcher(void *step)
         if (!lift_job(round++, &lifted))
             break;
     }
-    hpcb_spank_exiting_lower(watch.dir, false);
+    lower_all(false);
     pthread_mutex_unlock(&watch.lock);
     return NULL;
 }

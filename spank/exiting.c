@@ -20,7 +20,8 @@
 
 #define DEPTH_MAX   8    /* job_N/step_N/user/task_N is 4 */
 #define THREADS_MAX 4096 /* looked at in one round */
-#define PF_EXITING  0x4  /* linux/sched.h; in /proc/PID/stat since Linux 2.6 */
+#define LOWER_MAX   512 /* processes; every step's watcher looks, as long as it lives */
+#define PF_EXITING  0x4 /* linux/sched.h; in /proc/PID/stat since Linux 2.6 */
 
 /* Microseconds of each second: all guests of the node together, and one job.  Where so
  * much is not to be had, others hold the rest: half of it, and so on. */
@@ -40,6 +41,7 @@ typedef struct walk {
     const char *group;
     bool refused;
     bool dying;          /* lower_process: also what is dying */
+    size_t skip;         /* lower_process: processes before the first one */
     char self[PATH_MAX]; /* slurmstepd's program */
 } walk_t;
 
@@ -243,6 +245,16 @@ static bool lift_process(walk_t *walk, pid_t pid)
     return walk->budget > 0;
 }
 
+/* Slurm may have been upgraded since it was started. */
+static void cut_deleted(char *program)
+{
+    static const char deleted[] = " (deleted)";
+    size_t length = strlen(program), tail = strlen(deleted);
+
+    if (length > tail && strcmp(program + length - tail, deleted) == 0)
+        program[length - tail] = '\0';
+}
+
 static int program_of(pid_t pid, char *program, size_t size)
 {
     char link[64];
@@ -253,6 +265,7 @@ static int program_of(pid_t pid, char *program, size_t size)
     if (n < 0)
         return -1;
     program[n] = '\0';
+    cut_deleted(program);
     return 0;
 }
 
@@ -269,6 +282,13 @@ static bool is_slurmstepd(const walk_t *walk, pid_t pid)
 
 static bool lower_process(walk_t *walk, pid_t pid)
 {
+    if (walk->skip > 0) {
+        walk->skip--;
+        return true;
+    }
+    if (walk->budget == 0)
+        return false;
+    walk->budget--;
     if (hpcb_task_realtime(pid) && !is_slurmstepd(walk, pid) &&
         (walk->dying || !process_dies(pid)))
         (void)hpcb_task_end_realtime(pid, NULL);
@@ -326,12 +346,14 @@ int hpcb_spank_exiting_lift(const char *dir, const char *group)
     return walk.refused ? -1 : 0;
 }
 
-void hpcb_spank_exiting_lower(const char *dir, bool dying)
+size_t hpcb_spank_exiting_lower(const char *dir, bool dying, size_t from)
 {
-    walk_t walk = {.visit = lower_process, .dying = dying};
+    walk_t walk = {
+        .visit = lower_process, .dying = dying, .skip = from, .budget = LOWER_MAX};
 
-    if (program_of(getpid(), walk.self, sizeof(walk.self)) == 0)
-        walk_tree(&walk, dir, 0);
+    if (program_of(getpid(), walk.self, sizeof(walk.self)) < 0)
+        return 0;
+    return walk_tree(&walk, dir, 0) ? 0 : from + LOWER_MAX;
 }
 
 bool hpcb_spank_exiting_all(const char *dir)

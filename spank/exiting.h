@@ -27,9 +27,11 @@ hpcb_life_t hpcb_spank_life(pid_t pid);
  */
 int hpcb_spank_exiting_lift(const char *dir, const char *group);
 
-/* Make every thread below dir that has a real-time policy SCHED_OTHER, whoever gave it
- * that, slurmstepds aside; processes that are exiting only if dying is true. */
-void hpcb_spank_exiting_lower(const char *dir, bool dying);
+/* Make threads below dir that have a real-time policy SCHED_OTHER, whoever gave it to
+ * them, slurmstepds aside; processes that are exiting only if dying is true.  A call
+ * looks at 512 processes, from number from on, which is 0 at first.  Return where the
+ * next one is to begin. */
+size_t hpcb_spank_exiting_lower(const char *dir, bool dying, size_t from);
 
 /* Whether everything below dir is exiting, slurmstepds aside.  False where there is too
  * much to look at. */

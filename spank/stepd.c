@@ -17,6 +17,7 @@
 #include "cgroup/knob.h"
 #include "cgroup/task.h"
 #include "cgroup/undo.h"
+#include "common/file.h"
 #include "common/log.h"
 #include "spank/credit.h"
 #include "spank/stepd.h"
@@ -84,6 +85,19 @@ static void set_group(bool lift)
     if (lift != stepd.lifted &&
         hpcb_task_set(getpid(), "cgroup", lift ? stepd.high : stepd.low, NULL) == 0)
         stepd.lifted = lift;
+}
+
+/* v1: the thread that looks stays where it was, so that it comes to bringing the others
+ * back, however many threads the guest has. */
+static void keep_self_up(void)
+{
+    char path[PATH_MAX], tid[16];
+
+    if (stepd.how != BY_GROUP || stepd.version != 1 || stepd.lifted ||
+        hpcb_knob_path(stepd.high, "tasks", path, sizeof(path), NULL) < 0)
+        return;
+    snprintf(tid, sizeof(tid), "%d", (int)gettid());
+    (void)hpcb_file_write(path, tid, NULL);
 }
 
 static void set(bool lift)
@@ -263,6 +277,7 @@ void hpcb_spank_stepd_look(void)
         set(true);
     else if (was)
         set(false);
+    keep_self_up();
     if (was != stepd.lifted)
         hpcb_log(HPCB_LOG_DEBUG, "slurmstepd is %s, credit %ld ms",
                  stepd.lifted ? "lifted" : "as idle as its guest",

@@ -394,9 +394,10 @@ static const struct {
     bool good;
 } window_periods[] = {
     {"Windows=10s:90%\n", true},
-    {"Windows=11s:90%\n", false},
-    {"Windows=1s:90%,a=none,b=10001ms:90%\n", false},
+    {"Windows=11s:90%\nWindowMaxPeriod=10\n", false},
+    {"Windows=1s:90%,a=none,b=10001ms:90%\nWindowMaxPeriod=10\n", false},
     {"Windows=11s:90%\nWindowMaxPeriod=11\n", true},
+    {"Windows=3600s:90%\n", true}, /* from before WindowMaxPeriod= */
     {"WindowMaxPeriod=1\nWindows=none,a=2s:90%\n", false},
 };
 

@@ -64,13 +64,29 @@ static void set_up(hpcb_conf_t *conf, const char *root)
     snprintf(conf->state_dir, sizeof(conf->state_dir), "%s/state", root);
 }
 
-static void record(const hpcb_conf_t *conf, uint32_t id)
+static void record_as(const hpcb_conf_t *conf, uint32_t id, hpcb_class_t klass)
 {
     const hpcb_job_state_t job = {
-        .job_id = id, .uid = 7001, .klass = HPCB_CLASS_GUEST, .partition = "guest"};
+        .job_id = id, .uid = 7001, .klass = klass, .partition = "some"};
     hpcb_error_t err;
 
     ck_assert_msg(hpcb_state_save(conf->state_dir, &job, &err) == 0, "%s", err.text);
+}
+
+static void record(const hpcb_conf_t *conf, uint32_t id)
+{
+    record_as(conf, id, HPCB_CLASS_GUEST);
+}
+
+/* With a log, as those with cgroup v2 have for their weight. */
+static void record_primary(const hpcb_conf_t *conf, uint32_t id)
+{
+    hpcb_undo_t *undo;
+    hpcb_error_t err;
+
+    record_as(conf, id, HPCB_CLASS_PRIMARY);
+    ck_assert_int_eq(hpcb_undo_open(conf->state_dir, id, &undo, &err), 0);
+    hpcb_undo_close(undo);
 }
 
 static void state_file(const hpcb_conf_t *conf, const char *name, char *path)
@@ -413,7 +429,7 @@ START_TEST(takes_cookies_of_guests)
     snprintf(name, sizeof(name), "proc/%d/cgroup", (int)primary);
     fake_write(name, "6:freezer:/slurm_scb1/uid_7002/job_6/step_0\n1:cpu:/\n");
     record(&conf, 5);
-    record(&conf, 6);
+    record_primary(&conf, 6);
     lower(node, &conf, 5, task);
     fake_core_set(task, 7);
     fake_core_set(child, 7);
@@ -442,7 +458,7 @@ START_TEST(ends_realtime_of_guests)
     snprintf(name, sizeof(name), "proc/%d/cgroup", (int)primary);
     fake_write(name, "6:freezer:/slurm_scb1/uid_7002/job_6/step_0\n1:cpu:/\n");
     record(&conf, 5);
-    record(&conf, 6);
+    record_primary(&conf, 6);
     lower(node, &conf, 5, task);
     if (sched_setscheduler(task, SCHED_FIFO | SCHED_RESET_ON_FORK, &lowest) == 0) {
         ck_assert_int_eq(sched_setscheduler(primary, SCHED_FIFO, &lowest), 0);
@@ -482,7 +498,7 @@ START_TEST(restores_oom_scores)
     snprintf(name, sizeof(name), "proc/%d/cgroup", (int)primary);
     fake_write(name, "6:freezer:/slurm_scb1/uid_7002/job_6/step_0\n1:cpu:/\n");
     record(&conf, 5);
-    record(&conf, 6);
+    record_primary(&conf, 6);
     set_score(task, "17");
     lower(node, &conf, 5, task);
     assert_score(task, "500");

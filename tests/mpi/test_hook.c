@@ -24,6 +24,9 @@
 #define US 1000ULL
 #define MS 1000000ULL
 
+/* The frame of a call that all functions here are called from. */
+#define OUTER (UINTPTR_MAX - 1)
+
 intptr_t opal_progress(void);
 unsigned ucp_worker_progress(void *worker);
 
@@ -93,7 +96,7 @@ void hpcb_sleep_can_be_ended(void)
 {
 }
 
-void hpcb_sleep_end_all(void)
+void hpcb_sleep_end_one(void)
 {
     ended_by_others++;
 }
@@ -138,7 +141,7 @@ static unsigned wait_for(void (*pass)(void), uint64_t ns)
 {
     unsigned slept;
 
-    ck_assert(hpcb_wait_enter(&hpcb_wait, 1, 1000));
+    ck_assert(hpcb_wait_enter(&hpcb_wait, 1, OUTER));
     slept = idle_for(pass, ns);
     hpcb_wait_leave(&hpcb_wait);
     return slept;
@@ -237,7 +240,7 @@ START_TEST(stays_awake_while_it_serves)
     unsigned slept = 0;
 
     begin_mpi(mpis[_i].marker);
-    ck_assert(hpcb_wait_enter(&hpcb_wait, 1, 1000));
+    ck_assert(hpcb_wait_enter(&hpcb_wait, 1, OUTER));
     for (uint64_t until = now_ns + 30 * MS; now_ns < until;) {
         found = 1;
         if (mpis[_i].pass == pass_yield)
@@ -259,10 +262,10 @@ END_TEST
 START_TEST(nested_and_abandoned_calls)
 {
     begin_mpi(mpis[0].marker);
-    ck_assert(hpcb_wait_enter(&hpcb_wait, 1, 1000));
-    ck_assert(!hpcb_wait_enter(&hpcb_wait, 2, 900));
+    ck_assert(hpcb_wait_enter(&hpcb_wait, 1, OUTER));
+    ck_assert(!hpcb_wait_enter(&hpcb_wait, 2, OUTER - 100));
     ck_assert_uint_gt(idle_for(pass_openmpi, 5 * MS), 0);
-    ck_assert(hpcb_wait_enter(&hpcb_wait, 3, 1000));
+    ck_assert(hpcb_wait_enter(&hpcb_wait, 3, OUTER));
     ck_assert_uint_eq(hpcb_wait.passes, 0);
     hpcb_wait_leave(&hpcb_wait);
     ck_assert_uint_eq(idle_for(pass_openmpi, 5 * MS), 0);
@@ -285,9 +288,28 @@ START_TEST(learns_how_long_waits_take)
 }
 END_TEST
 
+/* Left by longjmp, and nothing has called MPI since. */
+START_TEST(no_nap_in_a_call_that_was_left)
+{
+    begin_mpi(mpis[_i].marker);
+    ck_assert(hpcb_wait_enter(&hpcb_wait, 1, 1000));
+    ck_assert_uint_eq(idle_for(mpis[_i].pass, 20 * MS), 0);
+}
+END_TEST
+
 static void *enter_and_leave(void *unused)
 {
     ck_assert(hpcb_threads_enter(1000));
+    hpcb_threads_leave();
+    return unused;
+}
+
+/* Entering wakes the one that sleeps, and so does what has ended this one's sleep. */
+static void *nap_and_end_early(void *unused)
+{
+    ck_assert(hpcb_threads_enter(1000));
+    ck_assert(hpcb_threads_nap_begin(false));
+    hpcb_threads_nap_end(true);
     hpcb_threads_leave();
     return unused;
 }
@@ -308,15 +330,25 @@ START_TEST(who_enters_ends_naps)
     ck_assert(hpcb_threads_nap_begin(true));
     in_another_thread(enter_and_leave);
     ck_assert_uint_eq(ended_by_others, 1);
-    hpcb_threads_nap_end();
+    hpcb_threads_nap_end(false);
+    /* It woke one thread, which wakes the next one. */
+    ck_assert(!hpcb_threads_nap_begin(true));
+    ck_assert(hpcb_threads_came());
+    ck_assert(hpcb_threads_nap_begin(true));
+    in_another_thread(nap_and_end_early);
+    ck_assert_uint_eq(ended_by_others, 3);
+    hpcb_threads_nap_end(true);
+    ck_assert_uint_eq(ended_by_others, 3);
+    in_another_thread(enter_and_leave);
+    ck_assert_uint_eq(ended_by_others, 3);
     /* Its message may be on the way: look before the next nap. */
     ck_assert(!hpcb_threads_nap_begin(true));
     ck_assert(hpcb_threads_came());
     ck_assert(!hpcb_threads_came());
     ck_assert(hpcb_threads_nap_begin(true));
-    hpcb_threads_nap_end();
+    hpcb_threads_nap_end(false);
     in_another_thread(enter_and_leave);
-    ck_assert_uint_eq(ended_by_others, 1);
+    ck_assert_uint_eq(ended_by_others, 3);
     hpcb_threads_leave();
 }
 END_TEST
@@ -326,7 +358,7 @@ static void *try_to_nap(void *unused)
     ck_assert(hpcb_threads_enter(1000));
     ck_assert(!hpcb_threads_nap_begin(true));
     ck_assert(hpcb_threads_nap_begin(false));
-    hpcb_threads_nap_end();
+    hpcb_threads_nap_end(false);
     hpcb_threads_leave();
     return unused;
 }
@@ -348,7 +380,7 @@ START_TEST(an_abandoned_call_counts_once)
     ck_assert(hpcb_threads_enter(1000));
     ck_assert(hpcb_threads_enter(1000));
     ck_assert(hpcb_threads_nap_begin(true));
-    hpcb_threads_nap_end();
+    hpcb_threads_nap_end(false);
     hpcb_threads_leave();
 }
 END_TEST
@@ -371,6 +403,7 @@ int main(void)
     tcase_add_loop_test(tcase, stays_awake_while_it_serves, 0, MPIS);
     tcase_add_test(tcase, nested_and_abandoned_calls);
     tcase_add_loop_test(tcase, learns_how_long_waits_take, 0, MPIS);
+    tcase_add_loop_test(tcase, no_nap_in_a_call_that_was_left, 0, MPIS);
     tcase_add_test(tcase, who_enters_ends_naps);
     tcase_add_test(tcase, no_nap_with_a_lock_that_others_need);
     tcase_add_test(tcase, an_abandoned_call_counts_once);

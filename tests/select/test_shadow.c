@@ -219,7 +219,7 @@ START_TEST(nobody_sees_that_primaries_do_not_share)
 	_load();
 	job = _pending(primaries, 3 * CORES, 10, UNKNOWN);
 	ck_assert_int_eq(pthread_create(&thread, NULL, _watch, &watch), 0);
-	for (i = 0; i < 3000; i++)
+	for (i = 0; i < 300; i++)
 		(void) _starts(job, modes[i % 3], NULL, NULL);
 	watch.end = true;
 	pthread_join(thread, NULL);

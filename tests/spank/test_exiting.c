@@ -124,9 +124,9 @@ START_TEST(exiting_process_is_lifted)
     in_group(pid);
     lift();
     ck_assert_int_eq(sched_getscheduler(pid), LIFTED);
-    hpcb_spank_exiting_lower(dir, false);
+    hpcb_spank_exiting_lower(dir, false, 0);
     ck_assert_int_eq(sched_getscheduler(pid), LIFTED);
-    hpcb_spank_exiting_lower(dir, true);
+    hpcb_spank_exiting_lower(dir, true, 0);
     ck_assert_int_eq(sched_getscheduler(pid), SCHED_OTHER);
     waitpid(pid, NULL, 0);
 }
@@ -155,7 +155,7 @@ START_TEST(living_process_is_not)
     lift();
     ck_assert_uint_eq(sets, 0);
     ck_assert_int_eq(sched_setscheduler(pid, LIFTED, &lowest), 0);
-    hpcb_spank_exiting_lower(dir, false);
+    hpcb_spank_exiting_lower(dir, false, 0);
     ck_assert_int_eq(sched_getscheduler(pid), SCHED_OTHER);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
