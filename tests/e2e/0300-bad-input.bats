@@ -45,7 +45,7 @@ refused() { # refused OPTION VALUE...
 }
 
 @test "--hpc-window: a longer period than WindowMaxPeriod is refused with what is allowed" {
-    run as_user timeout -k 5 "$(secs 30)" sbatch --hpc-window=1h:94% -n1 --wrap true
+    run as_user timeout -k 5 "$(secs 30)" sbatch --hpc-window=3600s:94% -n1 --wrap true
     [ "$status" -ne 0 ]
     grep -q -- '--hpc-window=3600s:94%.*up to 10s (WindowMaxPeriod)' <<< "$output"
 }
