@@ -11,6 +11,7 @@
 
 #include <check.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,7 +190,7 @@ END_TEST
 /* What another thread sees of a partition while jobs are tested. */
 typedef struct {
 	const part_record_t *part;
-	volatile bool end;
+	atomic_bool end;
 	unsigned other;
 } watch_t;
 
@@ -197,7 +198,7 @@ static void *_watch(void *arg)
 {
 	watch_t *watch = arg;
 
-	while (!watch->end)
+	while (!atomic_load(&watch->end))
 		watch->other += *(const volatile uint16_t *)
 			&watch->part->max_share != (SHARED_FORCE | 1);
 	return NULL;
@@ -221,7 +222,7 @@ START_TEST(nobody_sees_that_primaries_do_not_share)
 	ck_assert_int_eq(pthread_create(&thread, NULL, _watch, &watch), 0);
 	for (i = 0; i < 300; i++)
 		(void) _starts(job, modes[i % 3], NULL, NULL);
-	watch.end = true;
+	atomic_store(&watch.end, true);
 	pthread_join(thread, NULL);
 	ck_assert_uint_eq(watch.other, 0);
 	ck_assert_ptr_eq(job->part_ptr, primaries);
