@@ -168,9 +168,13 @@ fortran() {
 }
 
 over_tcp() {
+    local ranks=3
     export OMPI_MCA_btl=tcp,self UCX_TLS=tcp,self
     compare 'messages over TCP' 2 "$programs/messages.$mpi"
-    compare 'collectives over TCP' 3 "$programs/collectives.$mpi"
+    # Three ranks on two CPUs often hang in MPICH 4.0's MPI_Finalize over TCP, without the
+    # library as well.
+    [ "$mpi" = openmpi ] || ranks=2
+    compare 'collectives over TCP' $ranks "$programs/collectives.$mpi"
     run "$work/with" 2 "$library" "$programs/naps.$mpi"
     sleeps 'every call sleeps over TCP'
     unset OMPI_MCA_btl UCX_TLS
