@@ -19,6 +19,9 @@
 #define MOVED_NS       3000
 #define MOVED_AFTER_NS 15000
 
+/* And one that took longer than this (ns) was switched off meanwhile. */
+#define SWITCHED_OFF_NS 1000000
+
 /* Data that move again within this time (ns) belong to one burst. */
 #define BREAK_NS 50000
 
@@ -90,7 +93,7 @@ static bool has_moved(hpcb_wait_t *wait, uint64_t now, unsigned pass)
         return moved;
     if (took < wait->usual_pass)
         wait->usual_pass = took;
-    return took - wait->usual_pass > slow;
+    return took - wait->usual_pass > slow && took < SWITCHED_OFF_NS;
 }
 
 static void judge_pass(hpcb_wait_t *wait, uint64_t now, unsigned pass)
