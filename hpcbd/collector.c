@@ -30,11 +30,13 @@
 #include "common/log.h"
 #include "hpcbd/collector_conn.h"
 #include "hpcbd/collector_limit.h"
+#include "hpcbd/collector_live.h"
 #include "hpcbd/collector_store.h"
 #include "hpcbd/hpcbd.h"
 #include "hpcbd/seal.h"
 #include "hpcbd/sealer.h"
 #include "hpcbd/wire.h"
+#include "hpcbd/wire_live.h"
 
 #define MS_NS     UINT64_C(1000000)
 #define SECOND_NS (1000 * MS_NS)
@@ -66,6 +68,7 @@ typedef struct {
     hpcbd_conns_t *conns;
     hpcbd_sealer_t *opener, *sealer;
     hpcbd_limit_t limit;
+    hpcbd_live_t *live;
     hpcb_source_t *commit, *tick, *usr1;
     bool gathering;
     uint64_t requests, refused_credentials, malformed, refused_records, limited;
@@ -166,6 +169,15 @@ static int take_text(waiting_t *waiting, const char *text)
     return status;
 }
 
+/* A report of a node's live state is not answered. */
+static int take_report(const char *text)
+{
+    collector.munge_trouble = false;
+    if (hpcbd_live_take(collector.live, text) && errno == EINVAL)
+        collector.malformed++;
+    return -1;
+}
+
 static void opened(void *arg, const char *text, int error, const char *why)
 {
     waiting_t *waiting = arg;
@@ -175,7 +187,8 @@ static void opened(void *arg, const char *text, int error, const char *why)
     hpcbd_conn_forget(conn);
     if (!text)
         refuse(conn, error, why);
-    if (!text || take_text(waiting, text))
+    if (!text ||
+        (hpcbd_live_is_report(text) ? take_report(text) : take_text(waiting, text)))
         hpcbd_conn_close(conn);
 }
 
@@ -346,6 +359,7 @@ static void stop(hpcbd_t *daemon)
     hpcb_source_remove(collector.commit);
     hpcb_source_remove(collector.tick);
     hpcb_source_remove(collector.usr1);
+    hpcbd_live_close(collector.live);
     hpcbd_store_close(collector.store);
     collector = (collector_t){.daemon = NULL};
 }
@@ -358,6 +372,8 @@ static int start(hpcbd_t *daemon, hpcb_error_t *err)
     if (start_children(daemon->loop, err) == 0)
         collector.store = hpcbd_store_open(conf->collector_dir, hpcbd_now_ms(), err);
     if (collector.store)
+        collector.live = hpcbd_live_open(daemon->loop, conf->collector_dir, err);
+    if (collector.live)
         collector.conns = hpcbd_conns_open(daemon->loop, (uint16_t)conf->collector_port,
                                            take_frame, NULL, err);
     if (collector.conns && watch(daemon->loop, err) == 0)

@@ -80,13 +80,13 @@ int hpcbd_nonce(char nonce[static HPCBD_NONCE_MAX], hpcb_error_t *err)
     return 0;
 }
 
-static hpcb_rjson_t *new_message(const char *type, const char *nonce)
+hpcb_rjson_t *hpcbd_message_new(const char *type, const char *nonce)
 {
     hpcb_rjson_t *object = json_object_new_object();
 
     if (object && hpcb_rjson_add_u64(object, "version", WIRE_VERSION) == 0 &&
         hpcb_rjson_add_text(object, "type", type) == 0 &&
-        hpcb_rjson_add_text(object, "nonce", nonce) == 0)
+        (!nonce || hpcb_rjson_add_text(object, "nonce", nonce) == 0))
         return object;
     json_object_put(object);
     return NULL;
@@ -94,7 +94,7 @@ static hpcb_rjson_t *new_message(const char *type, const char *nonce)
 
 hpcb_rjson_t *hpcbd_request_new(const char *nonce)
 {
-    hpcb_rjson_t *object = new_message("records", nonce);
+    hpcb_rjson_t *object = hpcbd_message_new("records", nonce);
 
     if (object && hpcb_rjson_add(object, "records", json_object_new_array()) == 0)
         return object;
@@ -124,8 +124,7 @@ int hpcbd_request_add(hpcb_rjson_t *request, const char *id, const char *record,
     return 0;
 }
 
-/* A message of that type, or NULL. */
-static hpcb_rjson_t *read_message(const char *text, const char *type, char *nonce)
+hpcb_rjson_t *hpcbd_message_read(const char *text, const char *type, char *nonce)
 {
     hpcb_rjson_t *object = hpcb_rjson_parse(text);
     const char *found = object ? hpcb_rjson_get_text(object, "type") : NULL;
@@ -134,7 +133,7 @@ static hpcb_rjson_t *read_message(const char *text, const char *type, char *nonc
     if (found && strcmp(found, type) == 0 &&
         hpcb_rjson_get_u64(object, "version", UINT32_MAX, &version) == 0 &&
         version == WIRE_VERSION &&
-        hpcb_rjson_get_word(object, "nonce", nonce, HPCBD_NONCE_MAX) == 0)
+        (!nonce || hpcb_rjson_get_word(object, "nonce", nonce, HPCBD_NONCE_MAX) == 0))
         return object;
     json_object_put(object);
     return NULL;
@@ -179,7 +178,8 @@ static int read_request(hpcb_rjson_t *object, hpcbd_request_t *request)
 int hpcbd_request_parse(const char *text, hpcbd_request_t *request, hpcb_error_t *err)
 {
     hpcbd_request_t read = {.object = NULL};
-    hpcb_rjson_auto hpcb_rjson_t *object = read_message(text, "records", read.nonce);
+    hpcb_rjson_auto hpcb_rjson_t *object =
+        hpcbd_message_read(text, "records", read.nonce);
 
     if (!object || read_request(object, &read)) {
         errno = EINVAL;
@@ -200,7 +200,7 @@ static const char *const verdicts[] = {
 
 hpcb_rjson_t *hpcbd_answer_new(const char *nonce)
 {
-    hpcb_rjson_t *object = new_message("ack", nonce);
+    hpcb_rjson_t *object = hpcbd_message_new("ack", nonce);
 
     for (size_t i = 0; object && i < N_VERDICTS; i++) {
         if (hpcb_rjson_add(object, verdicts[i], json_object_new_array()) == 0)
@@ -246,7 +246,7 @@ int hpcbd_answer_parse(const char *text, const char *nonce,
                        void *arg, hpcb_error_t *err)
 {
     char found[HPCBD_NONCE_MAX];
-    hpcb_rjson_auto hpcb_rjson_t *object = read_message(text, "ack", found);
+    hpcb_rjson_auto hpcb_rjson_t *object = hpcbd_message_read(text, "ack", found);
     hpcb_rjson_t *ids[N_VERDICTS];
 
     if (!object || strcmp(found, nonce) != 0)

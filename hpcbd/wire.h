@@ -13,7 +13,8 @@
  * R is the record of a node (doc/record.md), I what its sender calls it.  An answer
  * counts for the request of the same nonce only.  kept: on the collector's disk, or
  * there already; refused: no record, sending it again will not help.  What is in
- * neither is to be sent again.
+ * neither is to be sent again.  Reports of live state (hpcbd/wire_live.h) have no
+ * answer.
  */
 #ifndef HPCB_HPCBD_WIRE_H
 #define HPCB_HPCBD_WIRE_H
@@ -48,7 +49,15 @@ int hpcbd_bind_reserved(int fd, int family);
 /* A fresh nonce.  0, or -1 with err where the kernel gives no random bytes. */
 int hpcbd_nonce(char nonce[static HPCBD_NONCE_MAX], hpcb_error_t *err);
 
-/* An object of JSON from which requests and answers are made: */
+/* An object of JSON from which messages are made, of that type; nonce is NULL for one
+ * that is not answered.  NULL when memory runs out. */
+hpcb_rjson_t *hpcbd_message_new(const char *type, const char *nonce);
+
+/* Read text as a message of that type (json_object_put), and its nonce unless that is
+ * NULL.  NULL where it is none. */
+hpcb_rjson_t *hpcbd_message_read(const char *text, const char *type, char *nonce);
+
+/* Requests and answers: */
 
 /* NULL when memory runs out. */
 hpcb_rjson_t *hpcbd_request_new(const char *nonce);
