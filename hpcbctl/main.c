@@ -31,6 +31,7 @@ static const char general_help[] =
     "hpc-balance.conf\n"
     "  profile     show, set, forget or learn what bandwidth users' jobs need\n"
     "  metrics     print figures of this node for Prometheus\n"
+    "  records     verify, vacuum or import the collector's records\n"
     "  job begin   record the class of a job (called by the prolog)\n"
     "  job end     write the record of a job, remove its traces (called by the "
     "epilog)\n"
@@ -152,6 +153,26 @@ static const verb_t verbs[] = {
      "in the directory of node_exporter's textfile collector) the file is replaced as "
      "a\n"
      "whole.\n"},
+    {"records", "verify", hpcb_records_verify,
+     "Usage: hpcbctl [--config FILE] records verify [--json]\n"
+     "\n"
+     "Reads all of the collector's database and says whether it is whole.  Exit code: "
+     "0\n"
+     "when it is, 1 when it is damaged or cannot be read.\n"},
+    {"records", "vacuum", hpcb_records_vacuum,
+     "Usage: hpcbctl [--config FILE] records vacuum [YYYY-MM-DD] [--json]\n"
+     "\n"
+     "Removes runs that ended before that day (UTC), if one is given, and gives free\n"
+     "space of the collector's database back to the file system.  A collector that "
+     "runs\n"
+     "acknowledges nothing meanwhile.  Needs root.\n"},
+    {"records", "import", hpcb_records_import,
+     "Usage: hpcbctl [--config FILE] records import FILE... [--json]\n"
+     "\n"
+     "Adds records in JSON Lines (- for standard input) to the collector's database:\n"
+     "runs as hpcb-report --export=jsonl or earlier releases wrote them, or nodes' "
+     "own\n"
+     "records.  What is known changes nothing.  Needs root.\n"},
     {"job", "begin", hpcb_job_begin,
      "Usage: hpcbctl [--config FILE] job begin\n"
      "\n"
@@ -191,7 +212,7 @@ static void log_line(hpcb_log_level_t level, const char *line)
 /* These look at their operands themselves. */
 static bool has_operands(const verb_t *verb)
 {
-    return strcmp(verb->name, "profile") == 0;
+    return strcmp(verb->name, "profile") == 0 || strcmp(verb->name, "records") == 0;
 }
 
 static const verb_t *find_verb(int argc, char **argv)
@@ -224,6 +245,8 @@ static const char *rest_of(const char *name)
         return "give begin or end";
     if (strcmp(name, "release") == 0)
         return "give nothing or windows";
+    if (strcmp(name, "records") == 0)
+        return "give verify, vacuum or import";
     return strcmp(name, "profile") == 0 ? "give show, set, forget or learn"
                                         : "takes no argument";
 }

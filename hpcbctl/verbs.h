@@ -54,6 +54,12 @@ int hpcb_profile_set(const hpcb_ctl_t *ctl);
 int hpcb_profile_forget(const hpcb_ctl_t *ctl);
 int hpcb_profile_learn(const hpcb_ctl_t *ctl);
 
+/* 0; 1 with a line for what went wrong; 2 with one for what is wrong with the command
+ * line. */
+int hpcb_records_verify(const hpcb_ctl_t *ctl);
+int hpcb_records_vacuum(const hpcb_ctl_t *ctl);
+int hpcb_records_import(const hpcb_ctl_t *ctl);
+
 /* Called by the prolog and the epilog.  Always 0 towards slurmd, which drains the node
  * otherwise; what went wrong is one line on stderr. */
 int hpcb_job_begin(const hpcb_ctl_t *ctl);

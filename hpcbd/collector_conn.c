@@ -49,6 +49,7 @@ struct hpcbd_conns {
     hpcbd_take_fn take;
     void *arg;
     hpcbd_conn_stats_t stats;
+    bool paused;
 };
 
 uint64_t hpcbd_now_ms(void)
@@ -208,6 +209,11 @@ static int read_some(hpcbd_conn_t *conn)
     return conn->in_used == conn->length ? take(conn) : 0;
 }
 
+static int listen_again(hpcbd_conn_t *conn)
+{
+    return hpcb_source_events(conn->source, conn->conns->paused ? 0 : EPOLLIN);
+}
+
 static int write_some(hpcbd_conn_t *conn)
 {
     ssize_t n = send(conn->fd, conn->out + conn->out_sent,
@@ -220,7 +226,7 @@ static int write_some(hpcbd_conn_t *conn)
         return 0;
     free(conn->out);
     conn->out = NULL;
-    return hpcb_source_events(conn->source, EPOLLIN);
+    return listen_again(conn);
 }
 
 static void on_event(void *arg, uint64_t events)
@@ -280,7 +286,8 @@ static void on_accept(void *arg, uint64_t events)
                            .fd = fd,
                            .origin = origin_of(&peer),
                            .heard_ms = hpcbd_now_ms()};
-    conn->source = hpcb_loop_fd(conns->loop, fd, EPOLLIN, on_event, conn, NULL);
+    conn->source = hpcb_loop_fd(conns->loop, fd, conns->paused ? 0 : EPOLLIN, on_event,
+                                conn, NULL);
     link_last(conn);
     conns->count++;
     conns->stats.connections++;
@@ -424,6 +431,18 @@ void hpcbd_conn_answer(hpcbd_conn_t *conn, const char *text)
         hpcbd_conn_close(conn);
 }
 
+void hpcbd_conns_pause(hpcbd_conns_t *conns, bool pause)
+{
+    if (conns->paused == pause)
+        return;
+    conns->paused = pause;
+    for (hpcbd_conn_t *conn = conns->first; conn; conn = conn->next) {
+        conn->heard_ms = hpcbd_now_ms();
+        if (!conn->waiting && !conn->out)
+            (void)listen_again(conn);
+    }
+}
+
 void hpcbd_conns_sweep(hpcbd_conns_t *conns)
 {
     uint64_t now = hpcbd_now_ms();
@@ -431,7 +450,7 @@ void hpcbd_conns_sweep(hpcbd_conns_t *conns)
 
     for (hpcbd_conn_t *conn = conns->first; conn; conn = next) {
         next = conn->next;
-        if (conn->waiting || now - conn->heard_ms < HPCBD_CONN_IDLE_MS)
+        if (conn->waiting || conns->paused || now - conn->heard_ms < HPCBD_CONN_IDLE_MS)
             continue;
         conns->stats.dropped++;
         hpcbd_conn_close(conn);

@@ -10,6 +10,7 @@
 #ifndef HPCB_HPCBD_COLLECTOR_CONN_H
 #define HPCB_HPCBD_COLLECTOR_CONN_H
 
+#include <stdbool.h>
 #include "hpcbd/loop.h"
 
 /* At once, and bytes of frames that are not whole yet. */
@@ -68,6 +69,9 @@ void hpcbd_conns_waiting(hpcbd_conns_t *conns,
 /* Send text as a frame, and listen again. */
 void hpcbd_conn_answer(hpcbd_conn_t *conn, const char *text);
 void hpcbd_conn_close(hpcbd_conn_t *conn);
+
+/* Read nothing from connections, or go on: who sends waits. */
+void hpcbd_conns_pause(hpcbd_conns_t *conns, bool pause);
 
 /* Close what has been silent for too long; to be called every few seconds. */
 void hpcbd_conns_sweep(hpcbd_conns_t *conns);

@@ -36,6 +36,26 @@ hpcbd_sealer_t *hpcbd_sealer_start(hpcb_loop_t *loop, const char *name,
                                    hpcbd_sealer_work_fn work, unsigned limit_ms,
                                    hpcb_error_t *err);
 
+/* One of several calls that a child does together: made (malloc), or NULL with error
+ * EPERM or EAGAIN and why. */
+typedef struct {
+    const char *text;
+    char *made;
+    int error;
+    hpcb_error_t why;
+} hpcbd_sealer_item_t;
+
+typedef void (*hpcbd_sealer_batch_fn)(hpcbd_sealer_item_t *items, size_t count);
+
+/* Calls that a child does together at most. */
+#define HPCBD_SEALER_BATCH 64
+
+/* The same with a child that does all calls together that have come while it was busy,
+ * in their order, for as long as it takes. */
+hpcbd_sealer_t *hpcbd_sealer_start_batch(hpcb_loop_t *loop, const char *name,
+                                         hpcbd_sealer_batch_fn batch,
+                                         hpcb_error_t *err);
+
 /* Forget all calls without telling anybody.  NULL is fine. */
 void hpcbd_sealer_stop(hpcbd_sealer_t *sealer);
 
@@ -47,6 +67,9 @@ hpcbd_call_t *hpcbd_sealer_call(hpcbd_sealer_t *sealer, const hpcbd_origin_t *or
 
 /* done is not called any more.  NULL is fine. */
 void hpcbd_call_cancel(hpcbd_call_t *call);
+
+/* Calls of all origins that have not ended. */
+size_t hpcbd_sealer_calls(const hpcbd_sealer_t *sealer);
 
 /* Calls of origin that wait. */
 size_t hpcbd_sealer_waiting(const hpcbd_sealer_t *sealer, const hpcbd_origin_t *origin);

@@ -27,6 +27,7 @@ $PACKAGE_NAME $PACKAGE_VERSION
     libcgroup     `$PKG_CONFIG --modversion libcgroup`
     hwloc         `$PKG_CONFIG --modversion hwloc`
     json-c        `$PKG_CONFIG --modversion json-c`
+    SQLite        `$PKG_CONFIG --modversion sqlite3`
     MUNGE         `$PKG_CONFIG --modversion munge`
     Check         `$PKG_CONFIG --modversion check`
     PAPI          $have_papi

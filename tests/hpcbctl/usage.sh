@@ -9,7 +9,7 @@ number=0
 out=$(mktemp -d) || exit 99
 trap 'rm -rf "$out"' EXIT
 unset SLURM_JOB_ID SLURM_JOB_UID SLURM_CONF HPC_BALANCE_CONF
-echo 1..54
+echo 1..61
 
 verdict() { # verdict DESCRIPTION FLAW
     number=$((number + 1))
@@ -84,6 +84,10 @@ refuses "profile: give show, set, forget or learn" profile all
 refuses "status: --user, --name, --executable and --all are for profile" status -u root
 refuses "profile: --output is for snapshot and metrics" profile show -o x
 refuses "profile: --all is for profile forget" profile learn --all x
+refuses "records: give verify, vacuum or import" records
+refuses "records verify: takes no argument" records verify x
+refuses "records vacuum: 2026-02-30: allowed: one day, YYYY-MM-DD" records vacuum 2026-02-30
+refuses "records import: give files of records" records import
 refuses "job: give begin or end" job
 refuses "job: give begin or end" job start
 refuses "job: give begin or end" job begin now
@@ -108,6 +112,9 @@ prints "hpcbctl [--config FILE] profile show" profile show --help
 prints "hpcbctl [--config FILE] profile set" profile set --help
 prints "hpcbctl [--config FILE] profile forget" profile forget --help
 prints "hpcbctl [--config FILE] profile learn" profile learn --help
+prints "hpcbctl [--config FILE] records verify" records verify --help
+prints "hpcbctl [--config FILE] records vacuum" records vacuum --help
+prints "hpcbctl [--config FILE] records import" records import --help
 prints "hpcbctl [--config FILE] job end" job end --help
 prints "hpc-balance" --version
 

@@ -3,8 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The collector with a munged that is slow, refuses, or hangs: hpcbd/seal.c is not
- * linked, its functions are here.  Clients are a process of their own.
+ * The collector with a munged that is slow, refuses, or hangs, and with a disk that is
+ * slow or full: hpcbd/seal.c is not linked, its functions are here; linked with --wrap
+ * for hpcb_store_commit.  Clients are a process of their own.
  */
 #include "config.h"
 
@@ -23,6 +24,7 @@
 #include "hpcbd/seal.h"
 #include "hpcbd/sealer.h"
 #include "hpcbd/wire.h"
+#include "records/store.h"
 #include "tests/common/scratch.h"
 #include "tests/hpcbd/collector_records.h"
 
@@ -33,6 +35,8 @@ static const hpcbd_origin_t alice = {.address = {1}}, bob = {.address = {2}};
 /* What all processes of a test share. */
 static struct {
     unsigned munge_ms, opened, sealed;
+    unsigned disk_ms, commits;
+    bool disk_full;
 } * shared;
 
 static hpcb_loop_t *loop;
@@ -67,6 +71,19 @@ char *hpcbd_seal(const char *text, size_t length, hpcb_error_t *err)
     sleep_ms(shared->munge_ms);
     snprintf(credential, length + 6, "root:%s", text);
     return credential;
+}
+
+int __real_hpcb_store_commit(hpcb_store_t *store, uint64_t now_ms, hpcb_error_t *err);
+int __wrap_hpcb_store_commit(hpcb_store_t *store, uint64_t now_ms, hpcb_error_t *err);
+
+int __wrap_hpcb_store_commit(hpcb_store_t *store, uint64_t now_ms, hpcb_error_t *err)
+{
+    shared->commits++;
+    sleep_ms(shared->disk_ms);
+    if (!shared->disk_full)
+        return __real_hpcb_store_commit(store, now_ms, err);
+    hpcb_store_rollback(store);
+    return hpcb_error(err, "database or disk is full");
 }
 
 static void make_loop(void)
@@ -295,6 +312,121 @@ START_TEST(users_of_a_node_do_not_keep_its_daemon_out)
 }
 END_TEST
 
+/* The longest turn of the loop in ns while clients send a record each and the disk
+ * takes 300 ms for a commit. */
+static uint64_t longest_turn_of_disk(uint32_t first_job)
+{
+    enum { CLIENTS = 40 };
+    static hpcb_histogram_t turns;
+    pid_t clients[CLIENTS];
+
+    for (uint32_t i = 0; i < CLIENTS; i++) {
+        clients[i] = fork_client();
+        if (clients[i] == 0)
+            _exit(is_taken("127.0.0.2", false, first_job + i) ? 0 : 1);
+    }
+    turns = (hpcb_histogram_t){.count = 0};
+    hpcb_loop_note_turns(loop, &turns);
+    for (uint32_t i = 0; i < CLIENTS; i++)
+        ck_assert_int_eq(run_until_end(clients[i]), 0);
+    return turns.max_ns;
+}
+
+START_TEST(a_slow_disk_does_not_keep_the_loop_and_requests_share_commits)
+{
+    collector_totals_t totals;
+    uint64_t best = UINT64_MAX;
+    uint32_t rounds = 0;
+
+    start_collector(0);
+    shared->disk_ms = 300;
+    for (; rounds < 5 && best > 10 * MS_NS; rounds++) {
+        uint64_t longest = longest_turn_of_disk(100 * (rounds + 1));
+
+        best = longest < best ? longest : best;
+    }
+    ck_assert_uint_le(best, 10 * MS_NS);
+    ck_assert_uint_le(shared->commits, 15 * rounds);
+    hpcbd_collector.stop(&hpcbd);
+    collector_totals(hpcbd.conf.collector_dir, &totals);
+    ck_assert_uint_eq(totals.runs, 40 * rounds);
+}
+END_TEST
+
+START_TEST(a_full_disk_acknowledges_nothing)
+{
+    collector_totals_t totals;
+    pid_t node;
+
+    start_collector(0);
+    for (int round = 0; round < 3; round++) {
+        shared->disk_full = round < 2;
+        node = fork_client();
+        if (node == 0)
+            _exit(is_taken("127.0.0.2", false, 4) ? 0 : 1);
+        ck_assert_int_eq(run_until_end(node), shared->disk_full);
+    }
+    hpcbd_collector.stop(&hpcbd);
+    collector_totals(hpcbd.conf.collector_dir, &totals);
+    ck_assert_uint_eq(totals.runs, 1);
+}
+END_TEST
+
+/* The process of this one's children that has that name. */
+static pid_t find_child(const char *name)
+{
+    char path[128], text[4096], comm[64];
+    FILE *stream;
+    pid_t found = 0;
+
+    snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children", (long)getpid(),
+             (long)getpid());
+    stream = fopen(path, "r");
+    ck_assert_ptr_nonnull(stream);
+    text[fread(text, 1, sizeof(text) - 1, stream)] = '\0';
+    fclose(stream);
+    for (char *rest = text, *word; (word = strtok_r(rest, " ", &rest));) {
+        snprintf(path, sizeof(path), "/proc/%s/comm", word);
+        stream = fopen(path, "r");
+        if (stream && fgets(comm, sizeof(comm), stream) &&
+            strncmp(comm, name, strlen(name)) == 0)
+            found = (pid_t)atol(word);
+        if (stream)
+            fclose(stream);
+    }
+    ck_assert_int_gt(found, 0);
+    return found;
+}
+
+/* The keeper is killed: what was not acknowledged is sent again to the next one. */
+START_TEST(a_keeper_that_ends_is_replaced)
+{
+    uint64_t start;
+    pid_t node;
+    int status = 1;
+
+    start_collector(0);
+    shared->disk_ms = 1000;
+    node = fork_client();
+    if (node == 0)
+        _exit(is_taken("127.0.0.2", false, 4) ? 0 : 1);
+    while (shared->commits == 0)
+        ck_assert_int_eq(hpcb_loop_once(loop, 10, NULL), 0);
+    kill(find_child("hpcbd: keeper"), SIGKILL);
+    ck_assert_int_eq(run_until_end(node), 1);
+    shared->disk_ms = 0;
+    start = hpcbd_now_ms();
+    while (status && hpcbd_now_ms() < start + 20000) {
+        node = fork_client();
+        if (node == 0)
+            _exit(is_taken("127.0.0.2", false, 4) ? 0 : 1);
+        status = run_until_end(node);
+    }
+    ck_assert_int_eq(status, 0);
+    hpcbd_collector.stop(&hpcbd);
+}
+END_TEST
+
 /* The sealer by itself. */
 
 static unsigned ended;
@@ -441,6 +573,11 @@ int main(void)
     tcase_add_test(collector, a_slow_munged_does_not_keep_the_loop);
     tcase_add_test(collector, refused_credentials_are_few_per_second);
     tcase_add_test(collector, users_of_a_node_do_not_keep_its_daemon_out);
+    tcase_set_timeout(collector, 60);
+    tcase_add_test(collector,
+                   a_slow_disk_does_not_keep_the_loop_and_requests_share_commits);
+    tcase_add_test(collector, a_full_disk_acknowledges_nothing);
+    tcase_add_test(collector, a_keeper_that_ends_is_replaced);
     tcase_add_test(sealer, origins_take_turns);
     tcase_add_test(sealer, a_cancelled_call_is_not_heard_of);
     tcase_add_loop_test(sealer, who_hangs_or_ends_is_replaced, 0,

@@ -5,16 +5,11 @@
 #include "config.h"
 
 #include <check.h>
-#include <dirent.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "hpcbd/collector_file.h"
+#include "records/database.h"
 #include "tests/hpcbd/collector_records.h"
-
-#define RUNS_MAX 1024
 
 char *collector_record(uint32_t job_id, uint32_t restart, unsigned node, unsigned nodes)
 {
@@ -39,75 +34,31 @@ char *collector_record(uint32_t job_id, uint32_t restart, unsigned node, unsigne
     return text;
 }
 
-typedef struct {
-    hpcb_run_t *runs[RUNS_MAX];
-    size_t count;
-    unsigned lines;
-} table_t;
-
-static int visit(const char *line, size_t length, uint64_t offset, void *arg)
+static int64_t number(sqlite3 *db, const char *sql)
 {
-    table_t *table = arg;
-    hpcb_run_t *run = hpcb_run_parse(line, NULL);
-    size_t i = 0;
+    hpcb_error_t err = {""};
+    int64_t value = -1;
 
-    (void)length;
-    (void)offset;
-    ck_assert_msg(run != NULL, "%s", line);
-    table->lines++;
-    while (i < table->count && memcmp(hpcb_run_key(table->runs[i]), hpcb_run_key(run),
-                                      sizeof(hpcb_run_key_t)) != 0)
-        i++;
-    if (i < table->count)
-        hpcb_run_free(table->runs[i]);
-    else
-        table->count++;
-    ck_assert_uint_lt(i, RUNS_MAX);
-    table->runs[i] = run;
-    return 0;
-}
-
-static double cpu_seconds(const hpcb_run_t *run)
-{
-    char *line = hpcb_run_render(run, NULL);
-    hpcb_rjson_t *object = hpcb_rjson_parse(line), *member;
-    double seconds;
-
-    ck_assert(json_object_object_get_ex(object, "cpu_seconds", &member));
-    seconds = json_object_get_double(member);
-    json_object_put(object);
-    free(line);
-    return seconds;
-}
-
-static int is_file(const struct dirent *entry)
-{
-    return entry->d_name[0] != '.';
+    ck_assert_msg(hpcb_database_number(db, sql, &value, &err) == 0, "%s", err.text);
+    return value;
 }
 
 void collector_totals(const char *dir, collector_totals_t *totals)
 {
-    static table_t table;
-    struct dirent **list = NULL;
-    char path[PATH_MAX];
-    int n;
+    hpcb_error_t err = {""};
+    sqlite3 *db = hpcb_database_open_reader(dir, &err);
 
-    table = (table_t){.count = 0};
-    *totals = (collector_totals_t){.lines = 0};
-    snprintf(path, sizeof(path), "%s/records", dir);
-    n = scandir(path, &list, is_file, alphasort);
-    for (int i = 0; i < n; i++) {
-        snprintf(path, sizeof(path), "%s/records/%s", dir, list[i]->d_name);
-        ck_assert_int_eq(hpcbd_file_each(path, 0, visit, &table, NULL), 0);
-        free(list[i]);
-    }
-    free(list);
-    totals->lines = table.lines;
-    totals->runs = (unsigned)table.count;
-    for (size_t i = 0; i < table.count; i++) {
-        totals->complete += hpcb_run_complete(table.runs[i]);
-        totals->nodes += (unsigned)hpcb_run_nodes(table.runs[i]);
-        totals->cpu_seconds += cpu_seconds(table.runs[i]);
-        hpcb_run_free(table.runs[i]);
-    }
+    ck_assert_msg(db != NULL, "%s", err.text);
+    totals->runs =
+        (unsigned)number(db, "SELECT count(*) FROM run WHERE seq IS NOT NULL");
+    totals->complete = (unsigned)number(
+        db, "SELECT count(*) FROM run WHERE seq IS NOT NULL AND complete");
+    totals->nodes =
+        (unsigned)number(db, "SELECT count(*) FROM node JOIN run ON run.id = node.run"
+                             " WHERE seq IS NOT NULL");
+    totals->cpu_seconds =
+        (double)number(db, "SELECT 1000000 * total(cpu_seconds) FROM run"
+                           " WHERE seq IS NOT NULL") /
+        1000000;
+    sqlite3_close(db);
 }

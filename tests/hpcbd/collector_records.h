@@ -6,16 +6,17 @@
 #ifndef HPCB_TESTS_HPCBD_COLLECTOR_RECORDS_H
 #define HPCB_TESTS_HPCBD_COLLECTOR_RECORDS_H
 
-#include "common/jobrecord.h"
+#include "common/record_json.h"
+#include "common/record.h"
 
 /* What node number node (0, 1, …) of a job of that many nodes says: it took one second
  * of CPU time.  The caller frees it. */
 char *collector_record(uint32_t job_id, uint32_t restart, unsigned node,
                        unsigned nodes);
 
-/* What the files of CollectorDir/records say, the last line of each run. */
+/* What CollectorDir's database says of runs that are published. */
 typedef struct {
-    unsigned lines, runs, complete, nodes;
+    unsigned runs, complete, nodes;
     double cpu_seconds;
 } collector_totals_t;
 

@@ -1,0 +1,428 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The store of records: whatever is cut off, sent twice or refused by the disk, each
+ * record that was acknowledged counts once.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "records/database.h"
+#include "records/store.h"
+#include "tests/common/scratch.h"
+#include "tests/hpcbd/collector_records.h"
+
+static hpcb_store_t *open_at(const char *dir)
+{
+    hpcb_error_t err = {""};
+    hpcb_store_t *store = hpcb_store_new(dir, true, &err);
+
+    ck_assert_msg(store && hpcb_store_open(store, 1000, &err) == 0, "%s", err.text);
+    return store;
+}
+
+static int add_text(hpcb_store_t *store, const char *text, uint64_t now_ms)
+{
+    hpcb_rjson_t *object = hpcb_rjson_parse(text);
+    hpcb_error_t err = {""};
+    int status = hpcb_store_add(store, object, now_ms, &err);
+    int saved = errno;
+
+    json_object_put(object);
+    errno = saved;
+    return status;
+}
+
+static int add_to(hpcb_store_t *store, uint32_t job_id, uint32_t restart, unsigned node,
+                  unsigned nodes)
+{
+    char *text = collector_record(job_id, restart, node, nodes);
+    int status = add_text(store, text, 1000);
+
+    free(text);
+    return status;
+}
+
+static void add(hpcb_store_t *store, uint32_t job_id, unsigned node, unsigned nodes)
+{
+    ck_assert_int_ge(add_to(store, job_id, 0, node, nodes), 0);
+}
+
+static void commit(hpcb_store_t *store)
+{
+    hpcb_error_t err = {""};
+
+    ck_assert_msg(hpcb_store_commit(store, 1000, &err) == 0, "%s", err.text);
+}
+
+static void expire(hpcb_store_t *store, uint64_t now_ms)
+{
+    hpcb_error_t err = {""};
+
+    ck_assert_msg(hpcb_store_expire(store, now_ms, 1000, &err) == 0, "%s", err.text);
+    commit(store);
+}
+
+static void expect(const char *dir, unsigned runs, unsigned nodes)
+{
+    collector_totals_t totals;
+
+    collector_totals(dir, &totals);
+    ck_assert_uint_eq(totals.runs, runs);
+    ck_assert_uint_eq(totals.nodes, nodes);
+    ck_assert(totals.cpu_seconds > nodes - 0.5 && totals.cpu_seconds < nodes + 0.5);
+}
+
+/* A column of the run of a job, as text. */
+static const char *run_has(hpcb_store_t *store, uint32_t job_id, const char *column)
+{
+    static char value[256];
+    char *sql = sqlite3_mprintf("SELECT %s FROM run WHERE job_id = %u", column, job_id);
+    sqlite3_stmt *row;
+
+    ck_assert_int_eq(
+        sqlite3_prepare_v2(hpcb_store_database(store), sql, -1, &row, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(row), SQLITE_ROW);
+    snprintf(value, sizeof(value), "%s",
+             sqlite3_column_text(row, 0) ? (const char *)sqlite3_column_text(row, 0)
+                                         : "NULL");
+    sqlite3_finalize(row);
+    sqlite3_free(sql);
+    return value;
+}
+
+START_TEST(a_complete_run_is_published)
+{
+    const char *dir = scratch("c");
+    hpcb_store_t *store = open_at(dir);
+
+    add(store, 4, 0, 1);
+    add(store, 8, 0, 2);
+    commit(store);
+    expect(dir, 1, 1);
+    ck_assert_uint_eq(hpcb_store_pending(store), 1);
+    add(store, 8, 1, 2);
+    commit(store);
+    expect(dir, 2, 3);
+    ck_assert_str_eq(run_has(store, 8, "complete"), "1");
+    ck_assert_str_eq(run_has(store, 8, "cpu_seconds"), "2.0");
+    ck_assert_str_eq(run_has(store, 8, "cpus"), "2");
+    ck_assert_str_eq(run_has(store, 8, "wall_seconds"), "10.0");
+    ck_assert_str_eq(run_has(store, 8, "allocated_cpu_seconds"), "20.0");
+    ck_assert_str_eq(run_has(store, 8, "efficiency"), "0.1");
+    ck_assert_str_eq(run_has(store, 8, "guests_beside"), "NULL");
+    ck_assert_uint_eq(hpcb_store_pending(store), 0);
+    hpcb_store_free(store);
+}
+END_TEST
+
+START_TEST(what_is_sent_twice_counts_once)
+{
+    const char *dir = scratch("c");
+    hpcb_store_t *store = open_at(dir);
+
+    for (int round = 0; round < 4; round++) {
+        for (uint32_t job = 1; job <= 20; job++)
+            for (unsigned node = 0; node < 2; node++)
+                add(store, job, node, 2);
+        commit(store);
+        if (round == 2) {
+            hpcb_store_free(store);
+            store = open_at(dir);
+        }
+    }
+    expect(dir, 20, 40);
+    ck_assert_uint_eq(hpcb_store_stats(store)->duplicates, 40);
+    ck_assert_uint_eq(hpcb_store_stats(store)->records, 0);
+    hpcb_store_free(store);
+}
+END_TEST
+
+START_TEST(runs_of_a_job_are_told_apart)
+{
+    const char *dir = scratch("c");
+    hpcb_store_t *store = open_at(dir);
+
+    for (uint32_t restart = 0; restart < 3; restart++)
+        ck_assert_int_eq(add_to(store, 4, restart, 0, 1), 1);
+    commit(store);
+    expect(dir, 3, 3);
+    hpcb_store_free(store);
+}
+END_TEST
+
+START_TEST(who_waits_too_long_is_published_and_completed_later)
+{
+    const char *dir = scratch("c");
+    hpcb_store_t *store = open_at(dir);
+    char seq[32];
+
+    add(store, 4, 0, 3);
+    commit(store);
+    expire(store, 1999);
+    expect(dir, 0, 0);
+    expire(store, 2000);
+    expect(dir, 1, 1);
+    ck_assert_uint_eq(hpcb_store_stats(store)->incomplete, 1);
+    ck_assert_uint_eq(hpcb_store_pending(store), 0);
+    snprintf(seq, sizeof(seq), "%s", run_has(store, 4, "seq"));
+    add(store, 4, 0, 3);
+    commit(store);
+    ck_assert_str_eq(run_has(store, 4, "seq"), seq);
+    add(store, 4, 1, 3);
+    add(store, 4, 2, 3);
+    commit(store);
+    /* Whoever follows the numbers sees it again. */
+    ck_assert_str_ne(run_has(store, 4, "seq"), seq);
+    ck_assert_str_eq(run_has(store, 4, "complete"), "1");
+    expect(dir, 1, 3);
+    hpcb_store_free(store);
+}
+END_TEST
+
+START_TEST(runs_wait_anew_after_a_restart)
+{
+    const char *dir = scratch("c");
+    hpcb_store_t *store = open_at(dir);
+
+    add(store, 4, 0, 2);
+    commit(store);
+    hpcb_store_free(store);
+    store = open_at(dir);
+    ck_assert_uint_eq(hpcb_store_pending(store), 1);
+    expire(store, 1500);
+    expect(dir, 0, 0);
+    expire(store, 2500);
+    expect(dir, 1, 1);
+    hpcb_store_free(store);
+}
+END_TEST
+
+#define NODE_RECORD(node, cpu, klass, user, beside)                                    \
+    "{\"version\":1,\"job_id\":4,\"node\":\"" node "\",\"cluster\":\"tiny\","          \
+    "\"class\":\"" klass "\",\"policy\":\"none\",\"user_id\":1000,"                    \
+    "\"partition\":\"p\",\"begin\":100.5,\"end\":110.75,\"cpus\":2,\"cpu_"             \
+    "seconds\":" cpu                                                                   \
+    ",\"run_delay_seconds\":1,\"memory_peak_bytes\":7,\"nodes\":2,\"user\":" user      \
+    ",\"guests_beside\":" beside ",\"unknown_member\":[{}],\"tasks\":[]}"
+
+START_TEST(a_node_counts_once_and_what_knows_more_wins)
+{
+    hpcb_store_t *store = open_at(scratch("c"));
+
+    ck_assert_int_eq(
+        add_text(store, NODE_RECORD("a", "5", "unknown", "null", "null"), 0), 1);
+    ck_assert_int_eq(
+        add_text(store, NODE_RECORD("a", "4.5", "guest", "null", "null"), 0), 0);
+    ck_assert_int_eq(add_text(store,
+                              NODE_RECORD("a", "6", "primary", "\"ada\"",
+                                          "[5,9],\"guest_cpu_seconds\":2.5"),
+                              0),
+                     1);
+    ck_assert_int_eq(add_text(store,
+                              NODE_RECORD("b", "1", "guest", "\"eve\"",
+                                          "[5,7],\"guest_cpu_seconds\":0.5"),
+                              0),
+                     1);
+    commit(store);
+    ck_assert_str_eq(run_has(store, 4, "cpu_seconds"), "7.0");
+    ck_assert_str_eq(run_has(store, 4, "user"), "ada");
+    ck_assert_str_eq(run_has(store, 4, "class"), "primary");
+    ck_assert_str_eq(run_has(store, 4, "wall_seconds"), "10.25");
+    ck_assert_str_eq(run_has(store, 4, "guests_beside"), "3");
+    ck_assert_str_eq(run_has(store, 4, "guest_cpu_seconds"), "3.0");
+    ck_assert_str_eq(run_has(store, 4, "evictions"), "0");
+    hpcb_store_free(store);
+}
+END_TEST
+
+static const char *const no_records[] = {
+    "{}",
+    "{\"version\":2}",
+    "{\"version\":1,\"job_id\":-1}",
+    NODE_RECORD("a", "-5", "guest", "null", "null"),
+    NODE_RECORD("a", "5", "guest", "7", "null"),
+    NODE_RECORD("a", "5", "guest", "null", "[7,\"x\"]"),
+    NODE_RECORD("a/b", "5", "guest", "null", "null"),
+    NODE_RECORD("a", "1e300", "guest", "null", "null"),
+};
+
+START_TEST(what_is_no_record_is_refused_and_leaves_nothing)
+{
+    const char *dir = scratch("c");
+    hpcb_store_t *store = open_at(dir);
+
+    ck_assert_int_eq(add_text(store, no_records[_i], 0), -1);
+    ck_assert_int_eq(errno, EINVAL);
+    add(store, 8, 0, 1);
+    commit(store);
+    ck_assert_str_eq(run_has(store, 8, "(SELECT count(*) FROM run)"), "1");
+    hpcb_store_free(store);
+}
+END_TEST
+
+/* ---- Crashes ---- */
+
+/* Add records of one node a commit until killed; acknowledged counts them. */
+static void __attribute__((noreturn))
+write_for_ever(const char *dir, volatile unsigned *acknowledged)
+{
+    hpcb_store_t *store = open_at(dir);
+
+    for (;;) {
+        add(store, *acknowledged + 1, 0, 1);
+        commit(store);
+        (*acknowledged)++;
+    }
+}
+
+START_TEST(kill_9_at_any_moment_loses_and_doubles_nothing)
+{
+    const char *dir = scratch("c");
+    volatile unsigned *acknowledged =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    collector_totals_t totals;
+    unsigned before = 0;
+
+    ck_assert(acknowledged != MAP_FAILED);
+    for (unsigned round = 0; round < 30; round++) {
+        pid_t pid = fork();
+
+        if (pid == 0)
+            write_for_ever(dir, acknowledged);
+        while (*acknowledged < before + 1 + round % 3)
+            usleep(100);
+        usleep(round * 137);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        before = *acknowledged;
+        collector_totals(dir, &totals);
+        /* One more may be on disk and not acknowledged yet. */
+        ck_assert_uint_ge(totals.runs, before);
+        ck_assert_uint_le(totals.runs, before + 1);
+        ck_assert_uint_eq(totals.nodes, totals.runs);
+    }
+    munmap((void *)acknowledged, 4096);
+}
+END_TEST
+
+/* RLIMIT_FSIZE stands for a full disk: writes beyond it fail with EFBIG. */
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit = {.rlim_cur = bytes, .rlim_max = RLIM_INFINITY};
+
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* Check writes to a file as well: no assertion while the limit is in force. */
+static bool commit_fails(hpcb_store_t *store, uint64_t now_ms, rlim_t bytes,
+                         hpcb_error_t *err)
+{
+    char *one = collector_record(12, 0, 0, 1), *other = collector_record(16, 0, 0, 2);
+    bool failed;
+
+    limit_files(bytes);
+    failed = add_text(store, one, now_ms) < 0 || add_text(store, other, now_ms) < 0 ||
+             hpcb_store_commit(store, now_ms, err) < 0;
+    limit_files(RLIM_INFINITY);
+    free(one);
+    free(other);
+    return failed;
+}
+
+START_TEST(a_full_disk_acknowledges_nothing_and_keeps_the_rest)
+{
+    const char *dir = scratch("c");
+    hpcb_store_t *store = open_at(dir);
+    hpcb_error_t err = {""};
+    uint64_t now_ms = 1000;
+
+    add(store, 4, 0, 1);
+    add(store, 8, 0, 2);
+    commit(store);
+    for (rlim_t bytes = 0; commit_fails(store, now_ms, bytes, &err); bytes += 1000) {
+        ck_assert_ptr_nonnull(strstr(err.text, "records.db"));
+        ck_assert_int_eq(add_to(store, 20, 0, 0, 1), -1);
+        ck_assert_int_eq(errno, EAGAIN);
+        now_ms += 60000;
+    }
+    ck_assert_uint_gt(hpcb_store_stats(store)->failures, 5);
+    add(store, 8, 1, 2);
+    add(store, 16, 1, 2);
+    commit(store);
+    expect(dir, 4, 6);
+    hpcb_store_free(store);
+}
+END_TEST
+
+/* For ten minutes nodes send something ten times a second. */
+START_TEST(a_full_disk_is_tried_now_and_then)
+{
+    hpcb_store_t *store = open_at(scratch("c"));
+    char *record = collector_record(4, 0, 0, 1);
+    unsigned taken = 0;
+
+    limit_files(0);
+    for (uint64_t ms = 0; ms < 600000; ms += 100)
+        taken +=
+            add_text(store, record, ms) >= 0 && hpcb_store_commit(store, ms, NULL) == 0;
+    limit_files(RLIM_INFINITY);
+    ck_assert_uint_eq(taken, 0);
+    ck_assert_uint_ge(hpcb_store_stats(store)->failures, 10);
+    ck_assert_uint_le(hpcb_store_stats(store)->failures, 30);
+    ck_assert_int_eq(add_text(store, record, 640000), 1);
+    ck_assert_int_eq(hpcb_store_commit(store, 640000, NULL), 0);
+    free(record);
+    hpcb_store_free(store);
+}
+END_TEST
+
+START_TEST(a_database_that_was_removed_is_made_anew)
+{
+    const char *dir = scratch("c");
+    hpcb_store_t *store = open_at(dir);
+    char command[256];
+
+    add(store, 4, 0, 1);
+    commit(store);
+    snprintf(command, sizeof(command), "rm %s/records/records.db*", dir);
+    ck_assert_int_eq(system(command), 0);
+    add(store, 8, 0, 1);
+    commit(store);
+    expect(dir, 1, 1);
+    hpcb_store_free(store);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("store of records");
+    TCase *test = scratch_case("store");
+
+    tcase_set_timeout(test, 120);
+    tcase_add_test(test, a_complete_run_is_published);
+    tcase_add_test(test, what_is_sent_twice_counts_once);
+    tcase_add_test(test, runs_of_a_job_are_told_apart);
+    tcase_add_test(test, who_waits_too_long_is_published_and_completed_later);
+    tcase_add_test(test, runs_wait_anew_after_a_restart);
+    tcase_add_test(test, a_node_counts_once_and_what_knows_more_wins);
+    tcase_add_loop_test(test, what_is_no_record_is_refused_and_leaves_nothing, 0,
+                        sizeof(no_records) / sizeof(no_records[0]));
+    tcase_add_test(test, kill_9_at_any_moment_loses_and_doubles_nothing);
+    tcase_add_test(test, a_full_disk_acknowledges_nothing_and_keeps_the_rest);
+    tcase_add_test(test, a_full_disk_is_tried_now_and_then);
+    tcase_add_test(test, a_database_that_was_removed_is_made_anew);
+    suite_add_tcase(suite, test);
+    return run_suite(suite);
+}
