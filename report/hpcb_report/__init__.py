@@ -10,10 +10,10 @@ Modules, each of which uses those above it only:
   times      points in time as sacct's options take them
   hostlist   n[1-3,7] and back
   settings   the few keys of hpc-balance.conf that a reader needs
-  runs       the table of all runs of jobs, a column per array
-  records    fills it from the collector's files, or a node's
-  sacct      fills it from sacct
-  select     which runs count, and where each belongs
+  base       the working database of all runs of jobs
+  records    what the collector's database says, or files of records
+  sacct      what sacct says
+  facts      which runs count, and what is true of each
   metrics    figures of groups of jobs
   slowdown   primaries with guests beside the same ones without
   timeline   who was on which node when
@@ -21,6 +21,7 @@ Modules, each of which uses those above it only:
   svg        shapes
   charts     pictures
   page       the HTML file
+  export     runs out of the collector's database, for other programs
   command    hpcb-report's command line
   columns    hpcb-sacct
 """

@@ -4,7 +4,7 @@
 (figures 4-4 to 4-9 of the thesis).  Its baseline is a history without guests; here it
 is the primaries of the same history, and the runs of primaries that no guest shared."""
 
-from .runs import GUEST, PRIMARY
+from .base import GUEST, PRIMARY
 from .svg import CHAR, Picture, floor_time, shorten, ticks, time_label, time_step, \
     value_label
 
@@ -20,7 +20,7 @@ class Buckets:
     when they ran."""
 
     def __init__(self, found):
-        first, last = min(found.start), max(found.end)
+        first, last = found.span()
         self.step = time_step(last - first, MAX_BUCKETS - 1)
         self.begin = floor_time(first, self.step)
         self.count = int((last - self.begin) // self.step) + 1
@@ -32,16 +32,14 @@ class Buckets:
         self.seconds = [min(last, self.begin + self.step * (at + 1)) -
                         max(first, self.begin + self.step * at)
                         for at in range(self.count)]
-        klass = found.runs.klass
-        for row, submit, start, end, cpu, final in zip(
-                found.row, found.submit, found.start, found.end, found.cpu,
-                found.final):
-            kind = GUEST if klass[row] == GUEST else PRIMARY
+        for klass, submit, start, end, cpu, final in found.rows(
+                'f.klass, f.submit, f.start, f."end", f.cpu, f.final'):
+            kind = GUEST if klass == GUEST else PRIMARY
             self._spread(kind, start, end, cpu)
             if final:
                 at = int((end - self.begin) // self.step)
                 self.jobs[kind][at] += 1
-                if submit == submit:
+                if submit is not None:
                     self.turnaround[kind][at] += max(0.0, end - submit)
                     self.turned[kind][at] += 1
 

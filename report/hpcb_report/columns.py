@@ -2,7 +2,7 @@
 # Copyright (C) 2026 The slurm-hpc-balance developers
 """hpcb-sacct: sacct with columns of ours among its own.
 
-What a job did is in its AdminComment (doc/record.md).  sacct is called with the
+What a job did is in its AdminComment (doc/record.md), or in the records.  sacct is called with the
 caller's options and without our columns, its answer is taken apart and printed as
 sacct would.
 Whatever does not ask for a column of ours is sacct's own business.
@@ -12,9 +12,12 @@ import os
 import secrets
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 
+from . import settings
+from .base import attach, clean, connect, find_database
 from .sacct import tag_of
 from .text import ReportError, fit, neutral, pad
 from .version import VERSION
@@ -45,6 +48,9 @@ _NOT_OURS = {"help", "usage", "version", "long", "brief", "batch-script", "env-v
              "json", "yaml", "completion", "helpformat"}
 
 DEFAULT_FORMAT = "JobID,JobName,State,Class,Efficiency,Stolen,Guests"
+
+# Fields of sacct that are asked for behind those that are shown.
+_HIDDEN = ("AdminComment", "Cluster", "JobIDRaw")
 
 # No job has such an id: it asks for the heading alone.
 _NO_JOB = "67108863"
@@ -194,6 +200,40 @@ def _exec(argv):
         raise ReportError(f"sacct: {error.strerror}") from None
 
 
+class Figures:
+    """What the records say of jobs whose AdminComment has no figures (yet): without
+    slurmdbd, or before the collector has come to them.  Those who may not read records
+    get none."""
+
+    def __init__(self):
+        self.db = None
+        try:
+            path = find_database(settings.load(None).collector_dir)
+            if path and os.access(path, os.R_OK):
+                db = connect()
+                attach(db, path)
+                self.db = db
+        except (ReportError, OSError):
+            pass
+
+    def add(self, tag, cluster, job):
+        if self.db is None or "wall" in tag or not job.isdecimal():
+            return tag
+        try:
+            found = self.db.execute(
+                "SELECT class, policy, efficiency, stolen_fraction, guests_beside "
+                "FROM rec.run WHERE cluster = ? AND job_id = ? AND seq IS NOT NULL "
+                "ORDER BY restart DESC LIMIT 1", (clean(cluster), int(job))).fetchone()
+        except (sqlite3.Error, OverflowError):
+            found = None
+        if found is None:
+            return tag
+        mine = dict(zip(("class", "policy", "eff", "stolen", "guests"), found))
+        if mine["policy"] == "none":
+            del mine["policy"]
+        return {**mine, **tag}
+
+
 class Table:
     """What is printed: sacct's columns and ours in the order that was asked for."""
 
@@ -203,17 +243,18 @@ class Table:
         self.theirs = [name for name, _ in self.asked if name.lower() not in OURS]
         self.convert = "noconvert" not in options.seen
         self.columns = []
+        self.figures = Figures()
 
     def command(self, delimiter):
         return ["sacct", *self.options.rest, "--parsable2", "--delimiter=" + delimiter,
-                "--format=" + ",".join([*self.theirs, "AdminComment", "JobIDRaw"])]
+                "--format=" + ",".join([*self.theirs, *_HIDDEN])]
 
     def place(self, heading, widths):
         """Columns as [(name, width, function of a record and its tag)].  heading: the
         names of what sacct has given, ALL taken apart; widths: [(width, left)] of the
         same, none where they do not matter."""
         alls = sum("all".startswith(name.lower()) for name in self.theirs)
-        each = (len(heading) - 2 - (len(self.theirs) - alls)) // alls if alls else 0
+        each = (len(heading) - len(_HIDDEN) - (len(self.theirs) - alls)) // alls if alls else 0
         at = 0
         for name, width in self.asked:
             own = OURS.get(name.lower())
@@ -229,7 +270,8 @@ class Table:
         self.columns.append((neutral(name), width, source))
 
     def cells(self, record):
-        tag = tag_of(record[-2]) if "." not in record[-1] else {}
+        comment, cluster, job = record[-len(_HIDDEN):]
+        tag = {} if "." in job else self.figures.add(tag_of(comment), cluster, job)
         return [neutral(record[source]) if isinstance(source, int)
                 else source(tag, self.convert) for _, _, source in self.columns]
 

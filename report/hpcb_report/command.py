@@ -5,14 +5,15 @@
 import argparse
 import os
 import pwd
+import sqlite3
 import sys
 import time
 
-from . import layout, records, sacct, settings, times
+from . import export, layout, records, sacct, settings, times
+from .base import CLASS_CODES, Base
+from .facts import Facts, Wanted
 from .metrics import KEYS, Report
-from .runs import CLASS_CODES, Runs
-from .select import Wanted, facts
-from .slowdown import NodeLists, Slowdown, find_guests
+from .slowdown import Slowdown, find_guests
 from .text import ReportError, UsageError, neutral
 from .version import VERSION
 
@@ -49,6 +50,9 @@ def parser():
     add("--json", action="store_true", help="one JSON object")
     add("--html", metavar="FILE", help="write a page with pictures to FILE (- for "
         "standard output)")
+    add("--export", metavar="FORMAT", help="print the runs themselves, from the "
+        "collector's records alone: jsonl (a run with its nodes a line) or csv (a run a "
+        "line)")
     add("--records", metavar="DIR", help="directory of records (default: CollectorDir, "
         "without sacct else SpoolDir, of hpc-balance.conf)")
     add("--no-records", action="store_true", help="do without records")
@@ -105,12 +109,24 @@ def _check(options):
         raise UsageError("--" + " and --".join(forms) + " exclude each other")
     if options.html == "-" and (forms or options.noheader):
         raise UsageError("--html=- and other output exclude each other")
+    if options.export is not None:
+        _check_export(options, forms)
     if options.no_records and options.records:
         raise UsageError("--no-records and --records exclude each other")
     if options.no_sacct and options.sacct_file:
         raise UsageError("--no-sacct and --sacct-file exclude each other")
     if options.no_sacct and options.no_records:
         raise UsageError("--no-sacct and --no-records leave nothing to read")
+
+
+def _check_export(options, forms):
+    if options.export not in export.FORMATS:
+        raise UsageError(f"--export={options.export}: allowed: "
+                         + ", ".join(export.FORMATS))
+    if forms or options.html or options.by:
+        raise UsageError("--export and other output exclude each other")
+    if options.no_records or options.sacct_file:
+        raise UsageError("--export reads records alone")
 
 
 class Plan:
@@ -123,7 +139,7 @@ class Plan:
         self.since = self.until = None
         if options.since is not None:
             self.since = times.parse("--since", options.since, now)
-        elif not (options.sacct_file or options.no_sacct):
+        elif not (options.sacct_file or options.no_sacct or options.export):
             self.since = times.parse("--since", "today", now)
         if options.until is not None:
             self.until = times.parse("--until", options.until, now)
@@ -153,7 +169,7 @@ def note(text):
     print(f"{PROGRAM}: {neutral(str(text))}", file=sys.stderr)
 
 
-def _read_records(plan, runs, path):
+def _read_records(plan, base, path):
     """The directory that was read, or None.  ReportError where one was asked for and
     cannot be read."""
     options = plan.options
@@ -165,23 +181,23 @@ def _read_records(plan, runs, path):
             raise ReportError(f"--records={path}: Permission denied")
         note(f"{path}: its records are root's; without them no stolen time is known")
         return None
-    if not (options.records or records.files(path)):
+    if not (options.records or records.there(path)):
         return None
     if options.records and not os.path.isdir(path):
         raise ReportError(f"--records={path}: is no directory")
-    reader = records.Reader(runs)
+    reader = records.Reader(base)
     reader.read(path, plan.since, plan.until)
     if reader.bad:
         note(f"{path}: {reader.bad} lines are no records and were passed over")
     return path
 
 
-def _read_sacct(plan, conf, runs, alone):
+def _read_sacct(plan, conf, base, alone):
     """What was read, or None where records have to do.  alone: the only one."""
     options = plan.options
     if options.no_sacct:
         return None
-    reader = sacct.Reader(runs, conf)
+    reader = sacct.Reader(base, conf)
     if options.sacct_file:
         reader.read_file(options.sacct_file)
     else:
@@ -200,21 +216,20 @@ def _read_sacct(plan, conf, runs, alone):
 def make_report(plan):
     """(Report, {source: what was read or null})"""
     conf = settings.load(plan.options.config)
-    runs = Runs()
-    read = {"records": _read_records(plan, runs, conf.collector_dir)}
-    alone = read["records"] is None and not records.files(conf.spool_dir)
-    read["sacct"] = _read_sacct(plan, conf, runs, alone or plan.options.no_records)
+    base = Base()
+    read = {"records": _read_records(plan, base, conf.collector_dir)}
+    alone = read["records"] is None and not records.there(conf.spool_dir)
+    read["sacct"] = _read_sacct(plan, conf, base, alone or plan.options.no_records)
     if read["records"] is None and read["sacct"] is None:
         # What this node has not sent, or never will: a part of a cluster.
-        read["records"] = _read_records(plan, runs, conf.spool_dir)
+        read["records"] = _read_records(plan, base, conf.spool_dir)
     if read["records"] is None and read["sacct"] is None:
         raise ReportError("there are no records here; name their directory with "
                           "--records")
-    runs.settle()
-    lists = NodeLists(runs)
-    find_guests(runs, lists)
+    base.settle()
+    find_guests(base)
     wanted = plan.wanted()
-    found = facts(runs, wanted)
+    found = Facts(base, wanted)
     return Report(found, Slowdown(found), wanted, plan.keys, plan.cpus), read
 
 
@@ -247,14 +262,21 @@ def main(argv):
             print(",".join(sacct.FIELDS))
             return 0
         plan = Plan(options)
-        report, read = make_report(plan)
-        show(plan, report, read)
+        if options.export:
+            export.write(plan, settings.load(options.config).collector_dir)
+        else:
+            show(plan, *make_report(plan))
         sys.stdout.flush()
     except UsageError as error:
         note(f"{error} (see {PROGRAM} --help)")
         return 2
     except ReportError as error:
         note(error)
+        return 1
+    except sqlite3.Error as error:
+        damaged = isinstance(error, sqlite3.DatabaseError) and \
+            not isinstance(error, sqlite3.OperationalError)
+        note(f"{error}: hpcbctl records verify says more" if damaged else error)
         return 1
     except BrokenPipeError:
         # The reader has had enough; nothing more is to be flushed at the end.

@@ -4,7 +4,7 @@
 
 import json
 
-from .runs import CLASSES
+from .base import CLASSES
 from .text import csv_cell, fit, neutral, pad, width
 from .times import iso
 

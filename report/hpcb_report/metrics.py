@@ -7,8 +7,11 @@ efficiency is CPU time by processors x time; turnaround is end - submission."""
 import math
 import time
 from array import array
+from bisect import bisect_left
+from collections import defaultdict
+from itertools import compress
 
-from .runs import CLASSES, GUEST, PRIMARY
+from .base import CLASSES, GUEST, PRIMARY, pieces
 
 KEYS = ("class", "user", "partition", "cluster", "name", "cpus", "hour", "day", "week",
         "month")
@@ -16,23 +19,36 @@ _TIME_FORMATS = {"hour": "%Y-%m-%dT%H:00", "day": "%Y-%m-%d", "week": "%G-W%V",
                  "month": "%Y-%m"}
 PERCENTILES = (50, 90, 95, 99)
 
+# Groups up to which one is chosen after the other from some thousand rows.
+_FEW = 6
+
 # No time zone's hour begins within such a piece of a day.
 _QUARTER = 900
 
 
+# Values of a group that a report tells the mean and percentiles of: SQL of a run.
+_SPREADS = {
+    "turnaround": "coalesce(max(0.0, f.\"end\" - f.submit), -1.0)",
+    "waiting": "coalesce(max(0.0, f.start - f.submit), -1.0)",
+    "running": "f.run",
+}
+
+_SUMS = """count(*), sum(f.final), sum(f.cpu), sum(f.capacity),
+  sum(CASE WHEN f.measured THEN f.delay ELSE 0.0 END),
+  sum(CASE WHEN f.measured THEN f.node_wall ELSE 0.0 END), sum(f.measured),
+  sum(f.evictions), min(coalesce(f.submit, f.start)), max(f."end")"""
+
+
 class Group:
-    """Sums over runs, and what each job took."""
+    """Sums over runs; and of what each job took its mean and percentiles, in figures."""
 
-    __slots__ = ("jobs", "runs", "cpu", "capacity", "delay", "node_wall", "measured",
-                 "evictions", "first", "last", "turnaround", "waiting", "running",
-                 "slowdown")
+    __slots__ = ("runs", "jobs", "cpu", "capacity", "delay", "node_wall", "measured",
+                 "evictions", "first", "last", "figures")
 
-    def __init__(self):
-        self.jobs = self.runs = self.evictions = self.measured = 0
-        self.cpu = self.capacity = self.delay = self.node_wall = 0.0
-        self.first, self.last = math.inf, -math.inf
-        self.turnaround, self.waiting = array("d"), array("d")
-        self.running, self.slowdown = array("d"), array("d")
+    def __init__(self, sums=(0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, math.inf, -math.inf)):
+        (self.runs, self.jobs, self.cpu, self.capacity, self.delay, self.node_wall,
+         self.measured, self.evictions, self.first, self.last) = sums
+        self.figures = _no_figures()
 
     def merge(self, other):
         for name in ("jobs", "runs", "cpu", "capacity", "delay", "node_wall",
@@ -40,63 +56,108 @@ class Group:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.first = min(self.first, other.first)
         self.last = max(self.last, other.last)
-        for name in ("turnaround", "waiting", "running", "slowdown"):
-            getattr(self, name).extend(getattr(other, name))
 
 
-def grouped(found, ratios, keys):
-    """{(value of each key…, class code): Group}"""
-    groups = {}
-    columns = (found.row, found.submit, found.start, found.end, found.run, found.cpu,
-               found.capacity, found.delay, found.node_wall, found.final,
-               found.evictions, found.measured, ratios)
-    klass = found.runs.klass
-    key_of = _key_function(found.runs, found, keys)
-    for (row, submit, start, end, run, cpu, capacity, delay, node_wall, final,
-         evictions, measured, ratio) in zip(*columns):
-        key = (*key_of(row, end), klass[row]) if keys else klass[row]
-        group = groups.get(key)
-        if group is None:
-            group = groups[key] = Group()
-        group.runs += 1
-        group.cpu += cpu
-        group.capacity += capacity
-        group.evictions += evictions
-        if measured:
-            group.measured += 1
-            group.delay += delay
-            group.node_wall += node_wall
-        if submit < group.first:
-            group.first = submit
-        elif submit != submit and start < group.first:
-            group.first = start
-        if end > group.last:
-            group.last = end
-        if not final:
-            continue
-        group.jobs += 1
-        group.running.append(run)
-        if submit == submit:
-            group.turnaround.append(max(0.0, end - submit))
-            group.waiting.append(max(0.0, start - submit))
-        if ratio == ratio:
-            group.slowdown.append(ratio)
-    return groups if keys else {(code,): group for code, group in groups.items()}
+def _no_figures():
+    figures = {}
+    for name in _SPREADS:
+        figures.update(_spread(name, ()))
+    return {**figures, **_slowdown(())}
 
 
-def _key_function(runs, found, keys):
-    """(row, end) → tuple of the keys' values."""
-    simple = {"class": lambda row, end: CLASSES[runs.klass[row]],
-              "user": lambda row, end: runs.users.texts[runs.user[row]],
-              "partition": lambda row, end: runs.partitions.texts[runs.partition[row]],
-              "cluster": lambda row, end: runs.cluster(row),
-              "name": lambda row, end: runs.names.texts[runs.name[row]],
-              "cpus": lambda row, end: runs.r_cpus[row] or runs.s_cpus[row]}
-    functions = [simple.get(key) or _Calendar(_TIME_FORMATS[key]) for key in keys]
-    if len(functions) == 1:
-        only = functions[0]
-        return lambda row, end: (only(row, end),)
-    return lambda row, end: tuple(function(row, end) for function in functions)
+class Groups:
+    """Groups of the runs by keys and class: split has one for each combination, rows one
+    for each of keys alone, classes one for each class, all is everything."""
+
+    def __init__(self, found, slowdown, keys):
+        self.found = found
+        self.keys = [_key_of(found, key) for key in keys]
+        columns = ", ".join([*self.keys, "f.klass"])
+        self.rows, self.classes = {}, {}
+        self.all = Group()
+        places = len(self.keys)
+        for row in self._sums(columns):
+            group = Group(row[places + 1:])
+            for target in self._targets(row[:places], row[places]):
+                target.merge(group)
+        self._spread(found.rows(f"{columns}, {', '.join(_SPREADS.values())}",
+                                "WHERE f.final"),
+                     [lambda ordered, name=name: _spread(name, ordered)
+                      for name in _SPREADS])
+        self._spread(slowdown.rows(columns), [_slowdown])
+
+    def _sums(self, columns):
+        """A row a combination of keys and class."""
+        if self.keys:
+            yield from self.found.rows(f"{columns}, {_SUMS}", f"GROUP BY {columns}")
+            return
+        # Three readings are faster than sorting everything once.
+        for klass in range(len(CLASSES)):
+            for row in self.found.rows(f"{klass}, {_SUMS}", f"WHERE f.klass = {klass}"):
+                if row[1]:
+                    yield row
+
+    def _targets(self, key, klass):
+        return [self.all, self.classes.setdefault(klass, Group()),
+                *([self.rows.setdefault(key, Group())] if self.keys else ())]
+
+    def _spread(self, rows, figures):
+        """rows: keys, class, and a value for each of figures, below 0 if it is not
+        known."""
+        found = defaultdict(lambda: [array("d") for _ in figures])
+        for columns in pieces(rows):
+            groups = list(zip(*columns[:len(self.keys) + 1]))
+            _split(found, groups, columns[len(self.keys) + 1:])
+        for at, figures_of in enumerate(figures):
+            self._spread_one({key: values[at] for key, values in found.items()},
+                             figures_of)
+
+    def _spread_one(self, found, figures):
+        """found: {(keys, class): values}"""
+        merged = {}
+        for key, values in found.items():
+            ordered = sorted(values)
+            del ordered[:bisect_left(ordered, 0.0)]
+            merged.setdefault(key[-1], []).extend(ordered)
+            if self.keys:
+                merged.setdefault(key[:-1], []).extend(ordered)
+        everything = []
+        for key, values in merged.items():
+            # What is in order already, piece by piece, is sorted fast.
+            values.sort()
+            if isinstance(key, tuple):
+                self.rows[key].figures.update(figures(values))
+                continue
+            self.classes[key].figures.update(figures(values))
+            everything += values
+        everything.sort()
+        self.all.figures.update(figures(everything))
+
+
+def _split(found, groups, columns):
+    """Append what is in columns to the columns of found that belong to its group."""
+    different = set(groups)
+    if len(different) > _FEW:
+        for key, *values in zip(groups, *columns):
+            for target, value in zip(found[key], values):
+                target.append(value)
+        return
+    for key in different:
+        chosen = list(map(key.__eq__, groups))
+        for target, column in zip(found[key], columns):
+            target.extend(compress(column, chosen))
+
+
+def _key_of(found, key):
+    """SQL of a key's value of a run."""
+    if key in _TIME_FORMATS:
+        found.base.db.create_function("calendar_" + key, 1, _Calendar(
+            _TIME_FORMATS[key]))
+        return f'calendar_{key}(f."end")'
+    if key == "class":
+        return "CASE f.klass " + " ".join(
+            f"WHEN {code} THEN '{name}'" for code, name in enumerate(CLASSES)) + " END"
+    return {"cpus": "f.key_cpus"}.get(key, "f." + key)
 
 
 class _Calendar:
@@ -107,20 +168,13 @@ class _Calendar:
         self.form = form
         self.known = {}
 
-    def __call__(self, _row, end):
+    def __call__(self, end):
         quarter = int(end // _QUARTER)
         text = self.known.get(quarter)
         if text is None:
             text = time.strftime(self.form, time.localtime(quarter * _QUARTER))
             self.known[quarter] = text
         return text
-
-
-def total(groups):
-    everything = Group()
-    for group in groups:
-        everything.merge(group)
-    return everything
 
 
 def ratio(part, whole):
@@ -134,8 +188,7 @@ def percentile(ordered, percent):
     return ordered[max(0, math.ceil(percent / 100 * len(ordered)) - 1)]
 
 
-def _spread(name, values):
-    ordered = sorted(values)
+def _spread(name, ordered):
     figures = {f"{name}_mean_seconds": ratio(math.fsum(ordered), len(ordered))}
     for percent in PERCENTILES:
         figures[f"{name}_p{percent}_seconds"] = percentile(ordered, percent)
@@ -143,12 +196,21 @@ def _spread(name, values):
     return figures
 
 
+def _slowdown(ordered):
+    return {"slowdown_runs": len(ordered),
+            "slowdown_median": percentile(ordered, 50),
+            "slowdown_p95": percentile(ordered, 95)}
+
+
 def figures(group, since=None):
     """What is said of a group: {member of --json: value}, None where nothing tells.
     since: the period is not taken to begin before it."""
     first = group.first if since is None else max(group.first, since)
     period = max(0.0, group.last - first) if group.runs else 0.0
-    slow = sorted(group.slowdown)
+    spreads = {name: value for name, value in group.figures.items()
+               if not name.startswith("slowdown")}
+    slow = {name: value for name, value in group.figures.items()
+            if name.startswith("slowdown")}
     return {
         "jobs": group.jobs,
         "runs": group.runs,
@@ -157,14 +219,10 @@ def figures(group, since=None):
         "efficiency": ratio(group.cpu, group.capacity),
         "period_seconds": period,
         "throughput_jobs_per_hour": ratio(3600.0 * group.jobs, period),
-        **_spread("turnaround", group.turnaround),
-        **_spread("waiting", group.waiting),
-        **_spread("running", group.running),
+        **spreads,
         "stolen_seconds": group.delay if group.measured else None,
         "stolen_fraction": ratio(group.delay, group.node_wall),
-        "slowdown_runs": len(slow),
-        "slowdown_median": percentile(slow, 50),
-        "slowdown_p95": percentile(slow, 95),
+        **slow,
         "evictions": group.evictions,
         "runs_measured": group.measured,
     }
@@ -173,28 +231,25 @@ def figures(group, since=None):
 def processors(found):
     """The most CPUs that the primaries, or the guests, have held at once: two jobs of
     one class never share a core, so at least as many are there."""
-    return max((_peak(found, code) for code in (PRIMARY, GUEST)), default=0)
-
-
-def _peak(found, code):
+    # Time in tenths of a second, whether they come, class, CPUs: in one number, so that
+    # at the same moment those that go are first.
+    begin = "CAST(10 * f.start AS INTEGER)"
     events = array("q")
-    add = events.append
-    klass = found.runs.klass
-    for row, start, end, cpus in zip(found.row, found.start, found.end, found.cpus):
-        if klass[row] != code or not 0 < cpus < 1 << 20:
-            continue
-        # Time in tenths of a second, whether they come, CPUs: in one number, so that
-        # at the same moment those that go are first.
-        begin = int(10 * start)
-        add(begin << 21 | 1 << 20 | cpus)
-        add(max(begin + 1, int(10 * end)) << 21 | cpus)
-    most = now = 0
+    for pair in pieces(found.rows(
+            f"{begin} << 22 | 2097152 | (f.klass << 20) | f.cpus, max({begin} + 1, "
+            "CAST(10 * f.\"end\" AS INTEGER)) << 22 | (f.klass << 20) | f.cpus",
+            "WHERE f.klass < 2 AND f.cpus > 0 AND f.cpus < 1048576")):
+        for column in pair:
+            events.extend(column)
+    most, now = 0, [0, 0]
     for event in sorted(events):
-        if event & 1 << 20:
-            now += event & 0xFFFFF
-            most = max(most, now)
+        klass = event >> 20 & 1
+        if event & 2097152:
+            now[klass] += event & 0xFFFFF
+            if now[klass] > most:
+                most = now[klass]
         else:
-            now -= event & 0xFFFFF
+            now[klass] -= event & 0xFFFFF
     return most
 
 
@@ -206,19 +261,16 @@ class Report:
         self.since = wanted.since if wanted.since > -math.inf else None
         self.until = wanted.until if wanted.until < math.inf else None
         self.keys = tuple(keys)
-        split = grouped(found, slowdown.ratios, self.keys)
-        classes = {}
-        for key, group in split.items():
-            classes.setdefault(key[-1], Group()).merge(group)
-        self.classes = classes
-        self.all = total(classes.values())
+        groups = Groups(found, slowdown, self.keys)
+        classes = self.classes = groups.classes
+        self.all = groups.all
         self.processors = cpus or processors(found)
         self.totals = self._totals()
         self.by_class = {
             CLASSES[code]: figures(classes.get(code) or Group(), self.since)
             for code in range(len(CLASSES))
             if code in (PRIMARY, GUEST) or code in classes}
-        self.rows = self._rows(split)
+        self.rows = self._rows(groups.rows)
 
     def _totals(self):
         said = figures(self.all, self.since)
@@ -239,15 +291,7 @@ class Report:
                                                       said["period_seconds"])
         return said
 
-    def _rows(self, split):
+    def _rows(self, groups):
         """[{key: value, …, figures…}] of --by, in the order of their values."""
-        if not self.keys:
-            return []
-        merged = {}
-        for key, group in split.items():
-            merged.setdefault(key[:-1], []).append(group)
-        rows = []
-        for key in sorted(merged):
-            group = merged[key][0] if len(merged[key]) == 1 else total(merged[key])
-            rows.append({**dict(zip(self.keys, key)), **figures(group, self.since)})
-        return rows
+        return [{**dict(zip(self.keys, key)), **figures(groups[key], self.since)}
+                for key in sorted(groups)]

@@ -143,7 +143,7 @@ def _tiles(report):
 
 
 def _timeline(report):
-    picture, told = timeline.draw(report.found, NodeLists(report.found.runs))
+    picture, told = timeline.draw(report.found, NodeLists())
     drawn = "" if picture is None else (
         f'<div class="scroll"><figure>{picture.render()}</figure></div>')
     return f"<h2>Jobs per node</h2><p>{escape(told)}</p>{drawn}"

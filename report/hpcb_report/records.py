@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The slurm-hpc-balance developers
-"""Fills the table of runs from records (doc/record.md): the collector's JSON Lines, one
-object a run, or what the nodes have written, one object a node."""
+"""Takes records (doc/record.md) into the working database: the collector's database, or
+files: JSON Lines, one object a run, or what the nodes have written, one object a node."""
 
 import glob
 import gzip
@@ -10,7 +10,7 @@ import os
 import re
 import time
 
-from .runs import ALONE, ALONE_UNKNOWN, BESIDE, CLASS_CODES, NAN, UNKNOWN
+from .base import ALONE, ALONE_UNKNOWN, BESIDE, CLASS_CODES, UNKNOWN, clean, find_database
 from .text import ReportError
 
 _DAY = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})\.jsonl(?:\.gz)?\Z")
@@ -37,10 +37,17 @@ def files(path):
                                            os.path.basename(name)))
 
 
+def there(path):
+    """Whether path holds records of any kind."""
+    return find_database(path) is not None or bool(files(path))
+
+
 def closed(path):
     """Whether records are there that the caller may not read: they are root's."""
+    database = find_database(path)
     return any(os.path.isdir(place) and not os.access(place, os.R_OK | os.X_OK)
-               for place in (path, os.path.join(path, "records")))
+               for place in (path, os.path.join(path, "records"))) or (
+        database is not None and not os.access(database, os.R_OK))
 
 
 def _days(since, until):
@@ -58,15 +65,19 @@ def _day(seconds):
 class Reader:
     """bad counts lines that are no records."""
 
-    def __init__(self, runs):
-        self.runs = runs
+    def __init__(self, base):
+        self.base = base
         self.bad = 0
-        self.merged = set()
         self.parts = {}
 
     def read(self, path, since, until):
         """Everything below path that may have ended in the period.  ReportError where
         it cannot be read."""
+        database = find_database(path)
+        if database is not None:
+            self.base.take_database(database)
+            return
+        self.base.take_records()
         first, last = _days(since, until)
         for name in files(path):
             day = _DAY.search(name)
@@ -108,7 +119,7 @@ class Reader:
             beside = BESIDE if beside > 0 else ALONE
         self._store(record, record["restart"], record["user"] or "",
                     record["job_name"] or "", record["start"], capacity, node_wall,
-                    ",".join([node["node"] for node in nodes]),
+                    [node["node"] for node in nodes],
                     beside, record["evictions"] or 0,
                     bool(record["complete"]), record["submit"])
 
@@ -119,8 +130,7 @@ class Reader:
         cpus, wall = record["cpus"], record["wall_seconds"]
         restart = record.get("restart") or 0
         key = (record["cluster"], record["job_id"], restart)
-        if self.runs.find_record(self.runs.ident_of(*key[:2]), restart) is not None \
-                and key not in self.parts:
+        if key not in self.parts and self.base.find_record(*key):
             return
         known = self.parts.get(key)
         if known is None:
@@ -137,15 +147,15 @@ class Reader:
         known["names"].append(record["node"])
         self._store(known, restart, record.get("user") or "",
                     record.get("job_name") or "", known["begin"], known["capacity"],
-                    known["node_wall"], ",".join(known["names"]), ALONE_UNKNOWN,
+                    known["node_wall"], known["names"], ALONE_UNKNOWN,
                     restart if record["class"] == "guest" else 0, True,
                     known.get("submit"))
 
     def _store(self, record, restart, user, name, start, capacity, node_wall, nodes,
                beside, evictions, complete, submit):
-        runs = self.runs
         cluster, partition = record["cluster"], record["partition"]
-        if not type(user) is type(name) is type(cluster) is type(partition) is str:
+        if not all(type(text) is str for text in (user, name, cluster, partition,
+                                                  *nodes)):
             raise ValueError
         end, wall = record["end"], record["wall_seconds"]
         cpu, delay = record["cpu_seconds"], record["run_delay_seconds"]
@@ -155,13 +165,11 @@ class Reader:
                 0 <= evictions < 65536 and 0 <= record["job_id"] < 1 << 32 and
                 0 <= restart < 65536 and 0 <= record["cpus"] < 1 << 31):
             raise ValueError
-        if submit is None:
-            submit = NAN
-        elif not 0 <= submit < _LIMIT:
+        if submit is not None and not 0 <= submit < _LIMIT:
             raise ValueError
-        who = (runs.users.id(user or str(record["user_id"])),
-               runs.partitions.id(partition), runs.names.id(name),
-               runs.node_lists.id(nodes), CLASS_CODES.get(record["class"], UNKNOWN))
-        runs.add_record(runs.ident_of(cluster, record["job_id"]), restart, who,
-                        (submit, start, end, wall, cpu, delay, node_wall, capacity,
-                         record["cpus"], beside, evictions, complete))
+        self.base.add_record(
+            (clean(cluster), record["job_id"], restart,
+             clean(user or str(record["user_id"])), clean(partition), clean(name),
+             CLASS_CODES.get(record["class"], UNKNOWN), submit, start, end, wall, cpu,
+             delay, node_wall, capacity, record["cpus"], beside, evictions, complete),
+            [clean(node) for node in nodes])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The slurm-hpc-balance developers
-"""Fills the table of runs from sacct, or from what it has printed before."""
+"""Takes what sacct says, or has printed before, into the working database."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 
-from .runs import CLASS_CODES, GUEST, NAN, PRIMARY, UNKNOWN, state_code
+from .base import CLASS_CODES, GUEST, PRIMARY, clean, state_code
 from .text import ReportError, neutral
 from .times import Printed, iso
 
@@ -21,6 +21,13 @@ _FREE_TEXT = 11
 
 # A record of sacct that goes on over more lines than this is none.
 _MAX_LINES = 1000
+
+# Rows that go into the database together.
+_AT_ONCE = 5000
+
+# How the tag of job_submit begins.
+_TAGS = tuple(('{"hpcb":{"v":1,"class":"%s"' % name, code)
+              for name, code in CLASS_CODES.items())
 
 
 def cpu_seconds(text):
@@ -81,8 +88,9 @@ def command(since, until, selection, delimiter):
 class Reader:
     """bad counts records that cannot be read."""
 
-    def __init__(self, runs, settings):
-        self.runs = runs
+    def __init__(self, base, settings):
+        self.base = base
+        self.rows = []
         self.guest_partition = settings.guest_partition
         self.seconds = Printed().seconds
         self.bad = 0
@@ -122,9 +130,9 @@ class Reader:
                                   "the output of sacct -P with those that hpcb-report "
                                   "--sacct-fields prints")
             first = ""
-        before = self.bad, len(self.runs)
+        before = self.bad
         self.read(_after(first, stream), delimiter)
-        if self.bad > before[0] and len(self.runs) == before[1] and not self.any:
+        if self.bad > before and not self.any:
             raise ReportError(f"--sacct-file={path}: is no output of sacct -P with the "
                               "fields that hpcb-report --sacct-fields prints")
 
@@ -146,6 +154,11 @@ class Reader:
             except (ValueError, OverflowError):
                 self.bad += 1
         self.bad += bool(held.strip())
+        self._flush()
+
+    def _flush(self):
+        self.base.add_told(self.rows)
+        self.rows.clear()
 
     def _add(self, parts, delimiter):
         """ValueError where they are no run; a step is passed over, because its job has
@@ -161,40 +174,25 @@ class Reader:
             raise ValueError
         (job_id, cluster, user, partition, state, cpus, submit, start, end, cpu, nodes,
          comment, name, uid) = parts
-        runs = self.runs
         number = int(job_id)
         if number >= 1 << 32:
             raise ValueError
         at = self.seconds
-        figures = [at(submit), at(start), at(end)]
-        if None in figures:
-            figures = [NAN if value is None else value for value in figures]
-        figures += (cpu_seconds(cpu) if cpu else 0.0, int(cpus or 0), state_code(state))
-        ident = self._ident(cluster, number)
-        row = runs.sacct_row(ident)
-        if row is not None:
-            runs.set_sacct(row, figures)
-            if runs.klass[row] == UNKNOWN:
-                runs.klass[row] = self._class_of(comment, partition)
-            return
         if nodes == "None assigned":
             nodes = ""
-        runs.add_sacct(ident, (runs.users.id(user or uid),
-                               runs.partitions.id(partition),
-                               runs.names.id(plain_name(name)),
-                               runs.node_lists.id(nodes),
-                               self._class_of(comment, partition)), figures)
-
-    def _ident(self, cluster, number):
-        """Records of a node that does not know its cluster's name have none."""
-        runs = self.runs
-        ident = runs.ident_of(cluster, number)
-        if ident not in runs.index and number in runs.index:
-            return number
-        return ident
+        self.rows.append((
+            clean(cluster), number, clean(user or uid), clean(partition),
+            plain_name(name), clean(nodes), self._class_of(comment, partition),
+            at(submit), at(start), at(end), cpu_seconds(cpu) if cpu else 0.0,
+            int(cpus or 0), state_code(state)))
+        if len(self.rows) >= _AT_ONCE:
+            self._flush()
 
     def _class_of(self, comment, partition):
         """What job_submit has decided; else what the partition says."""
+        for tag, code in _TAGS:
+            if comment.startswith(tag):
+                return code
         klass = CLASS_CODES.get(tag_of(comment).get("class"))
         if klass is not None:
             return klass

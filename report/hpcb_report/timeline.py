@@ -8,7 +8,7 @@ nodes."""
 import math
 
 from .hostlist import natural_key
-from .runs import CLASSES, GUEST, PRIMARY
+from .base import CLASSES, GUEST, PRIMARY
 from .svg import CHAR, Picture, floor_time, shorten, time_label, time_step
 from .layout import duration
 
@@ -26,25 +26,25 @@ _BINS = 265
 
 
 class _Bar:
-    __slots__ = ("node", "klass", "start", "end", "at", "lane")
+    __slots__ = ("node", "klass", "start", "end", "run", "lane")
 
-    def __init__(self, node, klass, start, end, at):
+    def __init__(self, node, klass, start, end, run):
         self.node, self.klass, self.start, self.end = node, klass, start, end
-        self.at, self.lane = at, 0
+        self.run, self.lane = run, 0
 
 
 def draw(found, lists):
     """The picture and a sentence about it, or (None, why there is none)."""
-    runs = found.runs
     nodes = set()
     count = 0
-    for row in found.row:
-        names = lists.names(runs.nodes[row])
+    for (text,) in found.rows(found.nodes()):
+        names = lists.names(text)
         nodes.update(names)
         count += len(names)
     if not nodes:
         return None, "Nothing tells on which nodes the jobs were."
-    span = min(found.start), max(max(found.end), min(found.start) + 1)
+    first, last = found.span()
+    span = first, max(last, first + 1)
     order = sorted(nodes, key=natural_key)
     bars = None
     if count <= MAX_BARS and len(order) <= MAX_ROWS:
@@ -52,20 +52,20 @@ def draw(found, lists):
         if max(bar.lane for bar in bars) >= MAX_LANES:
             bars = None
     if bars:
-        return (_draw_bars(found, order, span, bars),
+        return (_draw_bars(order, span, bars),
                 "A row a node: above, the jobs of primaries; below, those of guests.")
     return _draw_areas(found, lists, order, span)
 
 
 def _bars(found, lists):
     """A bar a run and node, in lanes so that those of a class do not overlap."""
-    runs = found.runs
     bars = []
-    for at, row in enumerate(found.row):
-        for node in lists.names(runs.nodes[row]):
-            bars.append(_Bar(node, GUEST if runs.klass[row] == GUEST else PRIMARY,
-                             found.start[at], found.end[at], at))
-    bars.sort(key=lambda bar: (bar.start, bar.at))
+    for nodes, start, end, *run in found.rows(
+            f'{found.nodes()}, f.start, f."end", f.klass, f.job, f.name, f.user'):
+        for node in lists.names(nodes):
+            bars.append(_Bar(node, GUEST if run[0] == GUEST else PRIMARY, start, end,
+                             run))
+    bars.sort(key=lambda bar: bar.start)
     lanes = {}
     # sacct knows whole seconds: jobs that follow each other may share one.
     for bar in bars:
@@ -109,7 +109,7 @@ def _frame(rows, heights, span, title):
     return picture, tops, x_of
 
 
-def _draw_bars(found, order, span, bars):
+def _draw_bars(order, span, bars):
     lanes = {node: [0, 0] for node in order}
     for bar in bars:
         used = lanes[bar.node]
@@ -124,18 +124,16 @@ def _draw_bars(found, order, span, bars):
     for bar in bars:
         lane = bar.lane + (lanes[bar.node][PRIMARY] if bar.klass == GUEST else 0)
         y = top_of[bar.node] + 3 + _LANE * lane
-        _draw_bar(picture, found, bar, x_of(bar.start), x_of(bar.end), y)
+        _draw_bar(picture, bar, x_of(bar.start), x_of(bar.end), y)
     picture.legend(WIDTH - _RIGHT - 170, 15, [("primary", "primaries"),
                                               ("guest", "guests")])
     return picture
 
 
-def _draw_bar(picture, found, bar, x, x_end, y):
-    runs, row = found.runs, found.row[bar.at]
-    name = runs.names.texts[runs.name[row]]
+def _draw_bar(picture, bar, x, x_end, y):
+    klass, job, name, user = bar.run
     picture.rect(x, y, max(1.0, x_end - x - 0.6), _LANE - 2, CLASSES[bar.klass],
-                 f"job {runs.job_id(row)} {name} of "
-                 f"{runs.users.texts[runs.user[row]]}, {CLASSES[runs.klass[row]]}, "
+                 f"job {job} {name} of {user}, {CLASSES[klass]}, "
                  f"{duration(bar.end - bar.start)}")
     label = shorten(name, x_end - x - 6)
     if label:
@@ -192,13 +190,12 @@ def _bins(found, lists, row_of, count, span):
     used = [[[0.0] * _BINS for _ in range(count)] for _ in range(2)]
     held = [[[0.0] * _BINS for _ in range(count)] for _ in range(2)]
     width = (span[1] - span[0]) / _BINS
-    runs = found.runs
-    for row, start, end, cpu, cpus in zip(found.row, found.start, found.end, found.cpu,
-                                          found.cpus):
-        names = lists.names(runs.nodes[row])
+    for text, code, start, end, cpu, cpus in found.rows(
+            f'{found.nodes()}, f.klass, f.start, f."end", f.cpu, f.cpus'):
+        names = lists.names(text)
         if not names or end <= start:
             continue
-        klass = GUEST if runs.klass[row] == GUEST else PRIMARY
+        klass = GUEST if code == GUEST else PRIMARY
         rate = cpu / (end - start) / len(names)
         share = cpus / len(names)
         first = int((start - span[0]) / width)

@@ -42,7 +42,7 @@ sacct_has() { as_root sacct -X -n -P -j "$1" -o AdminComment | tr -d ' ' | grep 
 collected() { # collected JOB...: their runs and the daemons' own figures are there
     local job
     for job; do
-        as_root grep -qh "\"job_id\":$job," -r /run/hpcb/collector/records || return 1
+        as_root hpcb-report --records=/run/hpcb/collector --export=jsonl | grep -q "\"job_id\":$job," || return 1
     done
     as_root sh -c 'cd /run/hpcb/collector && test -s stats.json && test -s writer.json'
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# No record is lost or doubled on its way from the nodes to the collector's files, and
+# No record is lost or doubled on its way from the nodes to the collector's database, and
 # nobody but root puts anything there.  HPCB_RECORDS_JOBS (default 100) jobs run through
 # the storm.
 
@@ -27,9 +27,12 @@ note_prologs() {
 teardown_file() { cluster_down; }
 setup() { cancel_all; }
 
-# The last line of the job's last run.
+# All runs that the collector has, a line each.
+runs() { as_root hpcb-report --records=/run/hpcb/collector --export=jsonl; }
+
+# The job's last run.
 record_of() { # record_of JOB
-    grep -h "\"job_id\":$1," "$COLLECTOR"/records/*.jsonl | tail -n 1 | grep .
+    runs | grep "\"job_id\":$1," | tail -n 1 | grep .
 }
 
 field() { python3 -c 'import json,sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"; }
@@ -63,7 +66,8 @@ sacct_lines() {
 
 agrees() {
     sacct_lines
-    python3 "$HPCB_TOP/tests/e2e/records.py" "$COLLECTOR" "$WORK/sacct" ${PROLOGS:+"$PROLOGS"} > "$WORK/difference"
+    runs > "$WORK/runs"
+    python3 "$HPCB_TOP/tests/e2e/records.py" "$WORK/runs" "$WORK/sacct" ${PROLOGS:+"$PROLOGS"} > "$WORK/difference"
 }
 
 @test "a job of two nodes is one line with what it was" {
@@ -126,12 +130,12 @@ for junk in (b"GET / HTTP/1.0\r\n\r\n", b"HPB1\xff\xff\xff\xff", b"HPB1\0\0\0\0"
 END
     as_user python3 "$WORK/forge.py"
     [ "$(count_runs)" = "$before" ]
-    not grep -q 99999 "$COLLECTOR"/records/*
+    not record_of 99999
     wait_until 10 grep -q '"refused_credentials":[1-9]' "$COLLECTOR/stats.json"
     grep -q '"malformed_frames":[1-9]' "$COLLECTOR/stats.json"
 }
 
-count_runs() { cat "$COLLECTOR"/records/*.jsonl | wc -l; }
+count_runs() { runs | wc -l; }
 
 BURN='python3 -c "import time
 while time.process_time() < 1: pass"'
@@ -174,6 +178,17 @@ while time.process_time() < 1: pass"'
     [ "$(as_root hpcb-sacct -X -n -P -j "$job" --format=JobID,Guests)" = "$job|2" ]
 }
 
+@test "the database is whole; users read it if their group has it" {
+    as_root hpcbctl records verify
+    not as_user hpcbctl records verify
+    not as_user hpcb-report --records=/run/hpcb/collector --export=jsonl
+    as_root chgrp -R "$(as_user id -g)" /run/hpcb/collector/records
+    before=$(count_runs)
+    [ "$(as_user hpcb-report --records=/run/hpcb/collector --export=jsonl | wc -l)" = "$before" ]
+    as_user hpcbctl records verify
+    as_root chgrp -R 0 /run/hpcb/collector/records
+}
+
 @test "each run of a requeued job is one line" {
     job=$(submit -n1 --requeue --wrap "$BURN; [ \"\${SLURM_RESTART_COUNT:-0}\" != 0 ] || { scontrol requeue \$SLURM_JOB_ID; sleep 30; }")
     wait_until 90 runs_of_job "$job" 2
@@ -182,7 +197,7 @@ while time.process_time() < 1: pass"'
 }
 
 runs_of_job() { # runs_of_job JOB NUMBER
-    [ "$(cat "$COLLECTOR"/records/*.jsonl | grep -c "\"job_id\":$1,")" -ge "$2" ]
+    [ "$(runs | grep -c "\"job_id\":$1,")" -ge "$2" ]
 }
 
 # What everybody says of the jobs that differ.
@@ -195,7 +210,7 @@ explain() {
         echo "--- job $job: prologs; sacct; the collector; slurmctld"
         [ -z "${PROLOGS:-}" ] || grep "^$job " "$PROLOGS" || true
         grep -E "^${job}[|.]" "$WORK/rows" || true
-        cat "$COLLECTOR"/records/*.jsonl | grep "\"job_id\":$job," || true
+        runs | grep "\"job_id\":$job," || true
         grep -E "JobId=([0-9_]+\()?$job\b" "$HPCB_SANDBOX_DIR/log/slurmctld.log" || true
     done
     return 1

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The slurm-hpc-balance developers
-"""records.py CollectorDir SACCT [PROLOGS]: do the collector's files say what sacct says?
+"""records.py RUNS SACCT [PROLOGS]: do the collector's records say what sacct says?
+
+RUNS is what hpcb-report --export=jsonl prints.
 
 SACCT is the output of sacct -n -P -D -o JobIDRaw,State,TotalCPU,NNodes,Start with a line
 for each allocation and its steps behind it.  Prints both totals; exit code 1 where a run
@@ -23,7 +25,6 @@ its epilog is over the job is pending already, so that backfill clears start_tim
 backfill.c, _clear_job_estimates), which batch_requeue_fini then sends where slurmctld had
 not yet an index from slurmdbd.  Any other job without a start has never been allocated.
 """
-import glob
 import json
 import sys
 
@@ -42,13 +43,14 @@ def seconds(text):
     return total + 86400 * int(days or 0)
 
 
-def read_records(directory):
+def read_records(path):
     runs = {}
-    for path in sorted(glob.glob(directory + "/records/*.jsonl")):
-        with open(path) as stream:
-            for line in stream:
-                run = json.loads(line)
-                runs[run["job_id"], run["restart"]] = run
+    with open(path) as stream:
+        for line in stream:
+            run = json.loads(line)
+            if (run["job_id"], run["restart"]) in runs:
+                sys.exit("job %d: a run is there twice" % run["job_id"])
+            runs[run["job_id"], run["restart"]] = run
     return runs
 
 
