@@ -67,10 +67,13 @@ static _Atomic(hpcb_fn_t) route[LEVELS][CALLS];
 enum { TELL_WAIT = 1, TELL_THREADS = 2, TELL_OBSERVER = 4 };
 static atomic_uint tell;
 
-static hpcb_fn_t look_up(enum level level, enum call call, const void *caller)
+static hpcb_fn_t next_of(enum level level, enum call call, const void *caller)
 {
-    hpcb_fn_t fn = hpcb_need(names[level][call], names[LEVEL_PMPI][call], caller);
+    hpcb_fn_t fn = atomic_load(&route[level][call]);
 
+    if (fn)
+        return fn;
+    fn = hpcb_need(names[level][call], names[LEVEL_PMPI][call], caller);
     atomic_store(&route[level][call], fn);
     return fn;
 }
@@ -111,6 +114,7 @@ static void begin(bool session)
 }
 
 #define EXPORTED __attribute__((visibility("default")))
+#define COLD     __attribute__((cold, noinline))
 
 /* A call begins, as event for who observes.  Return whom leave_others has to tell that
  * it has ended. */
@@ -143,100 +147,115 @@ static void leave_others(unsigned told, enum kind kind)
  * Told apart by stack depth too: all calls from Fortran come from one place in the
  * MPI's own layer, and many C programs have one wrapper of their own.
  */
-#define CALL_SITE() ((uintptr_t)__builtin_return_address(0) ^ FRAME() << 24)
+#define CALL_SITE(caller, frame) ((uintptr_t)(caller) ^ (frame) << 24)
 
 /* What tells the calls of a place apart for who observes; known when it is compiled. */
-#define EVENT(name) (CALL_SITE() + CALL_##name * 0x100000001b3U)
+#define EVENT(site, name) ((site) + CALL_##name * 0x100000001b3U)
 
 #define OTHERS (TELL_THREADS | TELL_OBSERVER)
 
-#define DEFINE(level, prefix, name, params, args, kind)                                \
-    EXPORTED int prefix##name params;                                                  \
-    EXPORTED int prefix##name params                                                   \
+#define PARAMS_1 slot_t a
+#define PARAMS_2 slot_t a, slot_t b
+#define PARAMS_3 slot_t a, slot_t b, slot_t c
+#define PARAMS_4 slot_t a, slot_t b, slot_t c, slot_t d
+#define PARAMS_5 slot_t a, slot_t b, slot_t c, slot_t d, slot_t e
+#define PARAMS_6 slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f
+#define PARAMS_7 slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f, slot_t g
+#define PARAMS_8                                                                       \
+    slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f, slot_t g, slot_t h
+#define PARAMS_9                                                                       \
+    slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f, slot_t g, slot_t h,    \
+        slot_t i
+#define PARAMS_10                                                                      \
+    slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f, slot_t g, slot_t h,    \
+        slot_t i, slot_t j
+#define PARAMS_12                                                                      \
+    slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f, slot_t g, slot_t h,    \
+        slot_t i, slot_t j, slot_t k, slot_t l
+#define PARAMS_13                                                                      \
+    slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f, slot_t g, slot_t h,    \
+        slot_t i, slot_t j, slot_t k, slot_t l, slot_t m
+#define ARGS_1  a
+#define ARGS_2  a, b
+#define ARGS_3  a, b, c
+#define ARGS_4  a, b, c, d
+#define ARGS_5  a, b, c, d, e
+#define ARGS_6  a, b, c, d, e, f
+#define ARGS_7  a, b, c, d, e, f, g
+#define ARGS_8  a, b, c, d, e, f, g, h
+#define ARGS_9  a, b, c, d, e, f, g, h, i
+#define ARGS_10 a, b, c, d, e, f, g, h, i, j
+#define ARGS_12 a, b, c, d, e, f, g, h, i, j, k, l
+#define ARGS_13 a, b, c, d, e, f, g, h, i, j, k, l, m
+
+/*
+ * What is called most goes the shortest way: into the MPI's function and, if it waits,
+ * the thread's wait is marked.  All else is in slow_, so that the short way saves no
+ * registers for it.
+ */
+#define DEFINE(level, prefix, name, nargs, kind)                                       \
+    static COLD int slow_##prefix##name(void *caller, uintptr_t frame, PARAMS_##nargs) \
     {                                                                                  \
-        unsigned whom = atomic_load_explicit(&tell, memory_order_relaxed), told = 0;   \
-        hpcb_fn_t fn =                                                                 \
-            atomic_load_explicit(&route[level][CALL_##name], memory_order_acquire);    \
-        bool waits;                                                                    \
-        int rc;                                                                        \
+        unsigned whom = atomic_load_explicit(&tell, memory_order_relaxed);             \
+        uintptr_t site = CALL_SITE(caller, frame);                                     \
+        hpcb_fn_t fn = next_of(level, CALL_##name, caller);                            \
+        bool waits = (kind) == WAITS && whom & TELL_WAIT &&                            \
+                     hpcb_wait_enter(&hpcb_wait, site, frame);                         \
+        unsigned told = enter_others(whom, EVENT(site, name), frame, kind);            \
+        int rc = ((int (*)(PARAMS_##nargs))fn)(ARGS_##nargs);                          \
                                                                                        \
-        if (__builtin_expect(!fn, 0))                                                  \
-            fn = look_up(level, CALL_##name, __builtin_return_address(0));             \
-        waits = (kind) == WAITS && whom & TELL_WAIT &&                                 \
-                hpcb_wait_enter(&hpcb_wait, CALL_SITE(), FRAME());                     \
-        if (__builtin_expect(whom & OTHERS, 0))                                        \
-            told = enter_others(whom, EVENT(name), FRAME(), kind);                     \
-        else if (!waits)                                                               \
-            return ((int(*) params)fn)args;                                            \
-        rc = ((int(*) params)fn)args;                                                  \
         if (waits)                                                                     \
             hpcb_wait_leave(&hpcb_wait);                                               \
-        if (__builtin_expect(told, 0))                                                 \
-            leave_others(told, kind);                                                  \
+        leave_others(told, kind);                                                      \
+        return rc;                                                                     \
+    }                                                                                  \
+                                                                                       \
+    EXPORTED int prefix##name(PARAMS_##nargs);                                         \
+    EXPORTED int prefix##name(PARAMS_##nargs)                                          \
+    {                                                                                  \
+        unsigned whom = atomic_load_explicit(&tell, memory_order_relaxed);             \
+        hpcb_fn_t fn =                                                                 \
+            atomic_load_explicit(&route[level][CALL_##name], memory_order_acquire);    \
+        void *caller = __builtin_return_address(0);                                    \
+        int rc;                                                                        \
+                                                                                       \
+        if (__builtin_expect(!fn || whom & OTHERS, 0))                                 \
+            return slow_##prefix##name(caller, FRAME(), ARGS_##nargs);                 \
+        if ((kind) != WAITS || !whom ||                                                \
+            !hpcb_wait_enter(&hpcb_wait, CALL_SITE(caller, FRAME()), FRAME()))         \
+            return ((int (*)(PARAMS_##nargs))fn)(ARGS_##nargs);                        \
+        rc = ((int (*)(PARAMS_##nargs))fn)(ARGS_##nargs);                              \
+        hpcb_wait_leave(&hpcb_wait);                                                   \
         return rc;                                                                     \
     }
 
-#define PARAMS_1 (slot_t a)
-#define PARAMS_2 (slot_t a, slot_t b)
-#define PARAMS_3 (slot_t a, slot_t b, slot_t c)
-#define PARAMS_4 (slot_t a, slot_t b, slot_t c, slot_t d)
-#define PARAMS_5 (slot_t a, slot_t b, slot_t c, slot_t d, slot_t e)
-#define PARAMS_6 (slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f)
-#define PARAMS_7 (slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f, slot_t g)
-#define PARAMS_8                                                                       \
-    (slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f, slot_t g, slot_t h)
-#define PARAMS_9                                                                       \
-    (slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f, slot_t g, slot_t h,   \
-     slot_t i)
-#define PARAMS_10                                                                      \
-    (slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f, slot_t g, slot_t h,   \
-     slot_t i, slot_t j)
-#define PARAMS_12                                                                      \
-    (slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f, slot_t g, slot_t h,   \
-     slot_t i, slot_t j, slot_t k, slot_t l)
-#define PARAMS_13                                                                      \
-    (slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f, slot_t g, slot_t h,   \
-     slot_t i, slot_t j, slot_t k, slot_t l, slot_t m)
-#define ARGS_1  (a)
-#define ARGS_2  (a, b)
-#define ARGS_3  (a, b, c)
-#define ARGS_4  (a, b, c, d)
-#define ARGS_5  (a, b, c, d, e)
-#define ARGS_6  (a, b, c, d, e, f)
-#define ARGS_7  (a, b, c, d, e, f, g)
-#define ARGS_8  (a, b, c, d, e, f, g, h)
-#define ARGS_9  (a, b, c, d, e, f, g, h, i)
-#define ARGS_10 (a, b, c, d, e, f, g, h, i, j)
-#define ARGS_12 (a, b, c, d, e, f, g, h, i, j, k, l)
-#define ARGS_13 (a, b, c, d, e, f, g, h, i, j, k, l, m)
-
 #define CALL(name, nargs, kind)                                                        \
-    DEFINE(LEVEL_MPI, MPI_, name, PARAMS_##nargs, ARGS_##nargs, kind)                  \
-    DEFINE(LEVEL_PMPI, PMPI_, name, PARAMS_##nargs, ARGS_##nargs, kind)
+    DEFINE(LEVEL_MPI, MPI_, name, nargs, kind)                                         \
+    DEFINE(LEVEL_PMPI, PMPI_, name, nargs, kind)
 #include "mpi/calls.def"
 
-#define DEFINE_INIT(prefix, name, params, args, session)                               \
-    EXPORTED int prefix##name params;                                                  \
-    EXPORTED int prefix##name params                                                   \
+#define DEFINE_INIT(prefix, name, nargs, session)                                      \
+    EXPORTED int prefix##name(PARAMS_##nargs);                                         \
+    EXPORTED int prefix##name(PARAMS_##nargs)                                          \
     {                                                                                  \
         hpcb_fn_t fn =                                                                 \
             hpcb_need(#prefix #name, "PMPI_" #name, __builtin_return_address(0));      \
         int rc;                                                                        \
                                                                                        \
         hpcb_hook_before_init();                                                       \
-        rc = ((int(*) params)fn)args;                                                  \
+        rc = ((int (*)(PARAMS_##nargs))fn)(ARGS_##nargs);                              \
         hpcb_hook_after_init();                                                        \
         if (rc == 0)                                                                   \
             begin(session);                                                            \
         return rc;                                                                     \
     }
 
-DEFINE_INIT(MPI_, Init, PARAMS_2, ARGS_2, false)
-DEFINE_INIT(PMPI_, Init, PARAMS_2, ARGS_2, false)
-DEFINE_INIT(MPI_, Init_thread, PARAMS_4, ARGS_4, false)
-DEFINE_INIT(PMPI_, Init_thread, PARAMS_4, ARGS_4, false)
-DEFINE_INIT(MPI_, Session_init, PARAMS_3, ARGS_3, true)
-DEFINE_INIT(PMPI_, Session_init, PARAMS_3, ARGS_3, true)
+DEFINE_INIT(MPI_, Init, 2, false)
+DEFINE_INIT(PMPI_, Init, 2, false)
+DEFINE_INIT(MPI_, Init_thread, 4, false)
+DEFINE_INIT(PMPI_, Init_thread, 4, false)
+DEFINE_INIT(MPI_, Session_init, 3, true)
+DEFINE_INIT(PMPI_, Session_init, 3, true)
 
 /* What ends MPI waits for other ranks, too. */
 static int finalize(hpcb_fn_t fn, uintptr_t call_site, uintptr_t frame)
@@ -258,7 +277,7 @@ static int finalize(hpcb_fn_t fn, uintptr_t call_site, uintptr_t frame)
                                  __builtin_return_address(0));                         \
                                                                                        \
         hpcb_observe_stop();                                                           \
-        return finalize(fn, CALL_SITE(), FRAME());                                     \
+        return finalize(fn, CALL_SITE(__builtin_return_address(0), FRAME()), FRAME()); \
     }
 
 DEFINE_FINALIZE(MPI_)

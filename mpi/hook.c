@@ -112,7 +112,9 @@ static void debug(const row_t *row)
     if (!hpcb_environ_debug() || atomic_flag_test_and_set(&said))
         return;
     if (row)
-        dprintf(STDERR_FILENO, "libhpcb_mpi: %s: waits become sleeps\n", row->mpi);
+        dprintf(STDERR_FILENO,
+                "libhpcb_mpi: %s: waits sleep where it yields or polls UCX\n",
+                row->mpi);
     else
         dprintf(STDERR_FILENO,
                 "libhpcb_mpi: this MPI has no known hook: waits stay as they are\n");
@@ -166,7 +168,7 @@ EXPORTED int sched_yield(void)
     has_yielded = true;
     if (naps_in(HOOK_YIELD, FRAME())) {
         hpcb_wait.yields = true;
-        slept = hpcb_wait_idle(&hpcb_wait, in_pass ? HPCB_PASS_EXACT : 0);
+        slept = hpcb_wait_idle(&hpcb_wait, false);
     } else if (!in_pass) {
         return (int)syscall(SYS_sched_yield);
     }
@@ -181,16 +183,14 @@ EXPORTED intptr_t opal_progress(void)
 {
     static _Atomic(hpcb_fn_t) kept;
     hpcb_fn_t fn = real(&kept, "opal_progress", __builtin_return_address(0));
-    uintptr_t outer = pass_frame > FRAME() ? pass_frame : 0;
     intptr_t found;
 
     has_yielded = false;
     pass_frame = FRAME();
     found = ((intptr_t(*)(void))fn)();
-    pass_frame = outer;
+    pass_frame = 0;
     if (!has_yielded)
         hpcb_wait_event(&hpcb_wait);
-    has_yielded = false;
     return found;
 }
 
@@ -204,6 +204,6 @@ EXPORTED unsigned ucp_worker_progress(void *worker)
     if (found > 0)
         hpcb_wait_event(&hpcb_wait);
     else if (naps_in(HOOK_UCX, FRAME()) && !hpcb_wait.yields)
-        hpcb_wait_idle(&hpcb_wait, HPCB_PASS_LOCKED);
+        hpcb_wait_idle(&hpcb_wait, true);
     return found;
 }

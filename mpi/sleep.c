@@ -19,6 +19,7 @@
 #include "config.h"
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -37,6 +38,13 @@
 #define LOOK_SHARE    1000
 #define EVENTS        16
 
+/* Bytes of a directory's entries that are read at a time. */
+#define DIRECTORY_PART 1024
+
+/* Files of this library have numbers from here on: if the program closes them, it will
+ * hardly open as many that one of its own comes in the place of one of these. */
+#define FIRST_FILE 500
+
 #define NEVER UINT64_MAX
 
 /* Headers may be older than the kernel; all ABIs of today have the same number. */
@@ -47,7 +55,7 @@
 /* The epoll instance; -1: none yet, or none any more. */
 static atomic_int watcher = -1;
 static atomic_int ender = -1;    /* the eventfd; -1: none */
-static atomic_bool has_sources;  /* something may end a sleep */
+static atomic_bool watches;      /* connections */
 static _Atomic uint64_t look_at; /* when to look for connections, NEVER: given up */
 static atomic_flag looking = ATOMIC_FLAG_INIT;
 
@@ -74,41 +82,65 @@ static bool is_connection(int fd)
 }
 
 /* The kernel forgets what is closed. */
-static void watch(int epoll, int fd)
+static void begin_to_watch(int epoll, int fd)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLET};
 
     if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0)
-        atomic_store(&has_sources, true);
+        atomic_store(&watches, true);
 }
 
-static void watch_connections(int epoll)
+static void stop_to_watch(int epoll, int fd)
 {
-    DIR *dir = opendir("/proc/self/fd");
-    struct dirent *entry;
+    epoll_ctl(epoll, EPOLL_CTL_DEL, fd, NULL);
+}
 
-    if (!dir)
+/* Through syscall(2), as all that follows: the C library's functions are cancellation
+ * points, and MPI calls are none; nor should memory be allocated in a wait. */
+static void for_connections(int epoll, void (*act)(int epoll, int fd))
+{
+    long dir = syscall(SYS_openat, AT_FDCWD, "/proc/self/fd",
+                       O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    _Alignas(struct dirent64) char entries[DIRECTORY_PART];
+    long size;
+
+    if (dir < 0)
         return;
-    while ((entry = readdir(dir))) {
-        int fd = atoi(entry->d_name);
+    while ((size = syscall(SYS_getdents64, dir, entries, sizeof entries)) > 0)
+        for (long at = 0; at < size;) {
+            const struct dirent64 *entry = (const void *)(entries + at);
+            int fd = atoi(entry->d_name);
 
-        if (fd > 0 && is_connection(fd))
-            watch(epoll, fd);
-    }
-    closedir(dir);
+            if (fd > 0 && is_connection(fd))
+                act(epoll, fd);
+            at += entry->d_reclen;
+        }
+    syscall(SYS_close, dir);
 }
 
 static void give_up(void)
 {
-    atomic_store(&has_sources, false);
+    atomic_store(&watches, false);
+    atomic_store(&ender, -1);
     atomic_store(&look_at, NEVER);
+}
+
+/* fd under a high number, if there may be one. */
+static int out_of_the_way(int fd)
+{
+    int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FILE);
+
+    if (high < 0)
+        return fd;
+    syscall(SYS_close, fd);
+    return high;
 }
 
 /* The epoll instance, made if need be; -1: cannot be. */
 static int make_watcher(void)
 {
     if (atomic_load(&watcher) < 0)
-        atomic_store(&watcher, epoll_create1(EPOLL_CLOEXEC));
+        atomic_store(&watcher, out_of_the_way(epoll_create1(EPOLL_CLOEXEC)));
     return atomic_load(&watcher);
 }
 
@@ -119,7 +151,7 @@ static void look_for_connections(uint64_t now)
     if (atomic_flag_test_and_set(&looking))
         return;
     if (make_watcher() >= 0) {
-        watch_connections(atomic_load(&watcher));
+        for_connections(atomic_load(&watcher), begin_to_watch);
         atomic_store(&look_at, now + LOOK_AFTER_NS + LOOK_SHARE * (clock_ns() - began));
     } else {
         give_up();
@@ -127,14 +159,12 @@ static void look_for_connections(uint64_t now)
     atomic_flag_clear(&looking);
 }
 
-/* Through syscall(2): the C library's functions are cancellation points, and MPI calls
- * are none. */
 static bool plain_sleep(const struct timespec *time)
 {
     return syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, time, NULL) == 0;
 }
 
-bool hpcb_sleep(uint64_t ns, uint64_t now_ns)
+static bool sleep_or_wake(uint64_t ns, uint64_t now_ns)
 {
     struct timespec time = {.tv_sec = (time_t)(ns / NS_PER_S),
                             .tv_nsec = (long)(ns % NS_PER_S)};
@@ -143,7 +173,7 @@ bool hpcb_sleep(uint64_t ns, uint64_t now_ns)
 
     if (now_ns >= atomic_load(&look_at))
         look_for_connections(now_ns);
-    if (!atomic_load(&has_sources))
+    if (!atomic_load(&watches) && atomic_load(&ender) < 0)
         return plain_sleep(&time);
     count = syscall(SYS_epoll_pwait2, atomic_load(&watcher), events, EVENTS, &time,
                     NULL, 0);
@@ -154,15 +184,36 @@ bool hpcb_sleep(uint64_t ns, uint64_t now_ns)
     return plain_sleep(&time);
 }
 
+bool hpcb_sleep(uint64_t ns, uint64_t now_ns)
+{
+    int saved = errno;
+    bool to_the_end = sleep_or_wake(ns, now_ns);
+
+    errno = saved;
+    return to_the_end;
+}
+
+void hpcb_sleep_unwatch(void)
+{
+    int saved = errno;
+
+    if (!atomic_load(&watches) || atomic_flag_test_and_set(&looking))
+        return;
+    for_connections(atomic_load(&watcher), stop_to_watch);
+    atomic_store(&watches, false);
+    atomic_flag_clear(&looking);
+    errno = saved;
+}
+
 void hpcb_sleep_can_be_ended(void)
 {
     struct epoll_event event = {.events = EPOLLOUT | EPOLLET};
     int epoll = make_watcher();
     int fd;
 
-    if (epoll < 0 || atomic_load(&ender) >= 0)
+    if (epoll < 0 || atomic_load(&ender) >= 0 || atomic_load(&look_at) == NEVER)
         return;
-    fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    fd = out_of_the_way(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (fd < 0)
         return;
     if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0) {
@@ -170,7 +221,6 @@ void hpcb_sleep_can_be_ended(void)
         return;
     }
     atomic_store(&ender, fd);
-    atomic_store(&has_sources, true);
 }
 
 void hpcb_sleep_end_one(void)

@@ -18,6 +18,11 @@
  */
 bool hpcb_sleep(uint64_t ns, uint64_t now_ns);
 
+/* Stop to watch connections until hpcb_sleep looks for new ones: with each message that
+ * comes in while nobody sleeps the watching costs some 100 ns.  Any thread; no
+ * cancellation point. */
+void hpcb_sleep_unwatch(void);
+
 /* Prepare for hpcb_sleep_end_one; once, from MPI_Init.  If that fails, sleeps cannot be
  * ended by other threads. */
 void hpcb_sleep_can_be_ended(void);

@@ -8,9 +8,32 @@
 #include "mpi/threads.h"
 
 static atomic_bool counts;
-static atomic_uint inside;   /* threads in calls */
-static atomic_uint sleepers; /* of these, those that sleep */
-static atomic_uint entries;  /* ever; wraps around */
+
+/*
+ * In one word, so that a call costs one locked operation at each of its ends: threads
+ * in calls (16 bits), of these those that sleep (16 bits), and above them the calls
+ * that have begun, ever, which wrap around.
+ */
+#define INSIDE     1ULL
+#define SLEEPER    (1ULL << 16)
+#define ENTRY      (1ULL << 32)
+#define COUNT_MASK 0xffffU
+static atomic_ullong state;
+
+static unsigned inside_of(uint64_t word)
+{
+    return word & COUNT_MASK;
+}
+
+static unsigned sleepers_of(uint64_t word)
+{
+    return word / SLEEPER & COUNT_MASK;
+}
+
+static unsigned entries_of(uint64_t word)
+{
+    return (unsigned)(word / ENTRY);
+}
 
 /* Of this thread: its outermost call, 0: none (see hpcb_wait_t.frame), and the entries
  * that it knows of. */
@@ -25,15 +48,15 @@ void hpcb_threads_setup(void)
 
 bool hpcb_threads_enter(uintptr_t frame)
 {
-    bool is_left_over = own_frame != 0;
+    uint64_t step = own_frame != 0 ? ENTRY : ENTRY + INSIDE; /* not if left over */
+    uint64_t before;
 
     if (own_frame > frame)
         return false;
     own_frame = frame;
-    if (!is_left_over)
-        atomic_fetch_add(&inside, 1);
-    known = atomic_fetch_add(&entries, 1) + 1;
-    if (atomic_load(&sleepers) > 0)
+    before = atomic_fetch_add(&state, step);
+    known = entries_of(before + ENTRY);
+    if (sleepers_of(before) > 0)
         hpcb_sleep_end_one();
     return true;
 }
@@ -41,19 +64,21 @@ bool hpcb_threads_enter(uintptr_t frame)
 void hpcb_threads_leave(void)
 {
     own_frame = 0;
-    atomic_fetch_sub(&inside, 1);
+    atomic_fetch_sub(&state, INSIDE);
 }
 
-/* Who enters counts itself before it looks for sleepers, and a sleeper the other way
- * round: one of them sees the other. */
+/* Who enters sees the sleepers of that moment, and a sleeper who had entered by then:
+ * one of them sees the other. */
 bool hpcb_threads_nap_begin(bool locked)
 {
+    uint64_t before;
+
     if (!atomic_load_explicit(&counts, memory_order_relaxed))
         return true;
-    atomic_fetch_add(&sleepers, 1);
-    if (atomic_load(&entries) == known && (!locked || atomic_load(&inside) <= 1))
+    before = atomic_fetch_add(&state, SLEEPER);
+    if (entries_of(before) == known && (!locked || inside_of(before) <= 1))
         return true;
-    atomic_fetch_sub(&sleepers, 1);
+    atomic_fetch_sub(&state, SLEEPER);
     return false;
 }
 
@@ -63,7 +88,7 @@ void hpcb_threads_nap_end(bool early)
 {
     if (!atomic_load_explicit(&counts, memory_order_relaxed))
         return;
-    if (atomic_fetch_sub(&sleepers, 1) > 1 && early)
+    if (sleepers_of(atomic_fetch_sub(&state, SLEEPER)) > 1 && early)
         hpcb_sleep_end_one();
 }
 
@@ -73,7 +98,7 @@ bool hpcb_threads_came(void)
 
     if (!atomic_load_explicit(&counts, memory_order_relaxed))
         return false;
-    now = atomic_load(&entries);
+    now = entries_of(atomic_load(&state));
     if (now == known)
         return false;
     known = now;

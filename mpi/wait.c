@@ -19,11 +19,17 @@
 #define MOVED_NS       3000
 #define MOVED_AFTER_NS 15000
 
-/* And one that took longer than this (ns) was switched off meanwhile. */
-#define SWITCHED_OFF_NS 1000000
-
-/* Data that move again within this time (ns) belong to one burst. */
+/* Data that move again within this time (ns) belong to one burst; and of a pass that
+ * took longer than this it is asked whether the thread was on its CPU. */
 #define BREAK_NS 50000
+
+/* It can be told only if it has been asked before.  Otherwise one that took longer than
+ * this (ns) was switched off.  It is asked for so many waits more. */
+#define SWITCHED_OFF_NS 1000000
+#define ASKING_WAITS    64
+
+/* A thread that has waited so many times without a nap does without what ends naps. */
+#define WAITS_WITHOUT_NAP 256
 
 /*
  * Looks between two naps.  One is not enough: in the first pass the message comes in,
@@ -38,13 +44,30 @@ static hpcb_nap_conf_t conf;
 
 static _Thread_local hpcb_nap_table_t table;
 static _Thread_local bool slack_is_small;
+static _Thread_local unsigned waits_since_nap;
 
-static uint64_t clock_ns(void)
+/* The time (ns) that the thread had been off its CPU at the last question, naps since
+ * then included, and for how many waits more it is asked. */
+static _Thread_local uint64_t off_before;
+static _Thread_local unsigned asking;
+
+static uint64_t read_clock(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t clock_ns(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+/* Ever, with a constant more. */
+static uint64_t off_cpu_ns(uint64_t now)
+{
+    return now - read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void hpcb_wait_setup(void)
@@ -69,60 +92,79 @@ static void begin(hpcb_wait_t *wait)
     wait->blind_from = 0;
     wait->served = false;
     wait->event = false;
+    if (asking > 0) {
+        off_before = off_cpu_ns(wait->began);
+        asking--;
+    }
+    if (++waits_since_nap == WAITS_WITHOUT_NAP)
+        hpcb_sleep_unwatch();
 }
 
-/* Data moved between the last look and now. */
-static void note_move(hpcb_wait_t *wait, uint64_t now)
+/* Whether the thread was on its CPU in the long pass that ends now. */
+static bool was_running(uint64_t now, uint64_t took)
 {
-    /* What took long was switched off, or copied what was there at once. */
+    uint64_t off = off_cpu_ns(now);
+    int64_t lost = (int64_t)(off - off_before);
+    bool running = asking > 0 ? lost < (int64_t)(took / 2) : took < SWITCHED_OFF_NS;
+
+    off_before = off;
+    asking = ASKING_WAITS;
+    return running;
+}
+
+/* Data moved between the last look and now, or, if the thread was not running, at some
+ * time in between. */
+static void note_move(hpcb_wait_t *wait, uint64_t now, bool running)
+{
     if (!wait->served || now - wait->moved > BREAK_NS)
-        wait->burst = now - wait->looked > BREAK_NS ? now : wait->looked;
+        wait->burst = running ? wait->looked : now;
     wait->served = true;
     wait->moved = now;
 }
 
-/* Whether data moved since the last look; forgets what was reported. */
-static bool has_moved(hpcb_wait_t *wait, uint64_t now, unsigned pass)
+/* Whether a pass took longer than one that finds nothing. */
+static bool was_slow(hpcb_wait_t *wait, uint64_t took)
 {
-    uint64_t took = now - wait->looked;
     uint64_t slow = wait->since_nap == 0 ? MOVED_AFTER_NS : MOVED_NS;
-    bool moved = wait->event || hpcb_threads_came();
 
-    wait->event = false;
-    if (moved || pass & HPCB_PASS_EXACT)
-        return moved;
     if (took < wait->usual_pass)
         wait->usual_pass = took;
-    return took - wait->usual_pass > slow && took < SWITCHED_OFF_NS;
+    return took - wait->usual_pass > slow;
 }
 
-static void judge_pass(hpcb_wait_t *wait, uint64_t now, unsigned pass)
+static void judge_pass(hpcb_wait_t *wait, uint64_t now)
 {
-    bool moved = has_moved(wait, now, pass);
+    uint64_t took = now - wait->looked;
+    bool running = took <= BREAK_NS || was_running(now, took);
+    bool came = wait->event || hpcb_threads_came();
+    bool moved = came || (was_slow(wait, took) && running);
 
+    wait->event = false;
     /* The wait goes on, so what came was for others: did they wait for this rank?  Not
      * if it was woken by what came. */
     if (wait->since_nap == 0 && wait->blind_from != 0 &&
         wait->blind_from < wait->looked)
         hpcb_nap_learn_service(&table, moved);
     if (moved)
-        note_move(wait, now);
+        note_move(wait, now, running);
     wait->looked = now;
     wait->since_nap++;
 }
 
 /* Whether it slept. */
-static bool nap(hpcb_wait_t *wait, uint64_t now, uint64_t ns, unsigned pass)
+static bool nap(hpcb_wait_t *wait, uint64_t now, uint64_t ns, bool locked)
 {
     bool to_the_end;
 
-    if (!hpcb_threads_nap_begin(pass & HPCB_PASS_LOCKED))
+    if (!hpcb_threads_nap_begin(locked))
         return false;
     make_slack_small();
     to_the_end = hpcb_sleep(ns, now);
     hpcb_threads_nap_end(!to_the_end);
     wait->looked = clock_ns();
+    off_before += wait->looked - now;
     wait->since_nap = 0;
+    waits_since_nap = 0;
     wait->blind_from = now;
     if (to_the_end) {
         hpcb_nap_learn_late(&table, ns, wait->looked - now);
@@ -130,11 +172,11 @@ static bool nap(hpcb_wait_t *wait, uint64_t now, uint64_t ns, unsigned pass)
     }
     /* Woken because something has come in: it has not been waiting long. */
     wait->blind_from = wait->looked;
-    note_move(wait, wait->looked);
+    note_move(wait, wait->looked, false);
     return true;
 }
 
-bool hpcb_wait_look(hpcb_wait_t *wait, unsigned pass)
+bool hpcb_wait_look(hpcb_wait_t *wait, bool locked)
 {
     hpcb_nap_wait_t so_far;
     uint64_t now, ns;
@@ -144,14 +186,14 @@ bool hpcb_wait_look(hpcb_wait_t *wait, unsigned pass)
         return false;
     }
     now = clock_ns();
-    judge_pass(wait, now, pass);
+    judge_pass(wait, now);
     if (wait->since_nap < LOOKS_BETWEEN_NAPS)
         return false;
     so_far.elapsed_ns = now - wait->began;
     so_far.quiet_ns = wait->served ? now - wait->moved : so_far.elapsed_ns;
     so_far.busy_ns = wait->served ? wait->moved - wait->burst + 1 : 0;
     ns = hpcb_nap_next(&conf, wait->site, &table, &so_far);
-    return ns > 0 && nap(wait, now, ns, pass);
+    return ns > 0 && nap(wait, now, ns, locked);
 }
 
 /* When the wait for data was over: at the last look, or when the burst began that came

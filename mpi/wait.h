@@ -22,16 +22,6 @@
 /* The first passes of a wait cost nothing but themselves: short waits end in them. */
 #define HPCB_WAIT_FREE_PASSES 8
 
-/* What is known of a pass that found nothing. */
-enum {
-    /* The thread holds a lock of the MPI's, for which its other threads may have to
-     * wait. */
-    HPCB_PASS_LOCKED = 1,
-    /* hpcb_wait_event is called for every pass that found something.  Otherwise one
-     * that took longer than usual is taken for one that did. */
-    HPCB_PASS_EXACT = 2,
-};
-
 /* Times in ns of CLOCK_MONOTONIC. */
 typedef struct {
     /* The frame of the outermost blocking call under way, 0: none.  Calls inside of it
@@ -59,7 +49,7 @@ extern _Thread_local hpcb_wait_t hpcb_wait;
 void hpcb_wait_setup(void);
 
 /* The slow parts of what follows. */
-bool hpcb_wait_look(hpcb_wait_t *wait, unsigned pass);
+bool hpcb_wait_look(hpcb_wait_t *wait, bool locked);
 void hpcb_wait_learn(hpcb_wait_t *wait);
 
 /* A blocking call begins at call_site, with its stack frame at frame.  Return whether
@@ -86,17 +76,19 @@ static inline void hpcb_wait_leave(hpcb_wait_t *wait)
         hpcb_wait_learn(wait);
 }
 
-/* A pass of the progress loop brought something. */
+/* A pass of the progress loop brought something.  Not all that does is reported: what
+ * Open MPI gets through libevent (TCP) is not, so a long pass counts as well. */
 static inline void hpcb_wait_event(hpcb_wait_t *wait)
 {
     wait->event = true;
 }
 
-/* A pass (HPCB_PASS_...) found nothing: return when it is worth while to make another
- * one.  True: the thread slept meanwhile. */
-static inline bool hpcb_wait_idle(hpcb_wait_t *wait, unsigned pass)
+/* A pass found nothing: return when it is worth while to make another one.  locked: the
+ * thread holds a lock of the MPI's, for which its other threads may have to wait. True:
+ * the thread slept meanwhile. */
+static inline bool hpcb_wait_idle(hpcb_wait_t *wait, bool locked)
 {
-    return ++wait->passes > HPCB_WAIT_FREE_PASSES && hpcb_wait_look(wait, pass);
+    return ++wait->passes > HPCB_WAIT_FREE_PASSES && hpcb_wait_look(wait, locked);
 }
 
 #endif

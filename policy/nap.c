@@ -65,14 +65,24 @@ static uint64_t until_expected(const hpcb_nap_site_t *site, uint64_t late_ns,
 }
 
 /* The end may come at any time: a small part of the wait, if that is small against its
- * usual scatter too. */
-static uint64_t at_any_time(const hpcb_nap_site_t *site, uint64_t elapsed_ns)
+ * usual scatter too.  Once data have moved, what counts is how long none have since:
+ * the wait may be a step of many, and each nap delays the next one. */
+static uint64_t at_any_time(const hpcb_nap_site_t *site, const hpcb_nap_wait_t *wait)
 {
-    uint64_t nap = max_u64(site->mean_ns, elapsed_ns) / NAPS_PER_WAIT;
+    uint64_t nap = max_u64(site->mean_ns, wait->elapsed_ns) / NAPS_PER_WAIT;
 
-    if (elapsed_ns > site->mean_ns + 4 * site->deviation_ns)
+    if (wait->busy_ns > 0)
+        return wait->quiet_ns / NAPS_PER_WAIT;
+    if (wait->elapsed_ns > site->mean_ns + 4 * site->deviation_ns)
         return nap;
     return nap <= site->deviation_ns ? nap : 0;
+}
+
+/* Whether the end can be told from earlier waits: not in the middle of a transfer. */
+static bool is_predictable(const hpcb_nap_site_t *site, const hpcb_nap_wait_t *wait)
+{
+    return site->waits >= 4 && site->mean_ns >= SHORT_WAIT_NS &&
+           (wait->busy_ns == 0 || wait->quiet_ns >= wait->elapsed_ns / 2);
 }
 
 /* Whether more data may come soon: some did in this wait. */
@@ -91,10 +101,10 @@ uint64_t hpcb_nap_next(const hpcb_nap_conf_t *conf, const hpcb_nap_site_t *site,
 
     if (wait->quiet_ns < conf->spin_ns || is_serving(table, wait))
         return 0;
-    if (site->waits >= 4 && site->mean_ns >= SHORT_WAIT_NS)
+    if (is_predictable(site, wait))
         nap = until_expected(site, table->late_ns, wait->elapsed_ns);
     if (nap < LEAST_NAP_NS)
-        nap = min_u64(at_any_time(site, wait->elapsed_ns), conf->nap_max_ns / 2);
+        nap = min_u64(at_any_time(site, wait), conf->nap_max_ns / 2);
     if (nap < LEAST_NAP_NS)
         return 0;
     return min_u64(nap, conf->nap_max_ns);

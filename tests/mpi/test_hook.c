@@ -33,16 +33,19 @@ unsigned ucp_worker_progress(void *worker);
 /* The MPI that the process has: the one symbol that tells which. */
 static const char *marker = "";
 static bool user_yields, told_to_yield;
-static unsigned naps, ended_by_others;
+static unsigned naps, ended_by_others, unwatched;
 static unsigned found; /* by the next pass */
 
 static uint64_t now_ns = 1000 * MS;
+static uint64_t off_ns; /* of these the thread was not on its CPU */
 
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
-    ck_assert_int_eq(clock, CLOCK_MONOTONIC);
-    now->tv_sec = (time_t)(now_ns / (1000 * MS));
-    now->tv_nsec = (long)(now_ns % (1000 * MS));
+    uint64_t ns = clock == CLOCK_MONOTONIC ? now_ns : now_ns - off_ns;
+
+    ck_assert(clock == CLOCK_MONOTONIC || clock == CLOCK_THREAD_CPUTIME_ID);
+    now->tv_sec = (time_t)(ns / (1000 * MS));
+    now->tv_nsec = (long)(ns % (1000 * MS));
     return 0;
 }
 
@@ -89,7 +92,13 @@ bool hpcb_sleep(uint64_t ns, uint64_t now)
     ck_assert_uint_eq(now, now_ns);
     naps++;
     now_ns += ns + 10 * US;
+    off_ns += ns;
     return true;
+}
+
+void hpcb_sleep_unwatch(void)
+{
+    unwatched++;
 }
 
 void hpcb_sleep_can_be_ended(void)
@@ -289,6 +298,43 @@ START_TEST(learns_how_long_waits_take)
 END_TEST
 
 /* Left by longjmp, and nothing has called MPI since. */
+/* A wait with a pass of 3 ms in it; off: the thread was not on its CPU. */
+static void wait_with_long_pass(void (*pass)(void), bool off)
+{
+    ck_assert(hpcb_wait_enter(&hpcb_wait, 1, OUTER));
+    idle_for(pass, 20 * US);
+    now_ns += 3 * MS;
+    off_ns += off ? 3 * MS : 0;
+    idle_for(pass, 20 * US);
+    hpcb_wait_leave(&hpcb_wait);
+}
+
+/* Data that take long to copy are not waited for. */
+START_TEST(learns_no_waits_from_copies)
+{
+    begin_mpi(mpis[_i].marker);
+    for (int i = 0; i < 30; i++)
+        wait_with_long_pass(mpis[_i].pass, false);
+    ck_assert_uint_lt(hpcb_wait.site->mean_ns, 200 * US);
+    for (int i = 0; i < 30; i++)
+        wait_with_long_pass(mpis[_i].pass, true);
+    ck_assert_uint_gt(hpcb_wait.site->mean_ns, 2000 * US);
+}
+END_TEST
+
+START_TEST(who_takes_no_naps_watches_nothing)
+{
+    begin_mpi(mpis[0].marker);
+    for (int i = 0; i < 1000; i++)
+        ck_assert_uint_eq(wait_for(mpis[0].pass, 15 * US), 0);
+    ck_assert_uint_eq(unwatched, 1);
+    ck_assert_uint_gt(wait_for(mpis[0].pass, 10 * MS), 0);
+    for (int i = 0; i < 1000; i++)
+        wait_for(mpis[0].pass, 15 * US);
+    ck_assert_uint_eq(unwatched, 2);
+}
+END_TEST
+
 START_TEST(no_nap_in_a_call_that_was_left)
 {
     begin_mpi(mpis[_i].marker);
@@ -403,6 +449,8 @@ int main(void)
     tcase_add_loop_test(tcase, stays_awake_while_it_serves, 0, MPIS);
     tcase_add_test(tcase, nested_and_abandoned_calls);
     tcase_add_loop_test(tcase, learns_how_long_waits_take, 0, MPIS);
+    tcase_add_loop_test(tcase, learns_no_waits_from_copies, 0, MPIS);
+    tcase_add_test(tcase, who_takes_no_naps_watches_nothing);
     tcase_add_loop_test(tcase, no_nap_in_a_call_that_was_left, 0, MPIS);
     tcase_add_test(tcase, who_enters_ends_naps);
     tcase_add_test(tcase, no_nap_with_a_lock_that_others_need);

@@ -20,6 +20,8 @@
 #define LONG_NS  (1000 * MS)
 #define EARLY_NS (600 * MS)
 
+#define FILES 1024 /* the numbers of all files of this program are below */
+
 static int here = -1, there = -1;
 
 static uint64_t clock_ns(void)
@@ -152,6 +154,23 @@ START_TEST(test_connection_made_later)
 }
 END_TEST
 
+/* Until it is time to look for connections again. */
+START_TEST(test_unwatched_message_ends_no_sleep)
+{
+    bool to_the_end;
+
+    connect_both();
+    ck_assert(hpcb_sleep(MS, clock_ns()));
+    hpcb_sleep_unwatch();
+    hpcb_sleep_unwatch();
+    sleep_while_writing(&there, 60 * MS, &to_the_end);
+    ck_assert(to_the_end);
+    look_again();
+    ck_assert_uint_lt(sleep_while_writing(&there, LONG_NS, &to_the_end), EARLY_NS);
+    ck_assert(!to_the_end);
+}
+END_TEST
+
 static void *end_soon(void *unused)
 {
     struct timespec soon = {0, 30 * MS};
@@ -189,7 +208,7 @@ START_TEST(test_closed_eventfd_is_not_written)
     ck_assert_int_ge(fd, 0);
     unlink(path);
     hpcb_sleep_can_be_ended();
-    for (int number = fd + 1; number < 64; number++)
+    for (int number = fd + 1; number < FILES; number++)
         dup2(fd, number);
     hpcb_sleep_end_one();
     ck_assert_int_eq(lseek(fd, 0, SEEK_END), 0);
@@ -204,7 +223,7 @@ START_TEST(test_all_files_closed)
 
     connect_both();
     hpcb_sleep(MS, clock_ns());
-    for (int fd = there + 1; fd < 256; fd++)
+    for (int fd = there + 1; fd < FILES; fd++)
         close(fd);
     began = clock_ns();
     ck_assert(hpcb_sleep(20 * MS, began));
@@ -237,6 +256,7 @@ int main(void)
         tcase_add_test(tcase, test_message_ends_sleep);
         tcase_add_test(tcase, test_unread_message_ends_one_sleep);
         tcase_add_test(tcase, test_connection_made_later);
+        tcase_add_test(tcase, test_unwatched_message_ends_no_sleep);
         tcase_add_test(tcase, test_another_thread_ends_sleeps);
     }
     tcase_add_test(tcase, test_all_files_closed);

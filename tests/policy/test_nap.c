@@ -94,25 +94,42 @@ START_TEST(test_spins_while_data_move)
 }
 END_TEST
 
-/* After data have moved for busy_ns a wait is quiet for so long until it naps. */
-static uint64_t quiet_until_nap(const hpcb_nap_table_t *own, uint64_t busy_ns)
+/* After data have moved for busy_ns, at_ns after its begin, a wait that usually lasts
+ * 100 ms is quiet for so long until it naps. */
+static uint64_t quiet_until_nap(const hpcb_nap_table_t *own, uint64_t at_ns,
+                                uint64_t busy_ns)
 {
     hpcb_nap_site_t site = {0};
     uint64_t quiet = 0;
 
+    for (int i = 0; i < 20; i++)
+        hpcb_nap_learn(&site, 100 * MS);
     while (hpcb_nap_next(&usual, &site, own,
-                         &(hpcb_nap_wait_t){50 * MS + quiet, quiet, busy_ns}) == 0)
+                         &(hpcb_nap_wait_t){at_ns + quiet, quiet, busy_ns}) == 0)
         quiet += US;
     return quiet;
 }
 
 START_TEST(test_stays_awake_as_long_as_data_moved)
 {
-    ck_assert_uint_eq(quiet_until_nap(&table, 0), usual.spin_ns);
-    ck_assert_uint_eq(quiet_until_nap(&table, 1), 50 * US);
-    ck_assert_uint_eq(quiet_until_nap(&table, 700 * US), 700 * US);
+    ck_assert_uint_eq(quiet_until_nap(&table, 0, 0), usual.spin_ns);
+    ck_assert_uint_eq(quiet_until_nap(&table, 0, 1), 50 * US);
+    ck_assert_uint_eq(quiet_until_nap(&table, 0, 700 * US), 700 * US);
     /* Not for ever: a server that is done is a waiter like others. */
-    ck_assert_uint_eq(quiet_until_nap(&table, 900 * MS), 5 * MS);
+    ck_assert_uint_eq(quiet_until_nap(&table, 0, 900 * MS), 5 * MS);
+}
+END_TEST
+
+/* Each pause of a transfer that a nap makes longer delays the next part. */
+START_TEST(test_pauses_of_transfers_are_delayed_by_little)
+{
+    hpcb_nap_site_t site = {0};
+
+    ck_assert_uint_eq(quiet_until_nap(&table, 200 * MS, 1), 640 * US);
+    for (uint64_t quiet = US; quiet < 50 * MS; quiet += US)
+        ck_assert_uint_le(hpcb_nap_next(&usual, &site, &table,
+                                        &(hpcb_nap_wait_t){200 * MS, quiet, 1}),
+                          quiet / 16);
 }
 END_TEST
 
@@ -121,15 +138,15 @@ START_TEST(test_late_services_make_patient)
     hpcb_nap_table_t own = {0};
 
     hpcb_nap_learn_service(&own, true);
-    ck_assert_uint_eq(quiet_until_nap(&own, 1), 100 * US);
+    ck_assert_uint_eq(quiet_until_nap(&own, 0, 1), 100 * US);
     for (int i = 0; i < 100; i++)
         hpcb_nap_learn_service(&own, true);
-    ck_assert_uint_eq(quiet_until_nap(&own, 1), 5 * MS);
+    ck_assert_uint_eq(quiet_until_nap(&own, 0, 1), 5 * MS);
     /* Only where something has moved. */
-    ck_assert_uint_eq(quiet_until_nap(&own, 0), usual.spin_ns);
+    ck_assert_uint_eq(quiet_until_nap(&own, 0, 0), usual.spin_ns);
     for (int i = 0; i < 1000; i++)
         hpcb_nap_learn_service(&own, false);
-    ck_assert_uint_eq(quiet_until_nap(&own, 1), 50 * US);
+    ck_assert_uint_eq(quiet_until_nap(&own, 0, 1), 50 * US);
 }
 END_TEST
 
@@ -309,6 +326,7 @@ int main(void)
     tcase_add_test(tcase, test_spins_first);
     tcase_add_test(tcase, test_spins_while_data_move);
     tcase_add_test(tcase, test_stays_awake_as_long_as_data_moved);
+    tcase_add_test(tcase, test_pauses_of_transfers_are_delayed_by_little);
     tcase_add_test(tcase, test_late_services_make_patient);
     tcase_add_test(tcase, test_short_waits_never_sleep);
     tcase_add_test(tcase, test_long_waits_sleep);
