@@ -1,0 +1,85 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "policy/guard.h"
+
+static void step_to(hpcb_guard_t *guard, hpcb_guard_level_t level, uint64_t now_ns)
+{
+    guard->level = level;
+    guard->since_ns = now_ns;
+}
+
+/* A step that has to be taken again comes back more slowly. */
+static void lengthen_pause(const hpcb_guard_conf_t *conf, hpcb_guard_t *guard)
+{
+    uint64_t pause = guard->pause_ns == 0 ? conf->return_ns : guard->pause_ns;
+
+    guard->pause_ns = pause > conf->longest_ns / 2 ? conf->longest_ns : 2 * pause;
+}
+
+static void restrict_further(const hpcb_guard_conf_t *conf, hpcb_guard_t *guard,
+                             uint64_t now_ns)
+{
+    bool again = guard->level == HPCB_GUARD_QUARTER && guard->tried_again;
+
+    lengthen_pause(conf, guard);
+    step_to(guard, again ? HPCB_GUARD_REQUEUE : guard->level + 1, now_ns);
+}
+
+static void give_back(hpcb_guard_t *guard, uint64_t now_ns)
+{
+    guard->tried_again |= guard->level == HPCB_GUARD_STOP;
+    step_to(guard, guard->level - 1, now_ns);
+    if (guard->level == HPCB_GUARD_FREE)
+        guard->tried_again = false;
+}
+
+hpcb_guard_level_t hpcb_guard_step(const hpcb_guard_conf_t *conf, hpcb_guard_t *guard,
+                                   const hpcb_harm_estimate_t *estimate,
+                                   uint64_t now_ns)
+{
+    uint64_t quiet = now_ns - guard->since_ns;
+    uint64_t pause = guard->pause_ns == 0 ? conf->return_ns : guard->pause_ns;
+    /* While guests are stopped there is nothing to compare. */
+    bool blind = guard->level == HPCB_GUARD_STOP;
+
+    if (guard->level == HPCB_GUARD_REQUEUE || quiet < conf->look_ns)
+        return guard->level;
+    if (!blind && estimate && estimate->low > conf->max_slowdown)
+        restrict_further(conf, guard, now_ns);
+    else if (guard->level > HPCB_GUARD_FREE && quiet >= pause &&
+             (blind || (estimate && estimate->high < conf->max_slowdown)))
+        give_back(guard, now_ns);
+    return guard->level;
+}
+
+static hpcb_crumbs_verdict_t look_at_stopped(const hpcb_crumbs_conf_t *conf,
+                                             hpcb_crumbs_t *guest, double share,
+                                             uint64_t now_ns)
+{
+    if (share >= conf->min_share) {
+        guest->stopped = false;
+        guest->since_ns = now_ns;
+        return HPCB_CRUMBS_RUN;
+    }
+    return now_ns - guest->since_ns >= conf->starved_ns ? HPCB_CRUMBS_REQUEUE
+                                                        : HPCB_CRUMBS_STOP;
+}
+
+hpcb_crumbs_verdict_t hpcb_crumbs_step(const hpcb_crumbs_conf_t *conf,
+                                       hpcb_crumbs_t *guest, double share, bool wants,
+                                       uint64_t now_ns)
+{
+    if (guest->stopped)
+        return look_at_stopped(conf, guest, share, now_ns);
+    if (!guest->begun || !wants || share >= conf->min_share) {
+        guest->begun = true;
+        guest->since_ns = now_ns;
+    }
+    if (now_ns - guest->since_ns < conf->patience_ns)
+        return HPCB_CRUMBS_RUN;
+    guest->stopped = true;
+    guest->since_ns = now_ns;
+    return HPCB_CRUMBS_STOP;
+}

@@ -1,0 +1,92 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The upper bound of what guests may cost a primary, and the end of guests that get
+ * next to nothing.
+ *
+ * Harm: while the interval of the estimate (policy/harm) lies above the limit as a
+ * whole, guests next to that primary are restricted further, a step at a time: to half
+ * of their time, to a quarter, stopped.  While it lies below the limit as a whole, they
+ * get a step back, after a pause that doubles with each restriction; guests that were
+ * stopped are tried again after the pause, and requeued if they prove as harmful as
+ * before.  In between nothing changes.
+ *
+ * Crumbs: next to a primary that never waits an idle group still runs, for a tick at a
+ * time.  That costs a fine-grained parallel primary more than it gives the guest, so a
+ * guest whose share stays below a minimum is stopped until its CPUs are left idle
+ * again. One that was stopped too long is requeued, to where there is room.
+ *
+ * Times are nanoseconds of a clock that only goes forward; shares are parts of one CPU.
+ */
+#ifndef HPCB_POLICY_GUARD_H
+#define HPCB_POLICY_GUARD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "policy/harm.h"
+
+/* What guests next to a primary may do; each allows less than the one before. */
+typedef enum {
+    HPCB_GUARD_FREE,
+    HPCB_GUARD_HALF,    /* runs in half of the time */
+    HPCB_GUARD_QUARTER, /* in a quarter of it */
+    HPCB_GUARD_STOP,
+    HPCB_GUARD_REQUEUE, /* and this pair of programs is bad company */
+} hpcb_guard_level_t;
+
+typedef struct {
+    double max_slowdown; /* part of the primary's run time, > 0 */
+    uint64_t look_ns;    /* evidence is collected this long before the next step */
+    uint64_t return_ns;  /* first pause before a step back */
+    uint64_t longest_ns; /* last pause */
+} hpcb_guard_conf_t;
+
+/* Of one primary.  All zero: free, nothing known. */
+typedef struct {
+    hpcb_guard_level_t level;
+    uint64_t since_ns; /* of the last step */
+    uint64_t pause_ns; /* before the next step back; 0: the first one */
+    bool tried_again;  /* after a stop, and not free since */
+} hpcb_guard_t;
+
+/*
+ * Take a step, if it is time for one, and return the level.  estimate: of comparisons
+ * that were made since the last step; NULL: there is none yet.  Once at REQUEUE it
+ * stays there: those guests are gone.
+ */
+hpcb_guard_level_t hpcb_guard_step(const hpcb_guard_conf_t *conf, hpcb_guard_t *guard,
+                                   const hpcb_harm_estimate_t *estimate,
+                                   uint64_t now_ns);
+
+typedef struct {
+    double min_share;     /* a guest with less for patience_ns is stopped */
+    uint64_t patience_ns; /* also what a guest that has just started gets */
+    uint64_t starved_ns;  /* stopped for longer than this in a row: requeued */
+} hpcb_crumbs_conf_t;
+
+typedef enum {
+    HPCB_CRUMBS_RUN,
+    HPCB_CRUMBS_STOP,
+    HPCB_CRUMBS_REQUEUE,
+} hpcb_crumbs_verdict_t;
+
+/* Of one guest.  All zero: it starts now. */
+typedef struct {
+    bool begun;
+    bool stopped;
+    uint64_t
+        since_ns; /* it has been stopped, or was last seen with its share or idle */
+} hpcb_crumbs_t;
+
+/*
+ * What to do with a guest of which the last second is known.  share: what it used;
+ * while it is stopped, what its CPUs left idle.  wants: whether it was ready to run at
+ * all; one that sleeps gets no crumbs.
+ */
+hpcb_crumbs_verdict_t hpcb_crumbs_step(const hpcb_crumbs_conf_t *conf,
+                                       hpcb_crumbs_t *guest, double share, bool wants,
+                                       uint64_t now_ns);
+
+#endif

@@ -1,0 +1,173 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include <check.h>
+#include <stdlib.h>
+#include "policy/guard.h"
+
+#define S UINT64_C(1000000000)
+
+static const hpcb_guard_conf_t conf = {.max_slowdown = 0.01,
+                                       .look_ns = 10 * S,
+                                       .return_ns = 60 * S,
+                                       .longest_ns = 480 * S};
+static const hpcb_harm_estimate_t harmful = {0.03, 0.015, 0.045, 20};
+static const hpcb_harm_estimate_t unclear = {0.012, 0.0, 0.024, 20};
+static const hpcb_harm_estimate_t harmless = {0.001, -0.001, 0.003, 20};
+
+/* The seconds from now on until the level is reached, at most 10,000. */
+static uint64_t seconds_until(hpcb_guard_t *guard, hpcb_guard_level_t level,
+                              const hpcb_harm_estimate_t *estimate, uint64_t *now)
+{
+    uint64_t began = *now;
+
+    while (hpcb_guard_step(&conf, guard, estimate, *now) != level &&
+           *now < began + 10000 * S)
+        *now += S;
+    return (*now - began) / S;
+}
+
+START_TEST(harm_stops_guests_step_by_step)
+{
+    hpcb_guard_t guard = {0};
+    uint64_t now = 1000 * S;
+
+    ck_assert_uint_eq(seconds_until(&guard, HPCB_GUARD_HALF, &harmful, &now), 0);
+    ck_assert_uint_eq(seconds_until(&guard, HPCB_GUARD_QUARTER, &harmful, &now), 10);
+    ck_assert_uint_eq(seconds_until(&guard, HPCB_GUARD_STOP, &harmful, &now), 10);
+}
+END_TEST
+
+START_TEST(nothing_without_evidence)
+{
+    hpcb_guard_t guard = {0};
+
+    for (uint64_t now = 0; now < 10000 * S; now += S) {
+        const hpcb_harm_estimate_t *estimate = now % (2 * S) ? &unclear : NULL;
+
+        ck_assert_int_eq(hpcb_guard_step(&conf, &guard, estimate, now),
+                         HPCB_GUARD_FREE);
+    }
+}
+END_TEST
+
+START_TEST(undecided_keeps_the_level)
+{
+    hpcb_guard_t guard = {0};
+    uint64_t now = 1000 * S;
+
+    seconds_until(&guard, HPCB_GUARD_HALF, &harmful, &now);
+    ck_assert_uint_eq(seconds_until(&guard, HPCB_GUARD_FREE, &unclear, &now), 10000);
+    ck_assert_int_eq(guard.level, HPCB_GUARD_HALF);
+}
+END_TEST
+
+START_TEST(returns_slowly)
+{
+    hpcb_guard_t guard = {0};
+    uint64_t now = 1000 * S;
+
+    seconds_until(&guard, HPCB_GUARD_HALF, &harmful, &now);
+    ck_assert_uint_eq(seconds_until(&guard, HPCB_GUARD_FREE, &harmless, &now), 120);
+    /* What comes again keeps away for longer. */
+    now += conf.look_ns;
+    seconds_until(&guard, HPCB_GUARD_HALF, &harmful, &now);
+    ck_assert_uint_eq(seconds_until(&guard, HPCB_GUARD_FREE, &harmless, &now), 240);
+}
+END_TEST
+
+START_TEST(stopped_guests_are_tried_again)
+{
+    hpcb_guard_t guard = {0};
+    uint64_t now = 1000 * S;
+
+    seconds_until(&guard, HPCB_GUARD_STOP, &harmful, &now);
+    ck_assert_uint_eq(seconds_until(&guard, HPCB_GUARD_QUARTER, NULL, &now), 480);
+}
+END_TEST
+
+START_TEST(who_harms_whenever_it_returns_is_requeued)
+{
+    hpcb_guard_t guard = {0};
+    uint64_t now = 1000 * S;
+
+    ck_assert_uint_lt(seconds_until(&guard, HPCB_GUARD_REQUEUE, &harmful, &now), 10000);
+    ck_assert_uint_eq(seconds_until(&guard, HPCB_GUARD_FREE, &harmless, &now), 10000);
+    ck_assert_int_eq(guard.level, HPCB_GUARD_REQUEUE);
+}
+END_TEST
+
+static const hpcb_crumbs_conf_t crumbs = {
+    .min_share = 0.01, .patience_ns = 10 * S, .starved_ns = 600 * S};
+
+START_TEST(crumbs_stop_a_guest)
+{
+    hpcb_crumbs_t guest = {0};
+
+    for (uint64_t t = 5 * S; t < 15 * S; t += S)
+        ck_assert_int_eq(hpcb_crumbs_step(&crumbs, &guest, 0.003, true, t),
+                         HPCB_CRUMBS_RUN);
+    for (uint64_t t = 15 * S; t < 600 * S; t += S)
+        ck_assert_int_eq(hpcb_crumbs_step(&crumbs, &guest, 0.0, true, t),
+                         HPCB_CRUMBS_STOP);
+    /* The primary begins to wait. */
+    ck_assert_int_eq(hpcb_crumbs_step(&crumbs, &guest, 0.2, true, 600 * S),
+                     HPCB_CRUMBS_RUN);
+    ck_assert_int_eq(hpcb_crumbs_step(&crumbs, &guest, 0.0, true, 609 * S),
+                     HPCB_CRUMBS_RUN);
+    ck_assert_int_eq(hpcb_crumbs_step(&crumbs, &guest, 0.0, true, 610 * S),
+                     HPCB_CRUMBS_STOP);
+}
+END_TEST
+
+START_TEST(guests_that_sleep_or_work_run_on)
+{
+    hpcb_crumbs_t sleeper = {0}, worker = {0};
+
+    for (uint64_t t = 0; t < 1000 * S; t += S) {
+        ck_assert_int_eq(hpcb_crumbs_step(&crumbs, &sleeper, 0.0, false, t),
+                         HPCB_CRUMBS_RUN);
+        /* A burst every nine seconds. */
+        ck_assert_int_eq(
+            hpcb_crumbs_step(&crumbs, &worker, t % (9 * S) == 0 ? 0.5 : 0.0, true, t),
+            HPCB_CRUMBS_RUN);
+    }
+}
+END_TEST
+
+START_TEST(starved_guests_are_requeued)
+{
+    hpcb_crumbs_t guest = {0};
+    hpcb_crumbs_verdict_t verdict = HPCB_CRUMBS_RUN;
+    uint64_t t = 0;
+
+    while (verdict != HPCB_CRUMBS_REQUEUE && t < 10000 * S)
+        verdict = hpcb_crumbs_step(&crumbs, &guest, 0.0, true, t += S);
+    ck_assert_uint_eq(t, 611 * S);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("guard");
+    TCase *tcase = tcase_create("guard");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_test(tcase, harm_stops_guests_step_by_step);
+    tcase_add_test(tcase, nothing_without_evidence);
+    tcase_add_test(tcase, undecided_keeps_the_level);
+    tcase_add_test(tcase, returns_slowly);
+    tcase_add_test(tcase, stopped_guests_are_tried_again);
+    tcase_add_test(tcase, who_harms_whenever_it_returns_is_requeued);
+    tcase_add_test(tcase, crumbs_stop_a_guest);
+    tcase_add_test(tcase, guests_that_sleep_or_work_run_on);
+    tcase_add_test(tcase, starved_guests_are_requeued);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
