@@ -28,6 +28,9 @@
 #define FILE_BYTES (256 * 1024)
 #define LINE_BYTES 4096
 
+/* No node has more memory. */
+#define RESERVE_MAX (UINT64_C(1) << 50)
+
 /* How much of a path, key and value goes into a sentence, so that the rest fits. */
 #define PATH_SHOWN 200
 #define KEY_SHOWN  40
@@ -125,6 +128,41 @@ static int set_yes_no(const conf_key_t *key, const char *value, void *field)
     if (strcasecmp(value, "yes") != 0 && strcasecmp(value, "no") != 0)
         return -1;
     *(bool *)field = strcasecmp(value, "yes") == 0;
+    return 0;
+}
+
+static int set_guest_memory(const conf_key_t *key, const char *value, void *field)
+{
+    (void)key;
+    if (strcasecmp(value, "allocated") != 0 && strcasecmp(value, "unused") != 0)
+        return -1;
+    *(bool *)field = strcasecmp(value, "unused") == 0;
+    return 0;
+}
+
+/* N% or a size. */
+static int set_reserve(const conf_key_t *key, const char *value, void *field)
+{
+    hpcb_memory_reserve_t *reserve = field;
+    char digits[8];
+    uint64_t number;
+    size_t length = strlen(value);
+
+    if (length == 0 || value[length - 1] != '%') {
+        if (hpcb_text_size(value, RESERVE_MAX, &number))
+            return -1;
+        reserve->bytes = number;
+        reserve->percent = 0;
+        return 0;
+    }
+    if (length > sizeof(digits))
+        return -1;
+    memcpy(digits, value, length - 1);
+    digits[length - 1] = '\0';
+    if (hpcb_text_u64(digits, key->max, &number))
+        return -1;
+    reserve->bytes = 0;
+    reserve->percent = (unsigned)number;
     return 0;
 }
 
@@ -370,6 +408,12 @@ static const conf_key_t keys[] = {
      "allowed: 0 to 1000"},
     {"GuestMemoryHigh", "90", set_number, FIELD(guest_memory_high), 0, 100,
      "allowed: 0 to 100 (percent, without a sign)"},
+    {"GuestMemory", "unused", set_guest_memory, FIELD(guest_memory_unused), 0, 0,
+     "allowed: allocated, unused"},
+    {"GuestMemoryReserve", "5%", set_reserve, FIELD(guest_memory_reserve), 0, 90,
+     "allowed: 0% to 90%, or a size above 0 with K, M, G or T"},
+    {"GuestMemorySettle", "60", set_number, FIELD(guest_memory_settle), 0, 86400,
+     "allowed: 0 to 86400 (seconds, without a unit)"},
     {"GuestSiblings", "auto", set_siblings, FIELD(guest_siblings), 0, 0,
      "allowed: auto, cookie, avoid, throttle, none"},
     {"GuestSiblingDifference", "5", set_number, FIELD(guest_sibling_difference), 0, 5,

@@ -38,6 +38,13 @@ typedef enum {
     HPCB_WINDOW_WEIGHT
 } hpcb_window_mechanism_t;
 
+/* GuestMemoryReserve: percent of RealMemory (policy/lend.h), or bytes where that is 0.
+ */
+typedef struct {
+    uint64_t bytes;
+    unsigned percent;
+} hpcb_memory_reserve_t;
+
 typedef struct {
     char path[PATH_MAX];                 /* the file that was read, "" for defaults */
     char guest_partition[HPCB_NAME_MAX]; /* GuestPartition=guest */
@@ -46,16 +53,19 @@ typedef struct {
     bool guest_gres;                     /* GuestGres=no */
     /* ExclusivePartitions=none | all | partition,... */
     char exclusive_partitions[HPCB_LIST_MAX];
-    bool guest_pin_to_primaries;          /* GuestPinToPrimaries=no */
-    char guest_cgroup[HPCB_NAME_MAX];     /* GuestCgroup=hpcb_guest; %n expanded */
-    int guest_oom_score_adj;              /* GuestOomScoreAdj=500 (0..1000) */
-    unsigned guest_memory_high;           /* GuestMemoryHigh=90: percent of the guest's
-                                             own memory limit, 0 = leave alone */
-    hpcb_guest_siblings_t guest_siblings; /* GuestSiblings=auto */
-    uint32_t guest_sibling_difference;    /* GuestSiblingDifference=5 (0..5) */
-    bool guest_siblings_required;         /* GuestSiblingsRequired=no */
-    char state_dir[PATH_MAX];             /* StateDir=/run/hpc-balance; %n expanded */
-    char spool_dir[PATH_MAX];             /* SpoolDir=/var/spool/hpc-balance; %n */
+    bool guest_pin_to_primaries;      /* GuestPinToPrimaries=no */
+    char guest_cgroup[HPCB_NAME_MAX]; /* GuestCgroup=hpcb_guest; %n expanded */
+    int guest_oom_score_adj;          /* GuestOomScoreAdj=500 (0..1000) */
+    unsigned guest_memory_high;       /* GuestMemoryHigh=90: percent of the guest's
+                                         own memory limit, 0 = leave alone */
+    bool guest_memory_unused;         /* GuestMemory=unused */
+    hpcb_memory_reserve_t guest_memory_reserve; /* GuestMemoryReserve=5% */
+    uint32_t guest_memory_settle;               /* GuestMemorySettle=60: seconds */
+    hpcb_guest_siblings_t guest_siblings;       /* GuestSiblings=auto */
+    uint32_t guest_sibling_difference;          /* GuestSiblingDifference=5 (0..5) */
+    bool guest_siblings_required;               /* GuestSiblingsRequired=no */
+    char state_dir[PATH_MAX];        /* StateDir=/run/hpc-balance; %n expanded */
+    char spool_dir[PATH_MAX];        /* SpoolDir=/var/spool/hpc-balance; %n */
     char profile_store[PATH_MAX];    /* ProfileStore=, see hpcb_conf_profile_store */
     char yield_waits[HPCB_LIST_MAX]; /* YieldWaits=none | all | partition,... */
     uint32_t yield_spin_us;          /* YieldSpin: microseconds, 0..10000 */

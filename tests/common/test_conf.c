@@ -27,6 +27,9 @@ static const char *const key_names[] = {
     "GuestCgroup",
     "GuestOomScoreAdj",
     "GuestMemoryHigh",
+    "GuestMemory",
+    "GuestMemoryReserve",
+    "GuestMemorySettle",
     "GuestSiblings",
     "GuestSiblingDifference",
     "GuestSiblingsRequired",
@@ -82,6 +85,10 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_str_eq(conf.guest_cgroup, "hpcb_guest");
     ck_assert_int_eq(conf.guest_oom_score_adj, 500);
     ck_assert_uint_eq(conf.guest_memory_high, 90);
+    ck_assert(conf.guest_memory_unused);
+    ck_assert_uint_eq(conf.guest_memory_reserve.percent, 5);
+    ck_assert_uint_eq(conf.guest_memory_reserve.bytes, 0);
+    ck_assert_uint_eq(conf.guest_memory_settle, 60);
     ck_assert_int_eq(conf.guest_siblings, HPCB_GUEST_SIBLINGS_AUTO);
     ck_assert_uint_eq(conf.guest_sibling_difference, 5);
     ck_assert(!conf.guest_siblings_required);
@@ -164,6 +171,9 @@ START_TEST(every_key_is_read)
                        "GuestCgroup=idle-ones\n"
                        "GuestOomScoreAdj=0\n"
                        "GuestMemoryHigh=100\n"
+                       "GuestMemory=Allocated\n"
+                       "GuestMemoryReserve=1.5G\n"
+                       "GuestMemorySettle=0\n"
                        "GuestSiblings=Throttle\n"
                        "GuestSiblingDifference=0\n"
                        "GuestSiblingsRequired=yes\n"
@@ -187,6 +197,10 @@ START_TEST(every_key_is_read)
     ck_assert_str_eq(conf.guest_cgroup, "idle-ones");
     ck_assert_int_eq(conf.guest_oom_score_adj, 0);
     ck_assert_uint_eq(conf.guest_memory_high, 100);
+    ck_assert(!conf.guest_memory_unused);
+    ck_assert_uint_eq(conf.guest_memory_reserve.percent, 0);
+    ck_assert_uint_eq(conf.guest_memory_reserve.bytes, 3u << 29);
+    ck_assert_uint_eq(conf.guest_memory_settle, 0);
     ck_assert_int_eq(conf.guest_siblings, HPCB_GUEST_SIBLINGS_THROTTLE);
     ck_assert_uint_eq(conf.guest_sibling_difference, 0);
     ck_assert(conf.guest_siblings_required);
@@ -272,6 +286,17 @@ static const char *const bad_values[] = {
     "GuestOomScoreAdj=-1000",
     "GuestOomScoreAdj=x",
     "GuestMemoryHigh=101",
+    "GuestMemory=free",
+    "GuestMemory=",
+    "GuestMemoryReserve=",
+    "GuestMemoryReserve=%",
+    "GuestMemoryReserve=91%",
+    "GuestMemoryReserve=100000000%",
+    "GuestMemoryReserve=1.5%",
+    "GuestMemoryReserve=0",
+    "GuestMemoryReserve=-1G",
+    "GuestMemoryReserve=9999T",
+    "GuestMemorySettle=86401",
     "GuestMemoryHigh=90%",
     "GuestMemoryHigh=",
     "GuestSiblings=",
@@ -460,6 +485,8 @@ START_TEST(duplicates_of_each_key_are_refused)
             value = "1s:50%";
         else if (strcmp(key_names[i], "WindowGuests") == 0)
             value = "freeze";
+        else if (strcmp(key_names[i], "GuestMemory") == 0)
+            value = "unused";
         else if (strstr(key_names[i], "Difference"))
             value = "5";
         stream = open_memstream(&text, &size);

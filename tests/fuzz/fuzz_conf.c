@@ -4,13 +4,17 @@
  */
 #include "config.h"
 
+#include <inttypes.h>
+
 #include "common/conf.h"
 #include "common/text.h"
 #include "tests/fuzz/fuzz.h"
 
 const char *const fuzz_seeds[] = {
     "GuestPartition=guest\nGuestQOS=\nGuestPriority=100\nGuestGres=no\n"
-    "GuestCgroup=hpcb_guest\nGuestOomScoreAdj=500\nGuestMemoryHigh=90\n",
+    "GuestCgroup=hpcb_guest\nGuestOomScoreAdj=500\nGuestMemoryHigh=90\n"
+    "GuestMemory=allocated\nGuestMemoryReserve=10%\nGuestMemorySettle=5\n",
+    "GuestMemoryReserve=1G\n",
     "StateDir=/run/hpc-balance\nSpoolDir=/var/spool/%n\nYieldWaits=none\n"
     "YieldSpin=50\nYieldNapMax=1000\nMpiLibrary=/usr/lib/libhpcb_mpi.so\n",
     "NodeName=n[1-4,07],r[1-2]x MemBandwidth=20G NetBandwidth=1.5G\n"
@@ -60,12 +64,14 @@ static void check_path(const char *path)
 static void check_round_trip(const hpcb_conf_t *conf)
 {
     static char text[8 * PATH_MAX];
+    const hpcb_memory_reserve_t *reserve = &conf->guest_memory_reserve;
     hpcb_conf_t back;
     int length = snprintf(
         text, sizeof(text),
         "GuestPartition=%s\nGuestQOS=%s\nGuestPriority=%u\nGuestGres=%s\n"
         "ExclusivePartitions=%s\nGuestPinToPrimaries=%s\n"
-        "GuestCgroup=%s\nGuestOomScoreAdj=%d\nGuestMemoryHigh=%u\nStateDir=%s\n"
+        "GuestCgroup=%s\nGuestOomScoreAdj=%d\nGuestMemoryHigh=%u\nGuestMemory=%s\n"
+        "GuestMemoryReserve=%" PRIu64 "%s\nGuestMemorySettle=%u\nStateDir=%s\n"
         "SpoolDir=%s\nProfileStore=%s\nYieldWaits=%s\nYieldSpin=%u\nYieldNapMax=%"
         "u\nMpiLibrary=%s\nCollectorHost=%s\nCollectorPort=%u\nCollectorDir=%s\n"
         "CollectorWait=%u\nAdminCommentRate=%u\nWindows=%s\nWindowMaxDuty=%u\n"
@@ -77,8 +83,11 @@ static void check_round_trip(const hpcb_conf_t *conf)
         conf->guest_partition, conf->guest_qos, conf->guest_priority,
         conf->guest_gres ? "yes" : "no", conf->exclusive_partitions,
         conf->guest_pin_to_primaries ? "yes" : "no", conf->guest_cgroup,
-        conf->guest_oom_score_adj, conf->guest_memory_high, conf->state_dir,
-        conf->spool_dir, conf->profile_store, conf->yield_waits, conf->yield_spin_us,
+        conf->guest_oom_score_adj, conf->guest_memory_high,
+        conf->guest_memory_unused ? "unused" : "allocated",
+        reserve->bytes ? reserve->bytes : reserve->percent, reserve->bytes ? "" : "%",
+        conf->guest_memory_settle, conf->state_dir, conf->spool_dir,
+        conf->profile_store, conf->yield_waits, conf->yield_spin_us,
         conf->yield_nap_max_us, conf->mpi_library, conf->collector_hosts,
         conf->collector_port, conf->collector_dir, conf->collector_wait,
         conf->admin_comment_rate, conf->windows, conf->window_max_duty,
