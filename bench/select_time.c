@@ -35,6 +35,24 @@
 
 static part_record_t *primaries, *guests;
 
+#pragma GCC visibility push(default)
+/* The clock of the plugin: it stands still, so that what nodes have reported
+ * does not grow old while tests are timed. */
+extern time_t time(time_t *at)
+{
+	static time_t start = 0;
+	struct timespec now;
+
+	if (!start) {
+		clock_gettime(CLOCK_REALTIME, &now);
+		start = now.tv_sec;
+	}
+	if (at)
+		*at = start;
+	return start;
+}
+#pragma GCC visibility pop
+
 static job_record_t *_job(uint32_t id, part_record_t *part, int mem)
 {
 	char comment[128];

@@ -91,6 +91,13 @@ typedef bitstr_t hpcb_exc_t;
 #define HPCB_LICENSES_PARAMETER
 #endif
 
+/* Jobs give back memory that they hold since 26.05. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+#define HPCB_HAS_MEM_REDUCE 1
+#else
+#define HPCB_HAS_MEM_REDUCE 0
+#endif
+
 /* One function for all that slurmctld asks a preempt plugin, or since 25.05 one
  * each. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)

@@ -51,7 +51,7 @@ static bool _is_memory_short(const job_record_t *job_ptr,
 			     const hpcb_usage_t *usage, int node_inx)
 {
 	const node_record_t *node_ptr = node_record_table_ptr[node_inx];
-	uint64_t guests = hpcb_usage_guest_memory(usage, node_inx);
+	uint64_t guests = hpcb_memory_seen(usage, node_inx);
 	uint64_t taken, all;
 
 	if (!node_ptr || !guests)

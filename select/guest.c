@@ -287,6 +287,25 @@ static void _clamp_priority(job_record_t *job_ptr)
 		job_ptr->priority = most;
 }
 
+/*
+ * With memory that is lent, only "now" can be told: what a node lends when one
+ * of its primaries has ended is not known.
+ */
+static int _search_lent(const hpcb_test_t *test, const hpcb_usage_t *usage)
+{
+	hpcb_view_t *view = hpcb_memory_view_guest(test->node_bitmap);
+	uint64_t flags = test->job_ptr->bit_flags;
+	int rc;
+
+	if (view)
+		test->job_ptr->bit_flags |= TEST_NOW_ONLY;
+	rc = _search(test, usage);
+	if (!(flags & TEST_NOW_ONLY))
+		test->job_ptr->bit_flags &= ~TEST_NOW_ONLY;
+	hpcb_memory_unview(view);
+	return rc;
+}
+
 extern int hpcb_test_guest(const hpcb_test_t *test)
 {
 	const hpcb_usage_t *usage;
@@ -297,6 +316,6 @@ extern int hpcb_test_guest(const hpcb_test_t *test)
 		return hpcb_stock_test(test);
 	usage = hpcb_jobs_usage();
 	if (!usage)
-		return hpcb_stock_test(test);
-	return _search(test, usage);
+		return hpcb_lend_is_on() ? SLURM_ERROR : hpcb_stock_test(test);
+	return _search_lent(test, usage);
 }

@@ -21,6 +21,7 @@ extern __typeof__(job_list) job_list __attribute__((weak));
 
 static hpcb_usage_t *usage = NULL;
 static time_t counted = 0;
+static uint32_t recounts = 0;
 
 /* The nodes and CPUs of a running job. The caller frees the result; NULL for
  * none. */
@@ -52,17 +53,30 @@ static hpcb_place_on_t *_places(const job_resources_t *job, size_t *count)
 	return places;
 }
 
+/* What is suspended holds memory, and nothing else. */
+static void _count_memory_only(hpcb_usage_job_t *job, hpcb_place_on_t *places)
+{
+	size_t i;
+
+	job->demand = (hpcb_demand_t) { .mem_known = true, .net_known = true };
+	for (i = 0; i < job->n_places; i++)
+		places[i].processors = 0;
+}
+
 /* Without memory the job is not counted: a guest may get worse company. */
 static void _count(job_record_t *job_ptr)
 {
 	hpcb_usage_job_t job = {
 		.id = job_ptr->job_id,
 		.guest = hpcb_is_guest(job_ptr->part_ptr),
+		.since = job_ptr->start_time,
 		.demand = *hpcb_tag_demand(job_ptr->job_id, job_ptr->user_id,
 					   job_ptr->admin_comment),
 	};
 	hpcb_place_on_t *places = _places(job_ptr->job_resrcs, &job.n_places);
 
+	if (places && IS_JOB_SUSPENDED(job_ptr))
+		_count_memory_only(&job, places);
 	job.places = places;
 	if (places)
 		hpcb_usage_add(usage, &job);
@@ -74,7 +88,8 @@ static int _count_running(void *x, void *arg)
 	job_record_t *job_ptr = x;
 
 	(void) arg;
-	if (IS_JOB_RUNNING(job_ptr) && job_ptr->part_ptr)
+	if ((IS_JOB_RUNNING(job_ptr) || IS_JOB_SUSPENDED(job_ptr)) &&
+	    job_ptr->part_ptr)
 		_count(job_ptr);
 	return 0;
 }
@@ -88,13 +103,21 @@ static void _recount(void)
 	if (usage)
 		list_for_each(job_list, _count_running, NULL);
 	counted = time(NULL);
+	recounts++;
 }
 
-extern const hpcb_usage_t *hpcb_jobs_usage(void)
+/* Not while guests' memory is hidden: it would be counted as none. */
+extern hpcb_usage_t *hpcb_jobs_usage(void)
 {
-	if (!usage || (time(NULL) - counted >= RECOUNT_SECONDS))
+	if ((!usage || (time(NULL) - counted >= RECOUNT_SECONDS)) &&
+	    !hpcb_memory_is_hidden())
 		_recount();
 	return usage;
+}
+
+extern uint32_t hpcb_jobs_recounts(void)
+{
+	return recounts;
 }
 
 extern void hpcb_jobs_begin(job_record_t *job_ptr)

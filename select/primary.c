@@ -3,8 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * A primary's test: as if there were no guests. Their cores are hidden; their
- * memory and GRES cannot be, so the preempt plugin takes these back.
+ * A primary's test: as if there were no guests. Their cores are hidden, and their
+ * memory where nodes lend it (memory.c). Other memory and GRES cannot be, so the
+ * preempt plugin takes these back.
  */
 #include "select/shadow.h"
 
@@ -99,8 +100,11 @@ static int _test(const hpcb_test_t *test)
 extern int hpcb_test_primary(const hpcb_test_t *test)
 {
 	hpcb_hidden_t *hidden = hpcb_hide(true);
+	hpcb_view_t *view = hpcb_memory_view_primary(
+		test->preemptees || (test->mode == SELECT_MODE_WILL_RUN));
 	int rc = _test(test);
 
+	hpcb_memory_unview(view);
 	hpcb_show(hidden);
 	return rc;
 }

@@ -99,6 +99,18 @@ bool hpcb_select_pins(void)
     return pins;
 }
 
+void hpcb_select_memory(hpcb_select_memory_t *memory)
+{
+    pthread_mutex_lock(&settings.mutex);
+    if (!settings.ready)
+        hpcb_conf_defaults(&settings.conf);
+    memory->unused = settings.conf.guest_memory_unused;
+    memory->reserve = settings.conf.guest_memory_reserve;
+    memory->settle = settings.conf.guest_memory_settle;
+    memcpy(memory->dir, settings.conf.collector_dir, sizeof(memory->dir));
+    pthread_mutex_unlock(&settings.mutex);
+}
+
 int hpcb_select_capacities(hpcb_capacity_t *rows, size_t *count)
 {
     char path[PATH_MAX];

@@ -31,6 +31,16 @@ uint32_t hpcb_select_guest_priority(void);
 /* GuestPinToPrimaries. */
 bool hpcb_select_pins(void);
 
+/* GuestMemory and what belongs to it. */
+typedef struct {
+    bool unused;
+    hpcb_memory_reserve_t reserve;
+    uint32_t settle;    /* seconds */
+    char dir[PATH_MAX]; /* where the live state of nodes is */
+} hpcb_select_memory_t;
+
+void hpcb_select_memory(hpcb_select_memory_t *memory);
+
 /* What nodes can move, from the file itself: rows has room for HPCB_CAPACITIES_MAX.
  * 0, or -1 where the file is not good, which is logged when it is read. */
 int hpcb_select_capacities(hpcb_capacity_t *rows, size_t *count);

@@ -13,6 +13,8 @@
  *					anew
  *   select_p_job_test		can the job start, and where: class by class
  *   select_p_job_begin, _fini	a job starts, ends: it is counted
+ *   select_p_select_nodeinfo_set, _fini, ...
+ *				stock counts a guest, but not its memory
  *   select_p_job_resized, ...	all are counted anew when needed
  *
  * All calls come with slurmctld's job and node write locks held, one at a time;
@@ -71,6 +73,10 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap,
 			     hpcb_exc_t *exc HPCB_WILL_RUN_PARAMETER);
 extern int select_p_job_begin(job_record_t *job_ptr);
 extern int select_p_job_fini(job_record_t *job_ptr);
+extern int select_p_select_nodeinfo_set(job_record_t *job_ptr);
+#if HPCB_HAS_MEM_REDUCE
+extern void select_p_job_mem_reduce(job_record_t *job_ptr);
+#endif
 extern int select_p_job_resized(job_record_t *job_ptr,
 				node_record_t *node_ptr);
 extern int select_p_job_expand(job_record_t *from_job_ptr,
@@ -123,6 +129,7 @@ static void _begin_anew(void)
 	hpcb_log_set_sink(_log_line);
 	hpcb_select_settings_read();
 	hpcb_capacity_read();
+	hpcb_lend_begin();
 	hpcb_jobs_forget();
 	hpcb_claims_forget();
 }
@@ -141,8 +148,14 @@ extern int select_p_node_init(void)
 /* Also where nodes come and go; slurmctld has not called the one above then. */
 extern int select_p_reconfigure(void)
 {
+	hpcb_view_t *view;
+	int rc;
+
 	_begin_anew();
-	return CALL_STOCK(select_p_reconfigure);
+	view = hpcb_memory_view_none();
+	rc = CALL_STOCK(select_p_reconfigure);
+	hpcb_memory_unview(view);
+	return rc;
 }
 
 extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap,
@@ -197,23 +210,62 @@ extern int select_p_job_begin(job_record_t *job_ptr)
 
 extern int select_p_job_fini(job_record_t *job_ptr)
 {
+	uint64_t *memory = hpcb_memory_hide(job_ptr);
+	int rc;
+
 	if (job_ptr)
 		hpcb_jobs_end(job_ptr);
-	return CALL_STOCK(select_p_job_fini, job_ptr);
+	rc = CALL_STOCK(select_p_job_fini, job_ptr);
+	hpcb_memory_show(job_ptr, memory);
+	return rc;
+}
+
+extern int select_p_select_nodeinfo_set(job_record_t *job_ptr)
+{
+	uint64_t *memory = hpcb_memory_hide(job_ptr);
+	int rc = CALL_STOCK(select_p_select_nodeinfo_set, job_ptr);
+
+	hpcb_memory_show(job_ptr, memory);
+	return rc;
 }
 
 extern int select_p_job_resized(job_record_t *job_ptr, node_record_t *node_ptr)
 {
+	int rc;
+
 	hpcb_jobs_forget();
-	return CALL_STOCK(select_p_job_resized, job_ptr, node_ptr);
+	hpcb_memory_balance(job_ptr, 1);
+	rc = CALL_STOCK(select_p_job_resized, job_ptr, node_ptr);
+	hpcb_memory_balance(job_ptr, -1);
+	return rc;
 }
 
 extern int select_p_job_expand(job_record_t *from_job_ptr,
 			       job_record_t *to_job_ptr)
 {
+	int rc;
+
 	hpcb_jobs_forget();
-	return CALL_STOCK(select_p_job_expand, from_job_ptr, to_job_ptr);
+	hpcb_memory_balance(from_job_ptr, 1);
+	hpcb_memory_balance(to_job_ptr, 1);
+	rc = CALL_STOCK(select_p_job_expand, from_job_ptr, to_job_ptr);
+	hpcb_memory_balance(to_job_ptr, -1);
+	hpcb_memory_balance(from_job_ptr, -1);
+	return rc;
 }
+
+#if HPCB_HAS_MEM_REDUCE
+/* Only the tables change: slurmctld writes down what the job has left. */
+extern void select_p_job_mem_reduce(job_record_t *job_ptr)
+{
+	__typeof__(&select_p_job_mem_reduce) stock =
+		STOCK(select_p_job_mem_reduce);
+
+	hpcb_jobs_forget();
+	if (stock && !(hpcb_lend_is_on() && hpcb_is_guest(job_ptr->part_ptr)))
+		stock(job_ptr);
+}
+#endif
 
 extern int select_p_job_suspend(job_record_t *job_ptr, bool indf_susp)
 {

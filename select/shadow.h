@@ -103,11 +103,58 @@ extern void hpcb_claims_forget(void);
 /* jobs.c: the usage of nodes, out of slurmctld's jobs */
 
 /* NULL when memory runs out. Valid until the next call into this file. */
-extern const hpcb_usage_t *hpcb_jobs_usage(void);
+extern hpcb_usage_t *hpcb_jobs_usage(void);
+/* Changes when all were counted anew. */
+extern uint32_t hpcb_jobs_recounts(void);
 extern void hpcb_jobs_begin(job_record_t *job_ptr);
 extern void hpcb_jobs_end(job_record_t *job_ptr);
 /* All is counted anew before it is asked for again. */
 extern void hpcb_jobs_forget(void);
+
+/* lend.c: memory that nodes lend to guests */
+
+/* Read the settings; slurmctld's nodes may be others. */
+extern void hpcb_lend_begin(void);
+/* GuestMemory=unused? */
+extern bool hpcb_lend_is_on(void);
+/* Bring usage and the answers below up to date with what nodes report: to be
+ * called before a test. */
+extern void hpcb_lend_refresh(hpcb_usage_t *usage);
+/* Does the node protect primaries, and says so? */
+extern bool hpcb_lends(int node_inx);
+extern bool hpcb_lends_somewhere(void);
+/* What a further guest can have on a node that lends, in MiB. */
+extern uint64_t hpcb_lent(const hpcb_usage_t *usage, int node_inx);
+
+/* memory.c: guests' memory, out of the tables of select/cons_tres */
+
+/* For one call of stock's that counts the job in or out: a guest has no
+ * memory. Returns what hpcb_memory_show() takes, NULL for others. */
+extern uint64_t *hpcb_memory_hide(job_record_t *job_ptr);
+extern void hpcb_memory_show(job_record_t *job_ptr, uint64_t *memory);
+
+/* For one call of stock's that takes what the job has from the tables and puts
+ * back what it then has: a guest's memory is in them. (sign) +1 before, -1
+ * after. */
+extern void hpcb_memory_balance(const job_record_t *job_ptr, int sign);
+
+/* The tables as a test of a primary or a guest is to see them; NULL where they
+ * are right. removes: stock may take running jobs out of a copy. Every view
+ * needs its unview. */
+typedef struct hpcb_view hpcb_view_t;
+
+extern hpcb_view_t *hpcb_memory_view_primary(bool removes);
+extern hpcb_view_t *hpcb_memory_view_guest(const bitstr_t *candidates);
+extern void hpcb_memory_unview(hpcb_view_t *view);
+
+/* For stock's reconfiguration: all guests have no memory. */
+extern hpcb_view_t *hpcb_memory_view_none(void);
+
+/* Is some guest's memory hidden just now? */
+extern bool hpcb_memory_is_hidden(void);
+
+/* MiB of guests that a primary sees as allocated on the node. */
+extern uint64_t hpcb_memory_seen(const hpcb_usage_t *usage, int node_inx);
 
 /* capacity.c: what nodes can move, out of hpc-balance.conf */
 extern void hpcb_capacity_read(void);

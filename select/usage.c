@@ -25,17 +25,29 @@ typedef struct {
 typedef struct {
     hpcb_bw_t primaries, guests; /* sums */
     unknown_t unknown_primaries, unknown_guests;
-    uint64_t guest_processors, guest_memory;
+    uint64_t guest_processors;
 } sum_t;
+
+/* Apart from the other sums: it is looked at for all nodes at once. */
+typedef struct {
+    uint64_t guests;   /* MiB that are allocated to them */
+    uint64_t expected; /* MiB that primaries are expected to use */
+} memory_t;
+
+typedef struct {
+    hpcb_place_on_t on;
+    uint64_t expected; /* of a primary, MiB */
+} place_t;
 
 typedef struct job job_t;
 struct job {
     job_t *next;
     uint32_t id;
     bool guest;
+    int64_t since;
     hpcb_demand_t demand;
     size_t n_places;
-    hpcb_place_on_t places[];
+    place_t places[];
 };
 
 typedef struct copies copies_t;
@@ -46,7 +58,8 @@ struct copies {
 };
 
 struct hpcb_usage {
-    size_t n_nodes, n_jobs;
+    size_t n_nodes, n_jobs, n_guests;
+    memory_t *memory;
     job_t *jobs[HEADS];
     copies_t *copies[HEADS];
     sum_t sums[];
@@ -56,9 +69,14 @@ hpcb_usage_t *hpcb_usage_new(size_t nodes)
 {
     hpcb_usage_t *usage = calloc(1, sizeof(*usage) + nodes * sizeof(usage->sums[0]));
 
-    if (usage)
-        usage->n_nodes = nodes;
-    return usage;
+    if (!usage)
+        return NULL;
+    usage->n_nodes = nodes;
+    usage->memory = calloc(nodes + 1, sizeof(usage->memory[0]));
+    if (usage->memory)
+        return usage;
+    free(usage);
+    return NULL;
 }
 
 static void free_chains(hpcb_usage_t *usage, size_t head)
@@ -86,6 +104,7 @@ void hpcb_usage_free(hpcb_usage_t *usage)
         return;
     for (size_t i = 0; i < HEADS; i++)
         free_chains(usage, i);
+    free(usage->memory);
     free(usage);
 }
 
@@ -173,26 +192,34 @@ static void uncount_demand(hpcb_bw_t *used, unknown_t *unknown,
         unknown->net--;
 }
 
-static void add_to_sum(sum_t *sum, const job_t *job, const hpcb_place_on_t *place)
+static void add_to_sum(hpcb_usage_t *usage, const job_t *job, const place_t *place)
 {
+    sum_t *sum = &usage->sums[place->on.node];
+    memory_t *memory = &usage->memory[place->on.node];
+
     if (!job->guest) {
         count_demand(&sum->primaries, &sum->unknown_primaries, &job->demand);
+        memory->expected += place->expected;
         return;
     }
     count_demand(&sum->guests, &sum->unknown_guests, &job->demand);
-    sum->guest_processors += place->processors;
-    sum->guest_memory += place->memory;
+    sum->guest_processors += place->on.processors;
+    memory->guests += place->on.memory;
 }
 
-static void take_from_sum(sum_t *sum, const job_t *job, const hpcb_place_on_t *place)
+static void take_from_sum(hpcb_usage_t *usage, const job_t *job, const place_t *place)
 {
+    sum_t *sum = &usage->sums[place->on.node];
+    memory_t *memory = &usage->memory[place->on.node];
+
     if (!job->guest) {
         uncount_demand(&sum->primaries, &sum->unknown_primaries, &job->demand);
+        memory->expected -= place->expected;
         return;
     }
     uncount_demand(&sum->guests, &sum->unknown_guests, &job->demand);
-    sum->guest_processors -= place->processors;
-    sum->guest_memory -= place->memory;
+    sum->guest_processors -= place->on.processors;
+    memory->guests -= place->on.memory;
 }
 
 void hpcb_usage_remove(hpcb_usage_t *usage, uint32_t id)
@@ -203,13 +230,14 @@ void hpcb_usage_remove(hpcb_usage_t *usage, uint32_t id)
     if (!job)
         return;
     for (size_t i = 0; i < job->n_places; i++) {
-        take_from_sum(&usage->sums[job->places[i].node], job, &job->places[i]);
+        take_from_sum(usage, job, &job->places[i]);
         if (job->demand.program)
-            uncount_copy(usage, job->demand.program, job->places[i].node);
+            uncount_copy(usage, job->demand.program, job->places[i].on.node);
     }
     *link = job->next;
-    free(job);
     usage->n_jobs--;
+    usage->n_guests -= job->guest;
+    free(job);
 }
 
 static job_t *copy_job(const hpcb_usage_t *usage, const hpcb_usage_job_t *job)
@@ -221,11 +249,13 @@ static job_t *copy_job(const hpcb_usage_t *usage, const hpcb_usage_job_t *job)
     copy->next = NULL;
     copy->id = job->id;
     copy->guest = job->guest;
+    copy->since = job->since;
     copy->demand = job->demand;
     copy->n_places = 0;
     for (size_t i = 0; i < job->n_places; i++)
         if (job->places[i].node < usage->n_nodes)
-            copy->places[copy->n_places++] = job->places[i];
+            copy->places[copy->n_places++] =
+                (place_t){.on = job->places[i], .expected = job->places[i].memory};
     return copy;
 }
 
@@ -240,10 +270,11 @@ int hpcb_usage_add(hpcb_usage_t *usage, const hpcb_usage_job_t *job)
     copy->next = usage->jobs[job->id % HEADS];
     usage->jobs[job->id % HEADS] = copy;
     usage->n_jobs++;
+    usage->n_guests += job->guest;
     for (size_t i = 0; i < copy->n_places; i++) {
-        add_to_sum(&usage->sums[copy->places[i].node], copy, &copy->places[i]);
+        add_to_sum(usage, copy, &copy->places[i]);
         if (copy->demand.program)
-            count_copy(usage, copy->demand.program, copy->places[i].node);
+            count_copy(usage, copy->demand.program, copy->places[i].on.node);
     }
     return 0;
 }
@@ -285,7 +316,76 @@ void hpcb_usage_node(const hpcb_usage_t *usage, size_t node, const hpcb_bw_t *ca
                                        : 0;
 }
 
+size_t hpcb_usage_guests(const hpcb_usage_t *usage)
+{
+    return usage->n_guests;
+}
+
 uint64_t hpcb_usage_guest_memory(const hpcb_usage_t *usage, size_t node)
 {
-    return node < usage->n_nodes ? usage->sums[node].guest_memory : 0;
+    return node < usage->n_nodes ? usage->memory[node].guests : 0;
+}
+
+uint64_t hpcb_usage_expected(const hpcb_usage_t *usage, size_t node)
+{
+    return node < usage->n_nodes ? usage->memory[node].expected : 0;
+}
+
+/* The job's place on the node, or NULL. */
+static place_t *find_place(job_t *job, size_t node)
+{
+    size_t low = 0, high = job->n_places;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (job->places[middle].on.node == node)
+            return &job->places[middle];
+        if (job->places[middle].on.node < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+bool hpcb_usage_find(hpcb_usage_t *usage, uint32_t id, size_t node, hpcb_usage_at_t *at)
+{
+    job_t *job = *find_job(usage, id);
+    place_t *place = job ? find_place(job, node) : NULL;
+
+    if (!place)
+        return false;
+    *at = (hpcb_usage_at_t){.guest = job->guest,
+                            .since = job->since,
+                            .memory = place->on.memory,
+                            .expected = &place->expected};
+    return true;
+}
+
+void hpcb_usage_expect(hpcb_usage_t *usage, size_t node, const hpcb_usage_at_t *at,
+                       uint64_t expected)
+{
+    if (at->guest)
+        return;
+    usage->memory[node].expected += expected - *at->expected;
+    *at->expected = expected;
+}
+
+static void expect_all_of(hpcb_usage_t *usage, job_t *job)
+{
+    for (size_t i = 0; i < job->n_places; i++) {
+        place_t *place = &job->places[i];
+
+        usage->memory[place->on.node].expected += place->on.memory - place->expected;
+        place->expected = place->on.memory;
+    }
+}
+
+void hpcb_usage_expect_all(hpcb_usage_t *usage)
+{
+    for (size_t i = 0; i < HEADS; i++)
+        for (job_t *job = usage->jobs[i]; job; job = job->next)
+            if (!job->guest)
+                expect_all_of(usage, job);
 }

@@ -34,9 +34,10 @@ typedef struct {
 typedef struct {
     uint32_t id; /* never 0 */
     bool guest;
+    int64_t since; /* its start: seconds of the caller's clock */
     hpcb_demand_t demand;
     size_t n_places;
-    const hpcb_place_on_t *places; /* copied */
+    const hpcb_place_on_t *places; /* copied; those of later nodes come later */
 } hpcb_usage_job_t;
 
 /* Nobody on nodes 0 to nodes - 1.  NULL when memory runs out. */
@@ -61,7 +62,34 @@ void hpcb_usage_node(const hpcb_usage_t *usage, size_t node, const hpcb_bw_t *ca
                      unsigned processors, uint64_t program,
                      hpcb_fit_node_t *description);
 
-/* MiB that guests have on the node. */
+/* How many of the jobs are guests. */
+size_t hpcb_usage_guests(const hpcb_usage_t *usage);
+
+/* MiB that are allocated to guests on the node. */
 uint64_t hpcb_usage_guest_memory(const hpcb_usage_t *usage, size_t node);
+
+/* MiB that primaries are expected to use on the node: all that is allocated to them,
+ * but for those of hpcb_usage_expect. */
+uint64_t hpcb_usage_expected(const hpcb_usage_t *usage, size_t node);
+
+/* What is known of a job on one node, and how much it is expected to use there. */
+typedef struct {
+    bool guest;
+    int64_t since;
+    uint64_t memory;    /* MiB that are allocated to it there */
+    uint64_t *expected; /* of a primary, MiB; the table's: see hpcb_usage_expect */
+} hpcb_usage_at_t;
+
+/* False where the job has nothing on the node. */
+bool hpcb_usage_find(hpcb_usage_t *usage, uint32_t id, size_t node,
+                     hpcb_usage_at_t *at);
+
+/* From now on the primary that was found on the node is expected to use so much, in
+ * MiB. */
+void hpcb_usage_expect(hpcb_usage_t *usage, size_t node, const hpcb_usage_at_t *at,
+                       uint64_t expected);
+
+/* All primaries are expected to use what is allocated to them. */
+void hpcb_usage_expect_all(hpcb_usage_t *usage);
 
 #endif

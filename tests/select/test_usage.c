@@ -30,7 +30,12 @@ static void teardown(void)
 
 static void add(uint32_t id, bool guest, hpcb_demand_t demand, hpcb_place_on_t place)
 {
-    const hpcb_usage_job_t job = {id, guest, demand, 1, &place};
+    const hpcb_usage_job_t job = {.id = id,
+                                  .guest = guest,
+                                  .since = 1000 + (int64_t)id,
+                                  .demand = demand,
+                                  .n_places = 1,
+                                  .places = &place};
 
     ck_assert_int_eq(hpcb_usage_add(usage, &job), 0);
 }
@@ -56,7 +61,8 @@ static bool is_empty(size_t node)
     return at.used_by_primaries.mem == 0 && at.used_by_primaries.net == 0 &&
            at.used_by_guests.mem == 0 && at.used_by_guests.net == 0 &&
            !at.unknown_primary && !at.unknown_guest && !at.same_program &&
-           at.processors_left == CPUS && hpcb_usage_guest_memory(usage, node) == 0;
+           at.processors_left == CPUS && hpcb_usage_guest_memory(usage, node) == 0 &&
+           hpcb_usage_expected(usage, node) == 0;
 }
 
 START_TEST(what_is_added_is_taken_away)
@@ -93,6 +99,45 @@ START_TEST(a_job_counts_once)
     ck_assert(is_empty(0));
     ck_assert_uint_eq(look(2, 0).used_by_guests.mem, 3 * G);
     ck_assert_uint_eq(hpcb_usage_count(usage), 1);
+}
+END_TEST
+
+static void expect(uint32_t id, size_t node, uint64_t expected)
+{
+    hpcb_usage_at_t at;
+
+    ck_assert(hpcb_usage_find(usage, id, node, &at));
+    hpcb_usage_expect(usage, node, &at, expected);
+}
+
+START_TEST(primaries_are_expected_to_use_what_they_hold_until_told)
+{
+    const hpcb_place_on_t places[] = {{0, 1, 100}, {2, 1, 200}, {3, 1, 300}};
+    const hpcb_usage_job_t wide = {.id = 9, .n_places = 3, .places = places};
+    hpcb_usage_at_t at;
+
+    ck_assert_int_eq(hpcb_usage_add(usage, &wide), 0);
+    add(1, false, needs(1), (hpcb_place_on_t){2, 4, 1000});
+    add(2, true, needs(1), (hpcb_place_on_t){2, 4, 50});
+    ck_assert_uint_eq(hpcb_usage_guests(usage), 1);
+    ck_assert_uint_eq(hpcb_usage_expected(usage, 2), 1200);
+    expect(9, 2, 20);
+    expect(2, 2, 20);
+    ck_assert_uint_eq(hpcb_usage_expected(usage, 2), 1020);
+    expect(1, 2, 2000);
+    ck_assert_uint_eq(hpcb_usage_expected(usage, 2), 2020);
+    ck_assert(!hpcb_usage_find(usage, 9, 1, &at) && !hpcb_usage_find(usage, 8, 2, &at));
+    ck_assert(hpcb_usage_find(usage, 1, 2, &at));
+    ck_assert(at.memory == 1000 && *at.expected == 2000 && at.since == 1001);
+    hpcb_usage_remove(usage, 9);
+    ck_assert_uint_eq(hpcb_usage_expected(usage, 2), 2000);
+    hpcb_usage_expect_all(usage);
+    ck_assert_uint_eq(hpcb_usage_expected(usage, 2), 1000);
+    hpcb_usage_remove(usage, 1);
+    hpcb_usage_remove(usage, 2);
+    for (size_t i = 0; i < NODES; i++)
+        ck_assert(is_empty(i));
+    ck_assert_uint_eq(hpcb_usage_guests(usage), 0);
 }
 END_TEST
 
@@ -141,7 +186,8 @@ START_TEST(nonsense_does_no_harm)
     const hpcb_place_on_t places[] = {
         {NODES, 1, 1}, {UINT32_MAX, 1, 1}, {3, UINT32_MAX, 1}};
     const hpcb_demand_t demand = {{UINT64_MAX, UINT64_MAX}, true, true, 0};
-    const hpcb_usage_job_t job = {1, true, demand, 3, places};
+    const hpcb_usage_job_t job = {
+        .id = 1, .guest = true, .demand = demand, .n_places = 3, .places = places};
     hpcb_fit_node_t at;
 
     ck_assert_int_eq(hpcb_usage_add(usage, &job), 0);
@@ -235,6 +281,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, what_is_added_is_taken_away);
     tcase_add_test(tcase, a_job_counts_once);
+    tcase_add_test(tcase, primaries_are_expected_to_use_what_they_hold_until_told);
     tcase_add_test(tcase, jobs_without_figures_are_unknown_where_it_matters);
     tcase_add_test(tcase, copies_of_a_program_are_seen_on_their_node);
     tcase_add_test(tcase, nonsense_does_no_harm);
