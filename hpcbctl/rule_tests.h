@@ -23,6 +23,10 @@ HPCB_RULE(primaries_reserve);
 HPCB_RULE(queue_depth);
 HPCB_RULE(released_guests);
 
+/* rules_memory.c: where guests' memory comes from */
+HPCB_RULE(guest_memory);
+HPCB_RULE(guest_default_memory);
+
 /* rules_partition.c: the two queues */
 HPCB_RULE(guest_partition);
 HPCB_RULE(guest_default);
@@ -68,6 +72,9 @@ HPCB_RULE(node_capacities);
 
 /* Do two partitions of primaries of one tier have nodes in common?  Their names. */
 bool hpcb_primaries_meet(const hpcb_facts_t *facts, const char **one, const char **two);
+
+/* Does slurmctld find our select plugin before Slurm's own? */
+bool hpcb_has_select_plugin(const hpcb_facts_t *facts);
 
 /* The value of key in slurm.conf as slurmctld has it, "" for none. */
 const char *hpcb_setting(const hpcb_facts_t *facts, const char *key);

@@ -279,6 +279,14 @@ static void prefer_fitting(const hpcb_facts_t *facts, char *path, size_t size)
         snprintf(path, size, "%s", other);
 }
 
+bool hpcb_has_select_plugin(const hpcb_facts_t *facts)
+{
+    char path[PATH_MAX];
+    bool first;
+
+    return find_select_plugin(facts, path, sizeof(path), &first) == 0 && first;
+}
+
 void hpcb_rule_select_plugin(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
     char path[PATH_MAX];

@@ -285,7 +285,7 @@ static const char *const texts_decide[] = {
     "profile-store",     "node-capacities",
     "primaries-apart",   "queue-depth",
     "ssh-sessions",      "outside-jobs",
-    "user-top",
+    "user-top",          "guest-default-memory",
 };
 
 START_TEST(test_good_cluster)
@@ -329,6 +329,8 @@ static const struct {
      "CR_Core_Memory"},
     {"DefMemPerCPU", "UNLIMITED", "default-memory", FAIL, "DefMemPerCPU="},
     {"DefMemPerCPU", "0", "default-memory", FAIL, "DefMemPerCPU="},
+    {"DefMemPerCPU", "9642", "guest-default-memory", WARN,
+     "PartitionName=guest DefMemPerCPU="},
     {"PreemptType", "preempt/partition_prio", "preempt-type", FAIL,
      "PreemptType=preempt/none"},
     {"PreemptType", "preempt/qos", "preempt-type", FAIL, "PreemptType=preempt/none"},
@@ -895,6 +897,38 @@ START_TEST(test_capacities)
 }
 END_TEST
 
+/* On the controller, without our select plugin. */
+START_TEST(test_guest_memory)
+{
+    hpcb_report_t report;
+
+    cluster.facts.on_controller = true;
+    run_rules(&report);
+    ck_assert_int_eq(verdict_of(&report, "guest-memory", NULL), WARN);
+    hpcb_report_free(&report);
+    set_config("SelectTypeParameters", "CR_CORE");
+    run_rules(&report);
+    ck_assert_int_eq(verdict_of(&report, "guest-memory", NULL), WARN);
+    hpcb_report_free(&report);
+    cluster.facts.conf.guest_memory_unused = false;
+    run_rules(&report);
+    ck_assert_int_eq(verdict_of(&report, "guest-memory", NULL), OK);
+    hpcb_report_free(&report);
+}
+END_TEST
+
+/* A default of guests' own. */
+START_TEST(test_guest_default_memory)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    set_config("DefMemPerCPU", "9642");
+    replace("guest", "DefMemPerNode=UNLIMITED", "DefMemPerCPU=1000");
+    expect_only(before, "none", OK, NULL);
+}
+END_TEST
+
 /* What the partition's jobs had must not be lost with EXCLUSIVE. */
 START_TEST(test_partition_of_whole_nodes)
 {
@@ -954,6 +988,8 @@ static void add_tests(TCase *tcase)
     tcase_add_test(tcase, test_tiers_apart_from_the_first);
     tcase_add_test(tcase, test_partition_elsewhere);
     tcase_add_test(tcase, test_no_default_memory_in_one_partition);
+    tcase_add_test(tcase, test_guest_memory);
+    tcase_add_test(tcase, test_guest_default_memory);
     tcase_add_test(tcase, test_reserve_by_qos);
     tcase_add_test(tcase, test_accounting);
     tcase_add_test(tcase, test_no_guest_partition);
