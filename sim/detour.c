@@ -1,0 +1,60 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include "sim/detour.h"
+
+void hpcb_sim_task_begin(const hpcb_sim_noise_t *noise, hpcb_sim_stream_t chance,
+                         int64_t clock_ns, hpcb_sim_task_t *task)
+{
+    int64_t pause, length, at;
+
+    *task = (hpcb_sim_task_t){.chance = chance, .clock_ns = clock_ns};
+    pause = hpcb_sim_draw(&noise->pause, &task->chance);
+    length = hpcb_sim_draw(&noise->length, &task->chance);
+    at = (int64_t)hpcb_sim_below(&task->chance, (uint64_t)(pause + length) + 1);
+    task->wake_ns = at < pause ? at : 0;
+    task->left_ns = at < pause ? length : pause + length - at;
+}
+
+/* The first time from at on when the node is in a regular part, and when that ends. */
+static int64_t regular(const hpcb_sim_noise_t *noise, hpcb_sim_task_t *task, int64_t at,
+                       int64_t *end)
+{
+    hpcb_window_phase_t phase = hpcb_window_phase(noise->window, at + task->clock_ns);
+    int64_t from = at;
+
+    if (phase.favoured) {
+        from = phase.edge_ns - task->clock_ns;
+        phase = hpcb_window_phase(noise->window, phase.edge_ns);
+    }
+    *end =
+        phase.edge_ns - task->clock_ns + hpcb_sim_draw(noise->edge_late, &task->chance);
+    return from;
+}
+
+hpcb_sim_detour_t hpcb_sim_task_next(const hpcb_sim_noise_t *noise,
+                                     hpcb_sim_task_t *task)
+{
+    int64_t from = task->wake_ns, end = INT64_MAX, run;
+
+    while (task->left_ns == 0) {
+        from += hpcb_sim_draw(&noise->pause, &task->chance);
+        task->left_ns = hpcb_sim_draw(&noise->length, &task->chance);
+    }
+    if (noise->window)
+        from = regular(noise, task, from, &end);
+    run = task->left_ns;
+    if (noise->slice_ns > 0 && run > noise->slice_ns)
+        run = noise->slice_ns;
+    if (run > end - from)
+        run = end - from;
+    task->left_ns -= run;
+    /* In favoured parts the job had its turn. */
+    task->wake_ns = from + run;
+    if (task->left_ns > 0 && from + run < end)
+        task->wake_ns += noise->slice_ns;
+    return (hpcb_sim_detour_t){.from_ns = from, .to_ns = from + run};
+}

@@ -1,0 +1,48 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * What takes a node's CPU away from a job: tasks that sleep, run for a while and sleep
+ * again (the noise daemon of Jones 2009, appendix A; the crumbs that an idle group
+ * gets). One stream is one such task on one node, and tells its detours in turn.
+ *
+ * With windows (policy/window) the task does not run in favoured parts: what is left of
+ * it then waits for the next regular part, by that node's own clock.  A favoured part
+ * may begin late, by what the edges of a daemon were measured to be late.
+ */
+#ifndef HPCB_SIM_DETOUR_H
+#define HPCB_SIM_DETOUR_H
+
+#include "policy/window.h"
+#include "sim/random.h"
+
+/* What all streams of one kind share. */
+typedef struct {
+    hpcb_sim_dist_t pause;  /* asleep, ns */
+    hpcb_sim_dist_t length; /* then it needs so much of a CPU, ns */
+    int64_t slice_ns; /* takes turns of that length with the job, 0: runs through */
+    const hpcb_window_t *window;      /* or NULL */
+    const hpcb_sim_dist_t *edge_late; /* of favoured parts, ns; only with window */
+} hpcb_sim_noise_t;
+
+typedef struct {
+    hpcb_sim_stream_t chance;
+    int64_t clock_ns; /* the node's clock minus true time */
+    int64_t wake_ns;  /* when it wants to run next */
+    int64_t left_ns;  /* of what it wants to run */
+} hpcb_sim_task_t;
+
+typedef struct {
+    int64_t from_ns, to_ns; /* to > from */
+} hpcb_sim_detour_t;
+
+/* The task as it may be at time 0: somewhere in its sleep or its work. */
+void hpcb_sim_task_begin(const hpcb_sim_noise_t *noise, hpcb_sim_stream_t chance,
+                         int64_t clock_ns, hpcb_sim_task_t *task);
+
+/* The next detour: after the end of the one before. */
+hpcb_sim_detour_t hpcb_sim_task_next(const hpcb_sim_noise_t *noise,
+                                     hpcb_sim_task_t *task);
+
+#endif

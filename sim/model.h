@@ -1,0 +1,51 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The models that a scenario names.  A model reads its members, runs and answers with a
+ * list of flat objects of figures (rows), all with the same members in the same order.
+ */
+#ifndef HPCB_SIM_MODEL_H
+#define HPCB_SIM_MODEL_H
+
+#include <json-c/json.h>
+
+#include "common/error.h"
+#include "sim/progress.h"
+
+/* rows is an empty list.  0, or -1 with err. */
+typedef int (*hpcb_sim_model_t)(json_object *scenario, uint64_t seed,
+                                hpcb_sim_progress_t *progress, json_object *rows,
+                                hpcb_error_t *err);
+
+/* The model by its name, or NULL. */
+hpcb_sim_model_t hpcb_sim_model(const char *name);
+
+/* Their names, for messages: "noise, queue". */
+const char *hpcb_sim_models(void);
+
+int hpcb_sim_gang_model(json_object *scenario, uint64_t seed,
+                        hpcb_sim_progress_t *progress, json_object *rows,
+                        hpcb_error_t *err);
+int hpcb_sim_noise_model(json_object *scenario, uint64_t seed,
+                         hpcb_sim_progress_t *progress, json_object *rows,
+                         hpcb_error_t *err);
+int hpcb_sim_pairs_model(json_object *scenario, uint64_t seed,
+                         hpcb_sim_progress_t *progress, json_object *rows,
+                         hpcb_error_t *err);
+int hpcb_sim_queue_model(json_object *scenario, uint64_t seed,
+                         hpcb_sim_progress_t *progress, json_object *rows,
+                         hpcb_error_t *err);
+int hpcb_sim_threads_model(json_object *scenario, uint64_t seed,
+                           hpcb_sim_progress_t *progress, json_object *rows,
+                           hpcb_error_t *err);
+
+/* Add a figure to a row, or a row to rows.  What runs out of memory is missing there.
+ */
+void hpcb_sim_put_text(json_object *row, const char *name, const char *value);
+void hpcb_sim_put_int(json_object *row, const char *name, int64_t value);
+void hpcb_sim_put_real(json_object *row, const char *name, double value);
+json_object *hpcb_sim_row(json_object *rows);
+
+#endif

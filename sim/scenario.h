@@ -1,0 +1,63 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * A scenario: a JSON file (json-c), whose members the models take one by one.  Each
+ * getter returns 0, or -1 with one sentence in err that names the file's member, what
+ * it holds and what is allowed; outputs are untouched then.  "source", "title" and
+ * "note" are for people and may stand in every object; other members that nobody knows
+ * are errors.
+ */
+#ifndef HPCB_SIM_SCENARIO_H
+#define HPCB_SIM_SCENARIO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <json-c/json.h>
+
+#include "common/error.h"
+#include "sim/random.h"
+
+#define HPCB_SIM_FILE_MAX  (64 << 20) /* bytes */
+#define HPCB_SIM_TRACE_MAX 1000000
+#define HPCB_SIM_NS_MAX    (INT64_C(1) << 55) /* more than a year */
+
+/* Read path.  The caller puts the result, or NULL with err. */
+json_object *hpcb_sim_scenario_read(const char *path, hpcb_error_t *err);
+
+/* Replace one member before a run, "job.level_ns=300": its value is JSON, or a string
+ * if it is none. */
+int hpcb_sim_scenario_set(json_object *scenario, const char *setting,
+                          hpcb_error_t *err);
+
+/* where: what the object is called in messages.  known: names, NULL at the end. */
+int hpcb_sim_known(json_object *object, const char *where, const char *const known[],
+                   hpcb_error_t *err);
+
+bool hpcb_sim_has(json_object *object, const char *key);
+int hpcb_sim_int(json_object *object, const char *where, const char *key, int64_t min,
+                 int64_t max, int64_t *value, hpcb_error_t *err);
+int hpcb_sim_real(json_object *object, const char *where, const char *key, double min,
+                  double max, double *value, hpcb_error_t *err);
+
+/* *value belongs to object. */
+int hpcb_sim_text(json_object *object, const char *where, const char *key,
+                  const char **value, hpcb_error_t *err);
+
+/* A list of 1 to max, or an object. */
+int hpcb_sim_list(json_object *object, const char *where, const char *key, size_t max,
+                  json_object **value, hpcb_error_t *err);
+int hpcb_sim_object(json_object *object, const char *where, const char *key,
+                    json_object **value, hpcb_error_t *err);
+
+/*
+ * {"constant": NS}, {"uniform": [NS, NS]}, {"exponential": MEAN} or {"trace": [NS,
+ * ...]}, each value of min to HPCB_SIM_NS_MAX.  The caller frees *value.
+ */
+int hpcb_sim_dist(json_object *object, const char *where, const char *key, int64_t min,
+                  hpcb_sim_dist_t *value, hpcb_error_t *err);
+
+#endif

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The slurm-hpc-balance developers
+"""The models queue, threads, pairs and gang: what can be worked out by hand."""
+
+import json
+import os
+import subprocess
+import unittest
+
+SOURCE = os.environ["HPCB_SRCDIR"]
+PROGRAM = os.path.join(os.environ["HPCB_BUILDDIR"], "sim", "hpcb-sim")
+SCENARIOS = os.path.join(SOURCE, "sim", "scenarios")
+
+
+def run(name, *settings):
+    command = [PROGRAM, "run", os.path.join(SCENARIOS, name + ".json"), "--json"]
+    for setting in settings:
+        command += ["--set", setting]
+    return subprocess.run(command, capture_output=True, text=True, check=False,
+                          timeout=300)
+
+
+def rows(name, *settings):
+    done = run(name, *settings)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["runs"][0]["rows"]
+
+
+class Models(unittest.TestCase):
+    def bad(self, name, setting, wanted):
+        done = run(name, setting)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn(wanted, done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
+
+    def test_queue_by_hand(self):
+        experiment = {"name": "x", "primaries": [["WRF"]], "guests": [["PAUP"]],
+                      "dedicated_order": ["p0", "g0"]}
+        found = {row["regime"]: row for row in rows(
+            "001-queues", f"experiments={json.dumps([experiment])}", "nice_share=0.5")}
+        self.assertAlmostEqual(found["dedicated"]["turnaround_mean_seconds"],
+                               (392 + 392 + 212) / 2, 3)
+        self.assertAlmostEqual(found["dedicated"]["primary_seconds"], 4 * 392, 3)
+        # WRF leaves 1 - 864 / (4 * 392) of the processor; PAUP needs all of it.
+        load = 864 / (4 * 392)
+        left = 212 - 392 * (1 - load)
+        self.assertAlmostEqual(found["guests"]["turnaround_mean_seconds"],
+                               (392 + 392 + left) / 2, 2)
+        self.assertAlmostEqual(found["guests"]["primary_seconds"], 4 * 392, 3)
+        # Its process there computes at half the speed, and the others wait for it.
+        longer = 2 * load + 1 - load
+        ends = 212 / ((1 - load + load) / longer)
+        slowed = ends + 392 - ends / longer
+        self.assertAlmostEqual(found["nice"]["primary_seconds"] / 4, slowed, 1)
+
+    def test_threads_reference_case_computes_what_it_is_said_to(self):
+        for waits in ("poll", "sleep"):
+            first = rows("000-metbench", f"waits={waits}")[0]
+            self.assertAlmostEqual(first["seconds"], 81.64, 3)
+            for column, part in zip(("computes_1", "computes_2"), (0.2432, 0.9899)):
+                self.assertAlmostEqual(first[column], part, 3)
+
+    def test_threads_priorities_shift_speed(self):
+        found = {row["case"]: row for row in rows("000-fft-lu")}
+        # Alone 1: FFT at equal priorities 0.6, at +2 0.86, and LU at -3 0.15.
+        self.assertAlmostEqual(found["6,4"]["relative"], 0.6 / 0.86, 4)
+        self.assertAlmostEqual(found["6,3"]["relative"], 0.204878 * 0.6 / 0.15, 4)
+
+    def test_threads_policies_balance(self):
+        found = {row["case"]: row["relative"] for row in rows("000-metbench")}
+        for policy in ("uniform", "adaptive", "dlrb"):
+            self.assertLess(found[policy], 0.8)
+
+    def test_pairs(self):
+        found = [row for row in rows("000-fame") if row["pair"] == "h264ref+mcf"]
+        self.assertEqual([row["difference"] for row in found], list(range(-5, 6)))
+        self.assertEqual(found[5]["throughput"], 1)
+        self.assertAlmostEqual(
+            found[7]["throughput"],
+            (0.92 * 0.86 / 0.6 + 0.144 * 0.25 / 0.6) / (0.92 + 0.144), 4)
+
+    def test_gang_keeps_those_apart_that_saturate_the_bus(self):
+        found = {(row["mix"], row["regime"]): row for row in rows("002-mixes",
+                                                                   "nodes=[4]")}
+        # Two of CG run at 688 / 1348 whatever one does.
+        for regime in ("linux", "membus"):
+            self.assertAlmostEqual(found["CG+CG", regime]["first_by_ideal"], 0.5104,
+                                   delta=0.03)
+        self.assertGreater(found["CG+EP", "membus"]["first_by_ideal"],
+                           found["CG+EP", "linux"]["first_by_ideal"] * 1.1)
+        self.assertLess(found["CG+EP", "linux_polling"]["first_by_ideal"], 0.15)
+
+    def test_what_is_wrong_is_named(self):
+        self.bad("001-queues", "applications.HAL1.kind=odd", "HAL1: kind=odd")
+        self.bad("001-queues", "processors=2", "processes=4: not a whole number of 1 to 2")
+        self.bad("001-queues", 'experiments=[{"name":"x","primaries":[["NONE"]]}]',
+                 "x: 'NONE' is none of the applications")
+        self.bad("000-metbench", "waits=spin", "waits=spin: not poll or sleep")
+        self.bad("000-metbench", "speed=[1]", "speed: not 11 numbers")
+        self.bad("000-metbench", 'cases=[{"name":"x","seconds":1,"policy":"odd"}]',
+                 "x: policy=odd: wrong from 'odd' on")
+        self.bad("000-fame", 'pairs=[{"name":"x","a":-1,"b":1}]', "a=-1: not a number")
+        self.bad("002-mixes", 'mixes=[["CG"]]', "mixes: not a list of lists of 4")
+        self.bad("002-mixes", 'mixes=[["CG","CG","XX","XX"]]', "'XX' is missing")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The slurm-hpc-balance developers
+"""hpcb-sim run: figures, formats, seeds, and what is wrong with a scenario."""
+
+import copy
+import csv
+import io
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+SOURCE = os.environ["HPCB_SRCDIR"]
+PROGRAM = os.path.join(os.environ["HPCB_BUILDDIR"], "sim", "hpcb-sim")
+SCENARIOS = os.path.join(SOURCE, "sim", "scenarios")
+
+SMALL = {
+    "model": "noise", "title": "small", "nodes": [2, 64],
+    "job": {"work_ns": 10000, "level_ns": 100, "operations": 100000, "seconds": 1},
+    "slice_ns": 0, "clock_offset_ns": {"uniform": [-1000, 1000]},
+    "edge_late_ns": {"exponential": 10000},
+    "regimes": [
+        {"name": "quiet"},
+        {"name": "stock", "noise": [{"pause_ns": {"exponential": 10000000},
+                                     "length_ns": {"trace": [100000, 200000]}}]},
+        {"name": "windows", "window": {"period_ns": 10000000, "favoured_ns": 9000000},
+         "noise": [{"pause_ns": {"exponential": 10000000},
+                    "length_ns": {"trace": [100000, 200000]}}]}]}
+
+
+def sim(*arguments):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True,
+                          check=False, timeout=300)
+
+
+class Run(unittest.TestCase):
+    def scenario(self, content):
+        handle, path = tempfile.mkstemp(suffix=".json")
+        self.addCleanup(os.unlink, path)
+        with open(handle, "w", encoding="utf-8") as stream:
+            if isinstance(content, str):
+                stream.write(content)
+            else:
+                json.dump(content, stream)
+        return path
+
+    def good(self, *arguments):
+        done = sim("run", *arguments)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def bad(self, content, *wanted, arguments=()):
+        done = sim("run", self.scenario(content), *arguments)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        for part in wanted:
+            self.assertIn(part, done.stderr)
+
+    def test_same_seed_same_bytes_and_as_many_seeds_as_wanted(self):
+        path = self.scenario(SMALL)
+        once = self.good(path, "--seeds", "5", "--seed", "3", "--json")
+        self.assertEqual(once, self.good(path, "--seeds", "5", "--seed", "3", "--json"))
+        runs = json.loads(once)["runs"]
+        self.assertEqual([run["seed"] for run in runs], [3, 4, 5, 6, 7])
+        alone = json.loads(self.good(path, "--seed", "5", "--json"))["runs"]
+        self.assertEqual(alone[0], runs[2])
+        self.assertNotEqual(runs[0]["rows"], runs[1]["rows"])
+
+    def test_windows_help_and_more_nodes_lose_more(self):
+        rows = json.loads(self.good(self.scenario(SMALL), "--json"))["runs"][0]["rows"]
+        slow = {(row["nodes"], row["regime"]): row["slowdown"] for row in rows}
+        self.assertEqual(slow[2, "quiet"], 1)
+        self.assertLess(slow[2, "stock"], slow[64, "stock"])
+        self.assertLess(slow[64, "windows"], slow[64, "stock"])
+
+    def test_csv_and_table_say_the_same(self):
+        path = self.scenario(SMALL)
+        rows = list(csv.DictReader(io.StringIO(self.good(path, "--csv"))))
+        self.assertEqual(len(rows), 6)
+        table = self.good(path)
+        for row in rows:
+            self.assertIn(row["mean_ns"], table)
+
+    def test_set_replaces_a_member(self):
+        path = self.scenario(SMALL)
+        rows = json.loads(self.good(path, "--json", "--set", "nodes=[1]", "--set",
+                                    "job.work_ns=20000"))["runs"][0]["rows"]
+        self.assertEqual((rows[0]["nodes"], rows[0]["mean_ns"]), (1, 20000))
+        self.bad(SMALL, "--set=a.b=1", "no object 'a'", arguments=["--set", "a.b=1"])
+        self.bad(SMALL, "--set=x: not MEMBER=VALUE", arguments=["--set", "x"])
+
+    def test_bad_scenarios(self):
+        self.bad("", "not JSON")
+        self.bad('{"model": "noise",\n "nodes": [1\n', ":3: not JSON")
+        self.bad("[]", "not a JSON object")
+        self.bad({"model": "magic"}, "model=magic: not one of gang, noise")
+        for path, value, wanted in (
+                (("nodes",), [0], "nodes=0: not a whole number of 1 to 16777216"),
+                (("nodes",), [], "nodes: not a list"),
+                (("nodes",), ["2"], 'nodes="2"'),
+                (("job", "work_ns"), -5, "work_ns=-5: not a whole number of 100 to"),
+                (("job", "kind"), "odd", "kind=odd: not synchronous, irregular or"),
+                (("job", "spin"), 1, "job: nothing knows the member 'spin'"),
+                (("job", "lost"), 2, "lost=2: not a number of 0 to 1"),
+                (("clock_offset_ns",), {"uniform": [2, 1]}, "not [LEAST, MOST]"),
+                (("clock_offset_ns",), {"normal": 1}, "the member 'constant' is missing"),
+                (("regimes", 2, "window", "favoured_ns"), 10000000, "favoured_ns="),
+                (("regimes", 1, "noise", 0, "length_ns"), {"trace": []}, "trace"),
+                (("regimes", 1, "noise", 0), 5, "not a list of objects")):
+            scenario = copy.deepcopy(SMALL)
+            inner = scenario
+            for key in path[:-1]:
+                inner = inner[key]
+            inner[path[-1]] = value
+            self.bad(scenario, wanted)
+
+    def test_bad_arguments(self):
+        path = self.scenario(SMALL)
+        for arguments, wanted in (
+                (["run"], "one scenario is needed"),
+                (["run", path, "--seed", "-1"], "--seed=-1: not a whole number of 0"),
+                (["run", path, "--seeds", "0"], "--seeds=0: not a whole number of 1"),
+                (["walk"], "'walk' is not a verb")):
+            done = sim(*arguments)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(wanted, done.stderr)
+        self.assertIn("No such file", sim("run", "/nowhere").stderr)
+
+    def test_noise_scenarios_of_the_papers_run(self):
+        for name in ("003-allreduce", "003-glob", "003-duty", "crumbs"):
+            text = self.good(os.path.join(SCENARIOS, name + ".json"), "--json", "--set",
+                             "nodes=[2,16]", "--set", "job.seconds=1")
+            self.assertTrue(json.loads(text)["runs"][0]["rows"])
+
+
+if __name__ == "__main__":
+    unittest.main()
