@@ -22,9 +22,12 @@
 bool hpcb_sim_is_guest(const hpcb_sim_cluster_t *cluster,
                        const hpcb_sim_history_t *history, size_t job)
 {
+    const hpcb_sim_past_t *past = &history->job[job];
     hpcb_sim_stream_t chance = hpcb_sim_stream(cluster->seed, STREAM_GUESTS + job);
 
-    return history->job[job].cpus <= cluster->cpus &&
+    if (past->cpus > cluster->cpus || past->kind == HPCB_SIM_PRIMARY)
+        return false;
+    return past->kind == HPCB_SIM_GUEST ||
            hpcb_sim_fraction(&chance) <= cluster->guest_part;
 }
 

@@ -26,12 +26,16 @@
 #define HPCB_SIM_TIME_MAX (INT64_C(1) << 33) /* seconds: the year 2242 */
 #define HPCB_SIM_RUN_MAX  (INT64_C(1) << 27) /* seconds: four years */
 
+/* By chance: no history but our records says who was a guest. */
+typedef enum { HPCB_SIM_BY_CHANCE, HPCB_SIM_PRIMARY, HPCB_SIM_GUEST } hpcb_sim_class_t;
+
 /* Times in seconds, memory in KiB of the whole job. */
 typedef struct {
     int64_t submit, run, limit;
     int64_t memory_asked, memory_used;
     uint32_t cpus;
-    float load; /* CPU time by cpus x run, 0 ... 1 */
+    float load;   /* CPU time by cpus x run, 0 ... 1 */
+    uint8_t kind; /* hpcb_sim_class_t */
 } hpcb_sim_past_t;
 
 typedef enum {

@@ -14,8 +14,8 @@
 
 static const char help[] =
     "Usage: hpcb-sim run SCENARIO [OPTION]...\n"
-    "       hpcb-sim replay (--swf FILE | --sacct FILE) --nodes N --cpus-per-node C\n"
-    "                       [OPTION]...\n"
+    "       hpcb-sim replay (--swf FILE | --sacct FILE | --records DIR) --nodes N\n"
+    "                       --cpus-per-node C [OPTION]...\n"
     "\n"
     "Runs the policies of slurm-hpc-balance at sizes that no test machine has.\n"
     "\n"

@@ -19,6 +19,7 @@
 
 #include "common/error.h"
 #include "sim/cluster.h"
+#include "sim/from_records.h"
 #include "sim/history.h"
 #include "sim/model.h"
 #include "sim/replay_page.h"
@@ -32,7 +33,7 @@ typedef int (*reader_t)(FILE *, hpcb_sim_history_t *, hpcb_error_t *);
 
 typedef struct {
     const char *path, *html;
-    reader_t read;
+    reader_t read; /* NULL: path is a CollectorDir */
     hpcb_sim_cluster_t cluster;
     bool json;
 } order_t;
@@ -239,19 +240,26 @@ static void tell_history(const order_t *order, const hpcb_sim_history_t *history
             order->path, history->unsorted);
 }
 
-static int read_history(const order_t *order, hpcb_sim_history_t *history)
+static int read_file(const order_t *order, hpcb_sim_history_t *history,
+                     hpcb_error_t *err)
 {
-    hpcb_error_t err = {""};
     FILE *stream = strcmp(order->path, "-") == 0 ? stdin : fopen(order->path, "re");
     int rc;
 
-    if (!stream) {
-        fprintf(stderr, "hpcb-sim: %s: %s\n", order->path, strerror(errno));
-        return -1;
-    }
-    rc = order->read(stream, history, &err);
+    if (!stream)
+        return hpcb_error(err, "%s", strerror(errno));
+    rc = order->read(stream, history, err);
     if (stream != stdin)
         fclose(stream);
+    return rc;
+}
+
+static int read_history(const order_t *order, hpcb_sim_history_t *history)
+{
+    hpcb_error_t err = {""};
+    int rc = order->read ? read_file(order, history, &err)
+                         : hpcb_sim_read_records(order->path, history, &err);
+
     if (rc == 0)
         rc = hpcb_sim_history_sort(history, &err);
     if (rc < 0)
@@ -312,14 +320,15 @@ static int replay(const order_t *order)
 }
 
 static const char help[] =
-    "Usage: hpcb-sim replay (--swf FILE | --sacct FILE) --nodes N --cpus-per-node C\n"
-    "                       [OPTION]...\n"
+    "Usage: hpcb-sim replay (--swf FILE | --sacct FILE | --records DIR) --nodes N\n"
+    "                       --cpus-per-node C [OPTION]...\n"
     "\n"
     "Runs the jobs of a history again, without guests and with, and prints what they\n"
     "would have given and cost.\n"
     "\n"
     "      --swf FILE          in the Standard Workload Format; - is standard input\n"
     "      --sacct FILE        as sacct --parsable2 prints it\n"
+    "      --records DIR       the collector's records: its CollectorDir\n"
     "      --nodes N           of the cluster\n"
     "      --cpus-per-node C   of each node\n"
     "      --memory MIB        of each node (default: 4096 for each CPU)\n"
@@ -371,6 +380,8 @@ static int take(order_t *order, int option, const char *name)
         return take_file(order, hpcb_sim_read_swf);
     case 'a':
         return take_file(order, hpcb_sim_read_sacct);
+    case 'r':
+        return take_file(order, NULL);
     case 'N':
         rc = hpcb_sim_number(name, optarg, 1, HPCB_SIM_NODES_MAX, &value);
         cluster->nodes = (uint32_t)value;
@@ -408,7 +419,7 @@ static int check(order_t *order)
 {
     if (!order->path || order->cluster.nodes == 0 || order->cluster.cpus == 0) {
         fprintf(stderr, "hpcb-sim: replay: %s is missing (see --help)\n",
-                !order->path                ? "--swf or --sacct"
+                !order->path                ? "--swf, --sacct or --records"
                 : order->cluster.nodes == 0 ? "--nodes"
                                             : "--cpus-per-node");
         return -1;
@@ -424,6 +435,7 @@ int hpcb_sim_replay(int argc, char *argv[])
     static const struct option options[] = {
         {"swf", required_argument, NULL, 'w'},
         {"sacct", required_argument, NULL, 'a'},
+        {"records", required_argument, NULL, 'r'},
         {"nodes", required_argument, NULL, 'N'},
         {"cpus-per-node", required_argument, NULL, 'C'},
         {"memory", required_argument, NULL, 'm'},

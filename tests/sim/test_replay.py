@@ -4,6 +4,8 @@
 
 import json
 import os
+import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -162,6 +164,34 @@ class Replay(unittest.TestCase):
                       form="--sacct")
         self.assertEqual(done.returncode, 1)
         self.assertIn("line 1: no column AllocCPUS", done.stderr)
+
+    def test_records_of_the_collector(self):
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        os.mkdir(os.path.join(folder, "records"))
+        database = sqlite3.connect(os.path.join(folder, "records", "records.db"))
+        database.executescript(
+            "PRAGMA application_id = 1213219650; PRAGMA user_version = 1;"
+            "CREATE TABLE run (cluster, job_id, restart, class, submit, wall_seconds, cpus,"
+            " cpu_seconds, memory_peak_bytes, nodes);"
+            "INSERT INTO run VALUES ('c', 1, 0, 'primary', 1000, 100.0, 2, 100.0, 2048, 1);"
+            "INSERT INTO run VALUES ('c', 2, 0, 'guest', 1000, 50.0, 1, 50.0, NULL, 1);"
+            "INSERT INTO run VALUES ('c', 3, 0, 'primary', 1000, 0.0, 1, 0.0, NULL, 1);")
+        database.close()
+        done = subprocess.run([PROGRAM, "replay", "--records", folder, "--nodes", "1",
+                               "--cpus-per-node", "2", "--guest-part", "0", "--json"],
+                              capture_output=True, text=True, check=False, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        said = json.loads(done.stdout)
+        self.assertEqual(said["history"]["jobs"], 2)
+        self.assertEqual(said["history"]["passed_over"]["did_not_run"], 1)
+        # The primary's two CPUs are idle half of the time: one guest runs at full speed.
+        self.assertEqual(said["regimes"]["guests"]["guests"], 1)
+        self.assertEqual(said["regimes"]["guests_memory"]["guest_cpu_seconds"], 50)
+        done = subprocess.run([PROGRAM, "replay", "--records", "/nowhere", "--nodes", "1",
+                               "--cpus-per-node", "2"], capture_output=True, text=True,
+                              check=False, timeout=300)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
 
     def test_bad_arguments(self):
         for arguments, wanted in (
