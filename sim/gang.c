@@ -19,6 +19,7 @@
  */
 #include "config.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -101,6 +102,11 @@ static void add(run_t *run, const double rate[APPS], double seconds)
         run->progress[i] += rate[i] * seconds;
 }
 
+static bool is_any(const double rate[APPS])
+{
+    return rate[0] > 0 || rate[1] > 0 || rate[2] > 0 || rate[3] > 0;
+}
+
 static void run_linux(run_t *run, bool together, uint32_t nodes, uint64_t seed)
 {
     hpcb_sim_stream_t chance = hpcb_sim_stream(seed, together ? 1 : 2);
@@ -111,7 +117,8 @@ static void run_linux(run_t *run, bool together, uint32_t nodes, uint64_t seed)
     for (double now = 0; now < run->setting->seconds; now += quantum) {
         double least[APPS] = {1, 1, 1, 1};
 
-        for (uint32_t node = 0; node < (together ? 1 : nodes); node++) {
+        for (uint32_t node = 0; node < (together ? 1 : nodes) && is_any(least);
+             node++) {
             unsigned order[APPS];
             bool runs[APPS];
             double rate[APPS];

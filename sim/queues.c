@@ -112,21 +112,20 @@ static void begin_group(run_t *run, lane_t *lane)
     }
 }
 
+/* A primary by itself, beside what is on its processor.  A guest has what it leaves. */
 static double local_rate(const run_t *run, unsigned which, int at)
 {
     const process_t *mine = &run->lane[which].on[at],
                     *other = &run->lane[!which].on[at];
-    double s = run->setting->nice_share, u, longer;
+    double s = run->setting->nice_share, u, rate;
 
-    if (!other->of)
+    if (!other->of || (which == 0 && run->regime != NICE))
         return 1;
     u = load(which == 0 ? mine->of : other->of);
-    longer = u / (1 - s) + 1 - u;
     if (which == 0)
-        return run->regime == NICE ? 1 / longer : 1;
-    u = run->regime == NICE ? ((1 - u) + u * s / (1 - s)) / longer : 1 - u;
-    u /= load(mine->of);
-    return u < 1 ? u : 1;
+        return 1 / (u / (1 - s) + 1 - u);
+    rate = (1 - u * other->rate) / load(mine->of);
+    return rate < 1 ? rate : 1;
 }
 
 /* The processes of a job go as its kind has it. */
