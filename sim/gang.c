@@ -114,7 +114,7 @@ static void run_linux(run_t *run, bool together, uint32_t nodes, uint64_t seed)
 
     /* Bound anew in each quantum, so that one binding does not decide the result: the
      * mean over all bindings. */
-    for (double now = 0; now < run->setting->seconds; now += quantum) {
+    for (int64_t left = (int64_t)(run->setting->seconds / quantum); left > 0; left--) {
         double least[APPS] = {1, 1, 1, 1};
 
         for (uint32_t node = 0; node < (together ? 1 : nodes) && is_any(least);
@@ -136,7 +136,7 @@ static void run_linux(run_t *run, bool together, uint32_t nodes, uint64_t seed)
 /* The list of algorithm 1: who ran goes to its end. */
 static void rotate(unsigned list[APPS], const bool ran[APPS])
 {
-    unsigned now[APPS], n = 0;
+    unsigned now[APPS] = {0}, n = 0;
 
     for (unsigned pass = 0; pass < 2; pass++)
         for (unsigned i = 0; i < APPS; i++)
@@ -200,7 +200,7 @@ static void run_membus(run_t *run, uint32_t nodes)
     double quantum = (double)run->setting->quantum_ns / 1e9;
     membus_t membus = {.list = {0, 1, 2, 3}};
 
-    for (double now = 0; now < run->setting->seconds; now += quantum) {
+    for (int64_t left = (int64_t)(run->setting->seconds / quantum); left > 0; left--) {
         bool runs[APPS];
         double rate[APPS];
 

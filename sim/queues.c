@@ -129,9 +129,9 @@ static double local_rate(const run_t *run, unsigned which, int at)
 }
 
 /* The processes of a job go as its kind has it. */
-static void couple(const run_t *run, lane_t *lane, int first)
+static void couple(const run_t *run, lane_t *lane, int first,
+                   const application_t *application)
 {
-    const application_t *application = lane->on[first].of;
     double least = 1, sum = 0, n = 0;
 
     for (int i = first; i < run->setting->processors; i++) {
@@ -168,7 +168,7 @@ static void set_rates(run_t *run)
                 lane->on[i].job == done)
                 continue;
             done = lane->on[i].job;
-            couple(run, lane, i);
+            couple(run, lane, i, lane->on[i].of);
         }
     }
 }

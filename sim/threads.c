@@ -75,8 +75,8 @@ static double speed(const placed_t *placed, unsigned rank, const bool runs[])
 static double iterate(const placed_t *placed, const double work[], double done[])
 {
     const setting_t *setting = placed->setting;
-    double left[RANKS_MAX], rate[RANKS_MAX], now = 0;
-    bool busy[RANKS_MAX], runs[RANKS_MAX];
+    double left[RANKS_MAX] = {0}, rate[RANKS_MAX] = {0}, now = 0;
+    bool busy[RANKS_MAX] = {false}, runs[RANKS_MAX] = {false};
 
     for (unsigned i = 0; i < setting->n; i++) {
         left[i] = work[i];
@@ -374,7 +374,7 @@ int hpcb_sim_pairs_model(json_object *scenario, uint64_t seed,
                          hpcb_error_t *err)
 {
     static const char *const known[] = {"model", "speed", "pairs", "micro", NULL};
-    double speeds[SPEEDS];
+    double speeds[SPEEDS] = {0};
     json_object *list;
 
     (void)seed;
