@@ -6,6 +6,8 @@
 
 #include "sim/detour.h"
 
+#define SECOND INT64_C(1000000000)
+
 void hpcb_sim_task_begin(const hpcb_sim_noise_t *noise, hpcb_sim_stream_t chance,
                          int64_t clock_ns, hpcb_sim_task_t *task)
 {
@@ -35,6 +37,21 @@ static int64_t regular(const hpcb_sim_noise_t *noise, hpcb_sim_task_t *task, int
     return from;
 }
 
+/* Look at the seconds before at; whether the guard has stopped the task in one of them.
+ */
+static bool is_stopped(const hpcb_sim_noise_t *noise, hpcb_sim_task_t *task, int64_t at)
+{
+    for (; task->second_ns + SECOND <= at; task->second_ns += SECOND) {
+        double share = (double)task->ran_ns / (double)SECOND;
+
+        task->ran_ns = 0;
+        if (hpcb_crumbs_step(noise->guard, &task->crumbs, share, true,
+                             (uint64_t)(task->second_ns + SECOND)) != HPCB_CRUMBS_RUN)
+            return true;
+    }
+    return false;
+}
+
 hpcb_sim_detour_t hpcb_sim_task_next(const hpcb_sim_noise_t *noise,
                                      hpcb_sim_task_t *task)
 {
@@ -46,12 +63,16 @@ hpcb_sim_detour_t hpcb_sim_task_next(const hpcb_sim_noise_t *noise,
     }
     if (noise->window)
         from = regular(noise, task, from, &end);
+    if (noise->guard && is_stopped(noise, task, from))
+        return (hpcb_sim_detour_t){.from_ns = HPCB_SIM_NEVER,
+                                   .to_ns = HPCB_SIM_NEVER + 1};
     run = task->left_ns;
     if (noise->slice_ns > 0 && run > noise->slice_ns)
         run = noise->slice_ns;
     if (run > end - from)
         run = end - from;
     task->left_ns -= run;
+    task->ran_ns += run;
     /* In favoured parts the job had its turn. */
     task->wake_ns = from + run;
     if (task->left_ns > 0 && from + run < end)

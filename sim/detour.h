@@ -10,10 +10,14 @@
  * With windows (policy/window) the task does not run in favoured parts: what is left of
  * it then waits for the next regular part, by that node's own clock.  A favoured part
  * may begin late, by what the edges of a daemon were measured to be late.
+ *
+ * With a guard (policy/guard) the task is a guest next to a primary that never waits:
+ * what it had is looked at each second, and once it is stopped it has no more detours.
  */
 #ifndef HPCB_SIM_DETOUR_H
 #define HPCB_SIM_DETOUR_H
 
+#include "policy/guard.h"
 #include "policy/window.h"
 #include "sim/random.h"
 
@@ -24,6 +28,7 @@ typedef struct {
     int64_t slice_ns; /* takes turns of that length with the job, 0: runs through */
     const hpcb_window_t *window;      /* or NULL */
     const hpcb_sim_dist_t *edge_late; /* of favoured parts, ns; only with window */
+    const hpcb_crumbs_conf_t *guard;  /* or NULL */
 } hpcb_sim_noise_t;
 
 typedef struct {
@@ -31,10 +36,14 @@ typedef struct {
     int64_t clock_ns; /* the node's clock minus true time */
     int64_t wake_ns;  /* when it wants to run next */
     int64_t left_ns;  /* of what it wants to run */
+    hpcb_crumbs_t crumbs;
+    int64_t second_ns, ran_ns; /* when the guard's second began; what it ran in that */
 } hpcb_sim_task_t;
 
+#define HPCB_SIM_NEVER (INT64_MAX / 2)
+
 typedef struct {
-    int64_t from_ns, to_ns; /* to > from */
+    int64_t from_ns, to_ns; /* to > from; HPCB_SIM_NEVER: there are no more */
 } hpcb_sim_detour_t;
 
 /* The task as it may be at time 0: somewhere in its sleep or its work. */

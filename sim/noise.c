@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/guard.h"
 #include "policy/window.h"
 #include "sim/lockstep.h"
 #include "sim/model.h"
@@ -31,6 +32,7 @@ typedef struct {
     hpcb_sim_noise_t noise[NOISES_MAX];
     unsigned noises;
     hpcb_window_t window;
+    hpcb_crumbs_conf_t guard;
     hpcb_sim_dist_t edge_late, clock_offset;
 } regime_t;
 
@@ -72,7 +74,25 @@ static int read_window(json_object *from, regime_t *regime, hpcb_error_t *err)
     return 0;
 }
 
-static int read_noise(json_object *object, bool windows, int64_t slice_ns,
+static int read_guard(json_object *from, regime_t *regime, hpcb_error_t *err)
+{
+    static const char *const known[] = {"min_share", "patience_ns", NULL};
+    json_object *object;
+    int64_t patience_ns = 0;
+
+    if (hpcb_sim_object(from, regime->name, "guard", &object, err) < 0 ||
+        hpcb_sim_known(object, "guard", known, err) < 0 ||
+        hpcb_sim_real(object, "guard", "min_share", 0, 1, &regime->guard.min_share,
+                      err) < 0 ||
+        hpcb_sim_int(object, "guard", "patience_ns", 0, HPCB_SIM_NS_MAX, &patience_ns,
+                     err) < 0)
+        return -1;
+    regime->guard.patience_ns = (uint64_t)patience_ns;
+    regime->guard.starved_ns = UINT64_MAX;
+    return 0;
+}
+
+static int read_noise(json_object *object, bool windows, bool guard, int64_t slice_ns,
                       regime_t *regime, hpcb_error_t *err)
 {
     static const char *const known[] = {"pause_ns", "length_ns", NULL};
@@ -87,6 +107,7 @@ static int read_noise(json_object *object, bool windows, int64_t slice_ns,
     noise->slice_ns = slice_ns;
     noise->window = windows ? &regime->window : NULL;
     noise->edge_late = &regime->edge_late;
+    noise->guard = guard ? &regime->guard : NULL;
     return hpcb_sim_dist(object, "noise", "length_ns", 0, &noise->length, err);
 }
 
@@ -99,9 +120,10 @@ static json_object *who_has(json_object *regime, json_object *scenario, const ch
 static int read_regime(json_object *from, json_object *scenario, regime_t *regime,
                        hpcb_error_t *err)
 {
-    static const char *const known[] = {
-        "name", "noise", "window", "slice_ns", "clock_offset_ns", "edge_late_ns", NULL};
-    bool windows = hpcb_sim_has(from, "window");
+    static const char *const known[] = {"name",         "noise",    "window",
+                                        "guard",        "slice_ns", "clock_offset_ns",
+                                        "edge_late_ns", NULL};
+    bool windows = hpcb_sim_has(from, "window"), guard = hpcb_sim_has(from, "guard");
     int64_t slice_ns;
     json_object *list;
 
@@ -114,15 +136,16 @@ static int read_regime(json_object *from, json_object *scenario, regime_t *regim
                       err) < 0 ||
         hpcb_sim_dist(who_has(from, scenario, "edge_late_ns"), regime->name,
                       "edge_late_ns", 0, &regime->edge_late, err) < 0 ||
-        (windows && read_window(from, regime, err) < 0))
+        (windows && read_window(from, regime, err) < 0) ||
+        (guard && read_guard(from, regime, err) < 0))
         return -1;
     if (!hpcb_sim_has(from, "noise"))
         return 0;
     if (hpcb_sim_list(from, regime->name, "noise", NOISES_MAX, &list, err) < 0)
         return -1;
     for (size_t i = 0; i < json_object_array_length(list); i++)
-        if (read_noise(json_object_array_get_idx(list, i), windows, slice_ns, regime,
-                       err) < 0)
+        if (read_noise(json_object_array_get_idx(list, i), windows, guard, slice_ns,
+                       regime, err) < 0)
             return -1;
     return 0;
 }

@@ -136,6 +136,27 @@ START_TEST(in_favoured_parts_a_task_waits)
 }
 END_TEST
 
+/* It has 1 % and needs 2: stopped when its patience of 3 s is over. */
+START_TEST(the_guard_stops_a_guest_that_gets_crumbs)
+{
+    const hpcb_crumbs_conf_t guard = {.min_share = 0.02,
+                                      .patience_ns = UINT64_C(3000000000),
+                                      .starved_ns = UINT64_MAX};
+    hpcb_sim_noise_t noise = noise_of(99000000, 1000000);
+    hpcb_sim_detour_t detour = {0}, last;
+    hpcb_sim_task_t task;
+
+    noise.guard = &guard;
+    hpcb_sim_task_begin(&noise, hpcb_sim_stream(1, 1), 0, &task);
+    do {
+        last = detour;
+        detour = hpcb_sim_task_next(&noise, &task);
+    } while (detour.from_ns < HPCB_SIM_NEVER);
+    ck_assert_int_ge(last.from_ns, INT64_C(3800000000));
+    ck_assert_int_lt(last.from_ns, INT64_C(4000000000));
+}
+END_TEST
+
 static hpcb_sim_lockstep_t lockstep(hpcb_sim_job_t *job, uint64_t seed)
 {
     hpcb_sim_progress_t progress;
@@ -270,6 +291,7 @@ int main(void)
     tcase_add_test(tcase, a_task_sleeps_and_runs);
     tcase_add_test(tcase, slices_alternate_with_the_job);
     tcase_add_test(tcase, in_favoured_parts_a_task_waits);
+    tcase_add_test(tcase, the_guard_stops_a_guest_that_gets_crumbs);
     tcase_add_test(tcase, without_noise_nothing_is_lost);
     tcase_add_test(tcase, one_node_loses_its_detours);
     tcase_add_test(tcase, detours_of_all_nodes_add_up);
