@@ -9,14 +9,17 @@
 #include "config.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/file.h"
 #include "records/database.h"
 #include "records/store.h"
 #include "tests/common/scratch.h"
@@ -388,6 +391,79 @@ START_TEST(a_full_disk_is_tried_now_and_then)
 }
 END_TEST
 
+/* A file system of that size of its own at dir; false: this test may not mount. */
+static bool mount_small(const char *dir, const char *size)
+{
+    ck_assert_int_eq(hpcb_file_mkdirs(dir, 0755, NULL), 0);
+    return unshare(CLONE_NEWNS) == 0 &&
+           mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("tmpfs", dir, "tmpfs", 0, size) == 0;
+}
+
+/* Add runs of one node, from first on, until one is not taken; the next number. */
+static uint32_t fill_up(hpcb_store_t *store, uint32_t first, uint32_t most,
+                        uint64_t now_ms, hpcb_error_t *err)
+{
+    for (; first < most; first++) {
+        char *text = collector_record(first, 0, 0, 1);
+        bool taken = add_text(store, text, now_ms) >= 0 &&
+                     hpcb_store_commit(store, now_ms, err) == 0;
+
+        free(text);
+        if (!taken)
+            break;
+    }
+    return first;
+}
+
+/* What the kernel says then, not a limit of this process. */
+START_TEST(a_file_system_without_space_keeps_what_was_acknowledged)
+{
+    const char *dir = scratch("c");
+    hpcb_error_t err = {""};
+    hpcb_store_t *store;
+    uint32_t next;
+
+    if (!mount_small(dir, "size=1m"))
+        return;
+    store = open_at(dir);
+    next = fill_up(store, 1, 10000, 1000, &err);
+    ck_assert_uint_gt(next, 10);
+    ck_assert_uint_lt(next, 10000);
+    ck_assert_msg(strstr(err.text, "full") != NULL, "%s", err.text);
+    ck_assert_int_eq(add_to(store, next, 0, 0, 1), -1);
+    ck_assert_int_eq(errno, EAGAIN);
+    ck_assert_int_eq(mount("tmpfs", dir, "tmpfs", MS_REMOUNT, "size=8m"), 0);
+    ck_assert_uint_eq(fill_up(store, next, next + 50, 60000, &err), next + 50);
+    expect(dir, next + 49, next + 49);
+    hpcb_store_free(store);
+}
+END_TEST
+
+START_TEST(a_read_only_file_system_takes_nothing_and_can_be_read)
+{
+    const char *dir = scratch("c");
+    hpcb_error_t err = {""};
+    hpcb_store_t *store;
+
+    if (!mount_small(dir, "size=8m"))
+        return;
+    store = open_at(dir);
+    ck_assert_uint_eq(fill_up(store, 1, 5, 1000, &err), 5);
+    hpcb_store_free(store);
+    ck_assert_int_eq(mount("tmpfs", dir, "tmpfs", MS_REMOUNT | MS_RDONLY, NULL), 0);
+    store = hpcb_store_new(dir, true, &err);
+    ck_assert_int_eq(hpcb_store_open(store, 1000, &err), -1);
+    ck_assert_msg(strstr(err.text, "records.db") != NULL, "%s", err.text);
+    ck_assert_int_eq(add_to(store, 7, 0, 0, 1), -1);
+    expect(dir, 4, 4);
+    ck_assert_int_eq(mount("tmpfs", dir, "tmpfs", MS_REMOUNT, NULL), 0);
+    ck_assert_uint_eq(fill_up(store, 5, 9, 60000, &err), 9);
+    expect(dir, 8, 8);
+    hpcb_store_free(store);
+}
+END_TEST
+
 START_TEST(a_database_that_was_removed_is_made_anew)
 {
     const char *dir = scratch("c");
@@ -422,6 +498,8 @@ int main(void)
     tcase_add_test(test, kill_9_at_any_moment_loses_and_doubles_nothing);
     tcase_add_test(test, a_full_disk_acknowledges_nothing_and_keeps_the_rest);
     tcase_add_test(test, a_full_disk_is_tried_now_and_then);
+    tcase_add_test(test, a_file_system_without_space_keeps_what_was_acknowledged);
+    tcase_add_test(test, a_read_only_file_system_takes_nothing_and_can_be_read);
     tcase_add_test(test, a_database_that_was_removed_is_made_anew);
     suite_add_tcase(suite, test);
     return run_suite(suite);
