@@ -159,13 +159,11 @@ static int send_frame(int fd, const char *text)
                : -1;
 }
 
-/* Send one record; whether it was acknowledged. */
-static bool is_taken(const char *from, bool reserved, uint32_t job_id)
+/* Send one record. */
+static void send_record(int fd, uint32_t job_id)
 {
     hpcb_rjson_t *request = hpcbd_request_new("abc");
     char *record = collector_record(job_id, 0, 0, 1), *text, frame[4096] = "root:";
-    int fd = dial(from, reserved);
-    ssize_t n;
 
     hpcbd_request_add(request, "a", record, NULL);
     text = hpcb_rjson_print(request, "", NULL);
@@ -173,11 +171,43 @@ static bool is_taken(const char *from, bool reserved, uint32_t job_id)
     json_object_put(request);
     free(record);
     free(text);
-    n = send_frame(fd, frame) == 0 ? recv(fd, frame, sizeof(frame) - 1, 0) : -1;
+    (void)send_frame(fd, frame);
+}
+
+/* Whether what was sent is acknowledged. */
+static bool is_answered(int fd)
+{
+    char frame[4096];
+    ssize_t n = recv(fd, frame, sizeof(frame) - 1, 0);
+
     close(fd);
     frame[n > 0 ? n : 0] = '\0';
     return n > HPCBD_FRAME_HEADER &&
            strstr(frame + HPCBD_FRAME_HEADER, "\"kept\":[\"a\"]") != NULL;
+}
+
+static bool is_taken(const char *from, bool reserved, uint32_t job_id)
+{
+    int fd = dial(from, reserved);
+
+    send_record(fd, job_id);
+    return is_answered(fd);
+}
+
+/* The same for count records at once, over connections of their own. */
+static bool are_taken(const char *from, uint32_t first_job, uint32_t count)
+{
+    int *fds = calloc(count, sizeof(*fds));
+    uint32_t taken = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        fds[i] = dial(from, false);
+        send_record(fds[i], first_job + i);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        taken += is_answered(fds[i]);
+    free(fds);
+    return taken == count;
 }
 
 /* Send what munged refuses over many connections at once, for ever. */
@@ -350,6 +380,30 @@ START_TEST(a_slow_disk_does_not_keep_the_loop_and_requests_share_commits)
     hpcbd_collector.stop(&hpcbd);
     collector_totals(hpcbd.conf.collector_dir, &totals);
     ck_assert_uint_eq(totals.runs, 40 * rounds);
+}
+END_TEST
+
+/* More requests than may wait for the disk: the rest waits in the network. */
+START_TEST(many_requests_wait_and_none_is_lost)
+{
+    enum { CLIENTS = 6, EACH = 50 };
+    collector_totals_t totals;
+    pid_t clients[CLIENTS];
+    char from[32];
+
+    start_collector(0);
+    shared->disk_ms = 500;
+    for (uint32_t i = 0; i < CLIENTS; i++) {
+        snprintf(from, sizeof(from), "127.0.0.%u", 10 + i);
+        clients[i] = fork_client();
+        if (clients[i] == 0)
+            _exit(are_taken(from, 1 + EACH * i, EACH) ? 0 : 1);
+    }
+    for (uint32_t i = 0; i < CLIENTS; i++)
+        ck_assert_int_eq(run_until_end(clients[i]), 0);
+    hpcbd_collector.stop(&hpcbd);
+    collector_totals(hpcbd.conf.collector_dir, &totals);
+    ck_assert_uint_eq(totals.runs, CLIENTS * EACH);
 }
 END_TEST
 
@@ -576,6 +630,7 @@ int main(void)
     tcase_set_timeout(collector, 60);
     tcase_add_test(collector,
                    a_slow_disk_does_not_keep_the_loop_and_requests_share_commits);
+    tcase_add_test(collector, many_requests_wait_and_none_is_lost);
     tcase_add_test(collector, a_full_disk_acknowledges_nothing);
     tcase_add_test(collector, a_keeper_that_ends_is_replaced);
     tcase_add_test(sealer, origins_take_turns);
