@@ -22,15 +22,11 @@
 #include "common/file.h"
 #include "common/jobrecord.h"
 #include "common/log.h"
-#include "common/text.h"
 #include "hpcbd/worker.h"
+#include "hpcbd/writer_runs.h"
 #include "hpcbd/writer_slurm.h"
-#include "records/database.h"
 
 #define LOOK_MS 2000
-
-/* Runs that are read together. */
-#define RUNS_MAX 64
 
 /* slurmctld tells slurmdbd of a job's end when it can; it is seldom behind the epilog.
  */
@@ -51,7 +47,6 @@ typedef struct {
 typedef struct {
     const hpcb_conf_t *conf;
     const hpcbd_slurm_t *slurm;
-    int64_t position; /* the seq of the last run that was written */
     totals_t totals;
     uint32_t backoff_ms;
     bool complained;
@@ -185,142 +180,28 @@ static void save_totals(const writer_t *writer)
         (void)hpcb_file_replace(path, text, strlen(text), 0644, NULL);
 }
 
-/* writer.pos */
-static int position_path(const writer_t *writer, char path[static PATH_MAX],
-                         hpcb_error_t *err)
-{
-    return snprintf(path, PATH_MAX, "%s/writer.pos", writer->conf->collector_dir) <
-                   PATH_MAX
-               ? 0
-               : hpcb_error(err, "%.200s is too long", writer->conf->collector_dir);
-}
-
-/* What is no number (an earlier release had days there) begins anew: comments that hold
- * their figures already stay as they are. */
-static int load_position(writer_t *writer, hpcb_error_t *err)
-{
-    char path[PATH_MAX], text[64];
-    uint64_t position = 0;
-    ssize_t n;
-
-    if (position_path(writer, path, err))
-        return -1;
-    n = hpcb_file_read(path, text, sizeof(text), NULL);
-    if (n > 0 && text[n - 1] == '\n')
-        text[n - 1] = '\0';
-    if (n > 0)
-        (void)hpcb_text_u64(text, INT64_MAX, &position);
-    writer->position = (int64_t)position;
-    return 0;
-}
-
-static int save_position(const writer_t *writer, hpcb_error_t *err)
-{
-    char path[PATH_MAX], text[32];
-
-    if (position_path(writer, path, err))
-        return -1;
-    snprintf(text, sizeof(text), "%" PRId64 "\n", writer->position);
-    return hpcb_file_replace(path, text, strlen(text), 0644, err);
-}
-
-typedef struct {
-    hpcb_run_t run;
-    int64_t seq;
-} entry_t;
-
-static double number_or(sqlite3_stmt *row, int column, double otherwise)
-{
-    return sqlite3_column_type(row, column) == SQLITE_NULL
-               ? otherwise
-               : sqlite3_column_double(row, column);
-}
-
-static void read_row(sqlite3_stmt *row, entry_t *entry)
-{
-    const char *cluster = (const char *)sqlite3_column_text(row, 1);
-    const char *klass = (const char *)sqlite3_column_text(row, 4);
-
-    *entry = (entry_t){.seq = sqlite3_column_int64(row, 0)};
-    snprintf(entry->run.cluster, sizeof(entry->run.cluster), "%s",
-             cluster ? cluster : "");
-    entry->run.job_id = (uint32_t)sqlite3_column_int64(row, 2);
-    entry->run.restart = (uint32_t)sqlite3_column_int64(row, 3);
-    if (!klass || hpcb_class_from_name(klass, &entry->run.klass))
-        entry->run.klass = HPCB_CLASS_UNKNOWN;
-    entry->run.guests_known = sqlite3_column_type(row, 5) != SQLITE_NULL;
-    entry->run.guests = (uint64_t)sqlite3_column_int64(row, 5);
-    entry->run.efficiency = number_or(row, 6, -1);
-    entry->run.stolen_fraction = number_or(row, 7, -1);
-    entry->run.cpu_seconds = number_or(row, 8, 0);
-    entry->run.wall_seconds = number_or(row, 9, 0);
-}
-
-static int select_runs(sqlite3 *db, int64_t position, entry_t *entries)
-{
-    static const char sql[] =
-        "SELECT seq, cluster, job_id, restart, class, guests_beside, efficiency,"
-        " stolen_fraction, cpu_seconds, wall_seconds FROM run WHERE seq > ?1"
-        " ORDER BY seq LIMIT ?2";
-    sqlite3_stmt *row = NULL;
-    int count = 0;
-
-    if (sqlite3_prepare_v2(db, sql, -1, &row, NULL) == SQLITE_OK) {
-        sqlite3_bind_int64(row, 1, position);
-        sqlite3_bind_int(row, 2, RUNS_MAX);
-        while (count < RUNS_MAX && sqlite3_step(row) == SQLITE_ROW)
-            read_row(row, &entries[count++]);
-    }
-    sqlite3_finalize(row);
-    return count;
-}
-
-/* A database that was begun anew has smaller numbers. */
-static void check_position(writer_t *writer, sqlite3 *db)
-{
-    int64_t last;
-
-    if (hpcb_database_number(db, "SELECT max(0, max(seq)) FROM run", &last, NULL) ==
-            0 &&
-        last < writer->position)
-        writer->position = last;
-}
-
-/* The file is not kept open: it may be moved. */
-static int read_runs(writer_t *writer, entry_t *entries)
-{
-    sqlite3 *db = hpcb_database_open_reader(writer->conf->collector_dir, NULL);
-    int count;
-
-    if (!db)
-        return 0;
-    count = select_runs(db, writer->position, entries);
-    if (count == 0)
-        check_position(writer, db);
-    sqlite3_close(db);
-    return count;
-}
-
 static int follow(writer_t *writer, hpcb_error_t *err)
 {
-    static entry_t entries[RUNS_MAX];
+    static hpcbd_writer_run_t runs[HPCBD_WRITER_RUNS];
+    const char *dir = writer->conf->collector_dir;
+    int64_t position;
 
-    if (load_position(writer, err))
+    if (hpcbd_writer_load(dir, &position, err))
         return -1;
     for (;;) {
-        int count = read_runs(writer, entries);
+        int count = hpcbd_writer_next(dir, &position, runs);
 
         for (int i = 0; i < count; i++) {
-            write_run(writer, &entries[i].run);
+            write_run(writer, &runs[i].run);
             sleep_ms(1000 / writer->conf->admin_comment_rate);
         }
         if (count == 0) {
             sleep_ms(LOOK_MS);
             continue;
         }
-        writer->position = entries[count - 1].seq;
+        position = runs[count - 1].seq;
         save_totals(writer);
-        if (save_position(writer, err))
+        if (hpcbd_writer_save(dir, position, err))
             return -1;
     }
 }
