@@ -148,6 +148,10 @@ class Reader:
                 held, count = line, count + 1
                 continue
             held, count = "", 0
+            if line.find(".", 0, line.find(delimiter)) > 0:
+                # A step: its job has the sum.
+                self.any = True
+                continue
             try:
                 self._add(line.rstrip("\n").split(delimiter), delimiter)
                 self.any = True
@@ -161,11 +165,8 @@ class Reader:
         self.rows.clear()
 
     def _add(self, parts, delimiter):
-        """ValueError where they are no run; a step is passed over, because its job has
-        the sum."""
+        """ValueError where they are no run."""
         if not parts[0].isdecimal():
-            if "." in parts[0]:
-                return
             raise ValueError
         if len(parts) > len(FIELDS):
             text = delimiter.join(parts[_FREE_TEXT:-1])
