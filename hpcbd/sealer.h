@@ -3,8 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Calls of MUNGE for a loop: a child process makes them, one at a time, so that a
- * munged that is slow, or hangs, keeps the loop from nothing.  Origins take turns:
+ * Calls of a child process for a loop: MUNGE's, one at a time, so that a munged that is
+ * slow, or hangs, does not keep the loop waiting; and the keeper's of records
+ * (hpcbd/collector_keeper.h), as many at a time as have come.  Origins take turns:
  * whoever asks often waits for themselves.
  */
 #ifndef HPCB_HPCBD_SEALER_H
