@@ -25,6 +25,7 @@
 #include "hpcbctl/verbs.h"
 #include "hpcbctl/windows.h"
 #include "sensor/meter.h"
+#include "sensor/sensor.h"
 
 typedef struct {
     const hpcb_conf_t *conf;
@@ -74,6 +75,43 @@ static json_object *mechanisms(const hpcb_node_t *node)
             return NULL;
         }
     }
+    return array;
+}
+
+static json_object *sensor(const hpcb_sensor_t *row, const char *why_not)
+{
+    json_object *object = json_object_new_object();
+
+    if (object && hpcb_json_text(object, "name", row->name) == 0 &&
+        hpcb_json_text(object, "what", row->what) == 0 &&
+        hpcb_json_text(object, "scope", row->whole ? "node" : "job") == 0 &&
+        hpcb_json_bool(object, "here", !why_not) == 0 &&
+        hpcb_json_text(object, "why_not", why_not) == 0)
+        return object;
+    json_object_put(object);
+    return NULL;
+}
+
+static json_object *sensors(const hpcb_node_t *node)
+{
+    json_object *array = json_object_new_array();
+    const hpcb_sensor_t *const *rows;
+    hpcb_sensing_t *sensing = NULL;
+    size_t count;
+
+    rows = hpcb_sensors(&count);
+    if (!array || hpcb_sensing_open(node, rows, count, &sensing, NULL) < 0) {
+        json_object_put(array);
+        return NULL;
+    }
+    for (size_t i = 0; array && i < count; i++) {
+        if (hpcb_json_append(array, sensor(rows[i], hpcb_sensing_why_not(sensing, i))) <
+            0) {
+            json_object_put(array);
+            array = NULL;
+        }
+    }
+    hpcb_sensing_close(sensing);
     return array;
 }
 
@@ -324,6 +362,7 @@ json_object *hpcb_status_collect(const hpcb_conf_t *conf, const hpcb_node_t *nod
         hpcb_json_text(status, "node", hpcb_node_name(name, sizeof(name))) == 0 &&
         hpcb_json_text(status, "configuration", conf->path) == 0 &&
         hpcb_json_add(status, "mechanisms", mechanisms(node)) == 0 &&
+        hpcb_json_add(status, "sensors", sensors(node)) == 0 &&
         hpcb_json_add(status, "topology", topology(synthetic, problems)) == 0 &&
         hpcb_json_add(status, "jobs", jobs(conf, node, problems)) == 0)
         return status;
@@ -367,6 +406,19 @@ static void text_mechanisms(json_object *rows, FILE *out)
         fprintf(out, "%-16s  %-8s  %s%s\n", hpcb_json_get_text(row, "name"),
                 hpcb_json_get_bool(row, "isolates") ? "yes" : "no",
                 here ? "yes: " : "no: ",
+                hpcb_json_get_text(row, here ? "what" : "why_not"));
+    }
+}
+
+static void text_sensors(json_object *rows, FILE *out)
+{
+    fprintf(out, "\n%-16s  %-8s  %s\n", "SENSOR", "SCOPE", "HERE");
+    for (size_t i = 0; i < json_object_array_length(rows); i++) {
+        json_object *row = json_object_array_get_idx(rows, i);
+        bool here = hpcb_json_get_bool(row, "here");
+
+        fprintf(out, "%-16s  %-8s  %s%s\n", hpcb_json_get_text(row, "name"),
+                hpcb_json_get_text(row, "scope"), here ? "yes: " : "no: ",
                 hpcb_json_get_text(row, here ? "what" : "why_not"));
     }
 }
@@ -417,6 +469,7 @@ void hpcb_status_text(json_object *status, FILE *out)
 {
     text_topology(status, out);
     text_mechanisms(json_object_object_get(status, "mechanisms"), out);
+    text_sensors(json_object_object_get(status, "sensors"), out);
     text_jobs(json_object_object_get(status, "jobs"), out);
     hpcb_windows_text(json_object_object_get(status, "hpcbd"), out);
 }

@@ -9,6 +9,8 @@ AC_DEFUN([X_AC_SUMMARY], [
   AS_IF([test "x$have_slurm_src" = xno], [x_ac_out="$x_ac_out
     select, preempt   guests go wherever stock Slurm puts them, and primaries wait for
                   guests' memory and GRES (configure --with-slurm-src; scripts/slurm-headers)"])
+  AS_IF([test "x$have_libbpf" = xno], [x_ac_out="$x_ac_out
+    libbpf        bytes that jobs transfer over the network are not measured"])
   AS_IF([test "x$have_openmpi" = xno], [x_ac_out="$x_ac_out
     Open MPI      tests and measurements of waits with Open MPI"])
   AS_IF([test "x$have_mpich" = xno], [x_ac_out="$x_ac_out
@@ -30,6 +32,7 @@ $PACKAGE_NAME $PACKAGE_VERSION
     SQLite        `$PKG_CONFIG --modversion sqlite3`
     MUNGE         `$PKG_CONFIG --modversion munge`
     Check         `$PKG_CONFIG --modversion check`
+    libbpf        $have_libbpf
     PAPI          $have_papi
     Open MPI      $have_openmpi
     MPICH         $have_mpich

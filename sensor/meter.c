@@ -26,6 +26,7 @@
 #include "cgroup/knob.h"
 #include "cgroup/tree.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 #include "sensor/meter.h"
 
 #define ATTACH_TRIES 16 /* against the end of another job, which removes "hpcb" */
@@ -103,6 +104,25 @@ int hpcb_meter_attach(const hpcb_node_t *node, uint32_t job_id, const char *step
             return -1;
     }
     return -1;
+}
+
+int hpcb_meter_group(const hpcb_node_t *node, uint32_t job_id, const char *place,
+                     char *dir, size_t size, hpcb_error_t *err)
+{
+    const char *mount = unified(node, err);
+
+    if (!mount)
+        return -1;
+    if (pure_v2(node)) {
+        if (place && hpcb_knob_exists(place, "cpu.stat"))
+            return hpcb_text_copy(dir, size, place);
+        errno = ENOENT;
+        return hpcb_error(err, "job %" PRIu32 " has no group yet", job_id);
+    }
+    if (job_group(mount, job_id, dir, size, err) < 0 ||
+        hpcb_knob_mkdir(mount, HPCB_UNIFIED_GROUP, err) < 0)
+        return -1;
+    return hpcb_knob_mkdir(dir, "", err);
 }
 
 /* The number after key in text, 0 where there is none. */

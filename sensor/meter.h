@@ -23,6 +23,12 @@
 int hpcb_meter_attach(const hpcb_node_t *node, uint32_t job_id, const char *step,
                       uint32_t task, pid_t pid, hpcb_error_t *err);
 
+/* The group that holds all tasks of the job in the cgroup2 hierarchy: ours, made here
+ * if it is not there yet, or on pure v2 place, Slurm's own directory of the job (not
+ * looked at elsewhere, and may be NULL).  0, or -1 with errno and err. */
+int hpcb_meter_group(const hpcb_node_t *node, uint32_t job_id, const char *place,
+                     char *dir, size_t size, hpcb_error_t *err);
+
 /*
  * What the job uses now, and the highest memory use that Slurm's own directory of the
  * job (found through pid, 0 = none) has seen.  scope tells what the CPU figures are:

@@ -121,6 +121,10 @@ START_TEST(shows_what_a_node_has)
     ck_assert(hpcb_json_get_bool(row, "here") == cases[_i].here);
     /* Why not, or nothing. */
     ck_assert((*hpcb_json_get_text(row, "why_not") == '\0') == cases[_i].here);
+    row = find(status, "sensors", "name", "network");
+    ck_assert(!hpcb_json_get_bool(row, "here"));
+    ck_assert_str_ne(hpcb_json_get_text(row, "why_not"), "");
+    ck_assert_str_eq(hpcb_json_get_text(row, "scope"), "job");
     ck_assert_uint_eq(json_object_array_length(json_object_object_get(status, "jobs")),
                       0);
     json_object_put(status);

@@ -1,0 +1,271 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sensor/meter.h"
+#include "sensor/rows.h"
+#include "sensor/sensor.h"
+#include "tests/cgroup/fake_kernel.h"
+
+#define JOB "sys/fs/cgroup/unified/hpcb/job_5"
+
+/* Sensors that show 1000 times the number of samples, and count what is open. */
+static int opened, samples, whole_opened;
+static bool broken;
+
+static int here(const hpcb_node_t *node, hpcb_error_t *err)
+{
+    (void)node;
+    (void)err;
+    return 0;
+}
+
+static int absent(const hpcb_node_t *node, hpcb_error_t *err)
+{
+    (void)node;
+    return hpcb_error(err, "no such hardware");
+}
+
+static int open_fake(const hpcb_sensor_job_t *job, void **handle, hpcb_error_t *err)
+{
+    if (broken)
+        return hpcb_error(err, "cannot open");
+    opened++;
+    *handle = NULL;
+    whole_opened += job->job_id == 0;
+    return 0;
+}
+
+static int sample_fake(void *handle, uint64_t *values, hpcb_error_t *err)
+{
+    (void)handle;
+    if (broken)
+        return hpcb_error(err, "it broke");
+    values[HPCB_FIGURE_TRANSFER] = 1000 * (uint64_t)++samples;
+    return 0;
+}
+
+static void close_fake(void *handle)
+{
+    (void)handle;
+    opened--;
+}
+
+#define FAKE(row, its_probe, of_node)                                                  \
+    static const hpcb_sensor_t row = {                                                 \
+        .name = #row,                                                                  \
+        .what = "a test's",                                                            \
+        .whole = of_node,                                                              \
+        .figures = 1U << HPCB_FIGURE_TRANSFER,                                         \
+        .probe = its_probe,                                                            \
+        .open = open_fake,                                                             \
+        .sample = sample_fake,                                                         \
+        .close = close_fake,                                                           \
+    }
+
+FAKE(missing, absent, false);
+FAKE(socket_wide, here, true);
+FAKE(second, here, false);
+
+static const hpcb_sensor_t *const rows[] = {&missing, &socket_wide, &second};
+
+static hpcb_node_t *node;
+static hpcb_sensing_t *sensing;
+
+static void start(const hpcb_sensor_t *const *table, size_t count)
+{
+    hpcb_error_t err;
+
+    opened = samples = whole_opened = 0;
+    broken = false;
+    ck_assert_msg(hpcb_node_open(fake_start("v1-hybrid"), &node, &err) == 0, "%s",
+                  err.text);
+    ck_assert_int_eq(hpcb_sensing_open(node, table, count, &sensing, NULL), 0);
+}
+
+static void stop(void)
+{
+    hpcb_sensing_close(sensing);
+    hpcb_node_close(node);
+    fake_stop();
+}
+
+static hpcb_sensed_t *job(uint32_t id)
+{
+    hpcb_sensed_t *made;
+    hpcb_error_t err;
+
+    ck_assert_msg(hpcb_sensed_open(sensing, id, NULL, &made, &err) == 0, "%s",
+                  err.text);
+    return made;
+}
+
+static hpcb_reading_t transfer(hpcb_sensed_t *of)
+{
+    hpcb_sample_t sample;
+
+    hpcb_sensed_sample(of, &sample);
+    return sample.figure[HPCB_FIGURE_TRANSFER];
+}
+
+START_TEST(says_why_a_sensor_is_absent)
+{
+    hpcb_sensed_t *one;
+
+    start(rows, 3);
+    one = job(5);
+    ck_assert_str_eq(hpcb_sensing_why_not(sensing, 0), "no such hardware");
+    ck_assert_str_eq(hpcb_sensed_why_not(one, 0), "no such hardware");
+    ck_assert_ptr_null(hpcb_sensing_why_not(sensing, 1));
+    ck_assert_ptr_null(hpcb_sensed_why_not(one, 1));
+    ck_assert_int_eq(opened, 2);
+    ck_assert_int_eq(whole_opened, 1);
+    hpcb_sensed_close(one);
+    ck_assert_int_eq(opened, 1);
+    stop();
+    ck_assert_int_eq(opened, 0);
+}
+END_TEST
+
+START_TEST(the_first_that_measures_wins)
+{
+    hpcb_sensed_t *one;
+    hpcb_reading_t reading;
+
+    start(rows, 3);
+    one = job(5);
+    reading = transfer(one);
+    ck_assert_str_eq(reading.sensor, "socket_wide");
+    ck_assert_uint_eq(reading.value, 1000);
+    hpcb_sensed_close(one);
+    stop();
+}
+END_TEST
+
+START_TEST(a_sum_over_jobs_is_charged_to_none)
+{
+    hpcb_sensed_t *one, *two;
+
+    start(rows, 3);
+    one = job(5);
+    ck_assert(!transfer(one).shared);
+    two = job(6);
+    ck_assert(transfer(one).shared);
+    ck_assert(transfer(two).shared);
+    /* What came together cannot be told apart afterwards either. */
+    hpcb_sensed_close(two);
+    ck_assert(transfer(one).shared);
+    hpcb_sensed_close(one);
+    one = job(7);
+    ck_assert(!transfer(one).shared);
+    hpcb_sensed_close(one);
+    stop();
+}
+END_TEST
+
+START_TEST(the_node_is_read_once_in_a_round)
+{
+    hpcb_sensed_t *one, *two;
+
+    start(rows, 2);
+    one = job(5);
+    two = job(6);
+    ck_assert_uint_eq(transfer(one).value, 1000);
+    ck_assert_uint_eq(transfer(two).value, 1000);
+    hpcb_sensing_round(sensing);
+    ck_assert_uint_eq(transfer(two).value, 2000);
+    ck_assert_uint_eq(transfer(one).value, 2000);
+    hpcb_sensing_round(sensing);
+    broken = true;
+    ck_assert_ptr_null(transfer(one).sensor);
+    ck_assert_str_eq(hpcb_sensing_why_not(sensing, 1), "it broke");
+    broken = false;
+    ck_assert_ptr_null(transfer(two).sensor);
+    hpcb_sensed_close(one);
+    hpcb_sensed_close(two);
+    ck_assert_int_eq(opened, 0);
+    stop();
+    ck_assert_int_eq(opened, 0);
+}
+END_TEST
+
+START_TEST(what_counts_one_job_is_not_shared)
+{
+    hpcb_sensed_t *one, *two;
+
+    start(rows + 2, 1);
+    one = job(5);
+    two = job(6);
+    ck_assert(!transfer(one).shared);
+    hpcb_sensed_close(one);
+    hpcb_sensed_close(two);
+    stop();
+}
+END_TEST
+
+START_TEST(a_failure_costs_its_figure_only)
+{
+    const hpcb_sensor_t *both[] = {&second, &hpcb_sensor_cpu};
+    char group[4096];
+    hpcb_sensed_t *one;
+    hpcb_sample_t sample;
+
+    start(both, 2);
+    ck_assert_int_eq(hpcb_meter_group(node, 5, NULL, group, sizeof(group), NULL), 0);
+    fake_write(JOB "/cpu.stat", "usage_usec 77\n");
+    one = job(5);
+    broken = true;
+    hpcb_sensed_sample(one, &sample);
+    ck_assert_ptr_null(sample.figure[HPCB_FIGURE_TRANSFER].sensor);
+    ck_assert_str_eq(hpcb_sensed_why_not(one, 0), "it broke");
+    ck_assert_str_eq(sample.figure[HPCB_FIGURE_CPU].sensor, "cpu");
+    ck_assert_int_eq(opened, 0);
+    broken = false;
+    ck_assert_ptr_null(transfer(one).sensor);
+    hpcb_sensed_close(one);
+    ck_assert_int_eq(opened, 0);
+    stop();
+}
+END_TEST
+
+START_TEST(every_row_has_a_name_and_a_figure)
+{
+    size_t count;
+    const hpcb_sensor_t *const *table = hpcb_sensors(&count);
+
+    ck_assert_uint_le(count, HPCB_SENSORS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_uint_ne(table[i]->figures, 0);
+        ck_assert(strlen(table[i]->name) < 20 && table[i]->what[0] && table[i]->probe);
+    }
+    for (int i = 0; i < HPCB_FIGURES; i++)
+        ck_assert_ptr_nonnull(hpcb_figure_name((hpcb_figure_t)i));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("sensor");
+    TCase *tcase = tcase_create("sensor");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_test(tcase, says_why_a_sensor_is_absent);
+    tcase_add_test(tcase, the_first_that_measures_wins);
+    tcase_add_test(tcase, a_sum_over_jobs_is_charged_to_none);
+    tcase_add_test(tcase, the_node_is_read_once_in_a_round);
+    tcase_add_test(tcase, what_counts_one_job_is_not_shared);
+    tcase_add_test(tcase, a_failure_costs_its_figure_only);
+    tcase_add_test(tcase, every_row_has_a_name_and_a_figure);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
