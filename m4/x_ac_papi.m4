@@ -3,11 +3,12 @@
 #
 # DESCRIPTION
 #   Looks for PAPI.  Sets have_papi, PAPI_CFLAGS, PAPI_LIBS and HAVE_PAPI.
-#   --with-papi makes it required, --without-papi leaves it out.  Nothing uses it yet.
+#   The sensors papi-cores and papi-sockets need it.  --with-papi makes it required,
+#   --without-papi leaves it out.
 
 AC_DEFUN([X_AC_PAPI], [
   AC_ARG_WITH([papi],
-    [AS_HELP_STRING([--without-papi], [do not look for PAPI, which nothing uses yet])],
+    [AS_HELP_STRING([--without-papi], [do not measure memory bandwidth by PAPI])],
     [], [with_papi=auto])
   have_papi=no
   AS_IF([test "x$with_papi" != xno],

@@ -24,16 +24,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "cgroup/knob.h"
 #include "common/cleanup.h"
 #include "sensor/rows.h"
+#include "sensor/threads.h"
 
 #define RESCTRL  "sys/fs/resctrl"
 #define FEATURES RESCTRL "/info/L3_MON/mon_features"
 #define PREFIX   "hpcb_"
-#define TIDS_MAX (256 * 1024)
-#define DEPTH    8 /* of groups below a job's */
 
 typedef struct {
     uint64_t last; /* the sum when all domains were known */
@@ -56,54 +54,22 @@ static int probe(const hpcb_node_t *node, hpcb_error_t *err)
     return 0;
 }
 
-/* Threads that end meanwhile are no failure. */
-static int put_in(const char *group, const char *tids, hpcb_error_t *err)
+/* A thread that ends meanwhile is no failure. */
+static int put_in(pid_t tid, void *arg, hpcb_error_t *err)
 {
+    const resctrl_t *resctrl = arg;
     char line[16];
 
-    while (*tids) {
-        size_t length = strcspn(tids, "\n");
-
-        if (length > 0 && length < sizeof(line)) {
-            snprintf(line, sizeof(line), "%.*s", (int)length, tids);
-            if (hpcb_knob_write(group, "tasks", line, err) < 0 && errno != ESRCH)
-                return -1;
-        }
-        tids += length + (tids[length] == '\n');
-    }
-    return 0;
-}
-
-static int adopt_group(const char *group, const char *from, int depth,
-                       hpcb_error_t *err)
-{
-    hpcb_autofree char *tids = malloc(TIDS_MAX);
-    hpcb_autoclosedir DIR *dir = opendir(from);
-    struct dirent *entry;
-
-    if (!tids)
-        return hpcb_error(err, "no memory");
-    if (hpcb_knob_read(from, "cgroup.threads", tids, TIDS_MAX, err) < 0)
-        return hpcb_knob_gone(errno) ? 0 : -1;
-    if (put_in(group, tids, err) < 0)
-        return -1;
-    while (dir && depth > 0 && (entry = readdir(dir))) {
-        char below[PATH_MAX];
-
-        if (entry->d_type != DT_DIR || entry->d_name[0] == '.' ||
-            hpcb_knob_path(from, entry->d_name, below, sizeof(below), NULL) < 0)
-            continue;
-        if (adopt_group(group, below, depth - 1, err) < 0)
-            return -1;
-    }
-    return 0;
+    snprintf(line, sizeof(line), "%d", (int)tid);
+    return hpcb_knob_write(resctrl->dir, "tasks", line, err) < 0 && errno != ESRCH ? -1
+                                                                                   : 0;
 }
 
 static int adopt(void *handle, const hpcb_sensor_job_t *job, hpcb_error_t *err)
 {
-    const resctrl_t *resctrl = handle;
+    static const hpcb_threads_visitor_t visitor = {.visit = put_in};
 
-    return adopt_group(resctrl->dir, job->dir, DEPTH, err);
+    return hpcb_threads_each(job->dir, &visitor, handle, err);
 }
 
 static void close_resctrl(void *handle)

@@ -13,5 +13,7 @@ extern const hpcb_sensor_t hpcb_sensor_pressure;
 extern const hpcb_sensor_t hpcb_sensor_network;
 extern const hpcb_sensor_t hpcb_sensor_fabric;
 extern const hpcb_sensor_t hpcb_sensor_resctrl;
+extern const hpcb_sensor_t hpcb_sensor_papi_cores;
+extern const hpcb_sensor_t hpcb_sensor_papi_sockets;
 
 #endif
