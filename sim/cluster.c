@@ -158,7 +158,7 @@ static void schedule(hpcb_sim_state_t *state)
 
 typedef struct {
     uint64_t ended, primaries;
-    double turnaround, primary_turnaround, slowdown, cpu, guest_cpu;
+    double turnaround, primary_turnaround, slowdown, cpu, guest_cpu, idle;
     int64_t last_ns;
 } sums_t;
 
@@ -178,6 +178,7 @@ static void account(hpcb_sim_state_t *state, uint32_t job, sums_t *sums)
         return;
     }
     sums->primaries++;
+    sums->idle += (1 - (double)past->load) * (double)past->run * past->cpus;
     sums->primary_turnaround += turnaround;
     sums->slowdown += (double)(state->now_ns - state->run[job].start_ns) /
                       ((double)past->run * (double)HPCB_SIM_SECOND);
@@ -240,6 +241,7 @@ static void sum_up(const hpcb_sim_state_t *state, const sums_t *sums,
         .period_s = period,
         .cpu_seconds = sums->cpu,
         .guest_cpu_seconds = sums->guest_cpu,
+        .left_idle_cpu_seconds = sums->idle,
         .throughput_jobs_per_hour = period > 0 ? 3600 * n / period : 0,
         .efficiency = period > 0 ? sums->cpu / (cpus * period) : 0,
         .turnaround_mean_s = n > 0 ? sums->turnaround / n : 0,

@@ -52,6 +52,8 @@ typedef struct {
     uint64_t jobs, guests;
     double period_s; /* from the first submission to the last end */
     double cpu_seconds, guest_cpu_seconds;
+    double
+        left_idle_cpu_seconds; /* of what primaries held, without their being slower */
     double throughput_jobs_per_hour;
     double efficiency; /* CPU time by CPUs x period */
     double turnaround_mean_s, primary_turnaround_mean_s, guest_turnaround_mean_s;

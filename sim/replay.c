@@ -175,6 +175,7 @@ static json_object *describe_regime(const hpcb_sim_figures_t *figures)
     hpcb_sim_put_int(said, "guests", (int64_t)figures->guests);
     hpcb_sim_put_real(said, "period_seconds", figures->period_s);
     hpcb_sim_put_real(said, "cpu_seconds", figures->cpu_seconds);
+    hpcb_sim_put_real(said, "left_idle_cpu_seconds", figures->left_idle_cpu_seconds);
     hpcb_sim_put_real(said, "primary_turnaround_mean_seconds",
                       figures->primary_turnaround_mean_s);
     hpcb_sim_put_real(said, "guest_turnaround_mean_seconds",
@@ -209,6 +210,10 @@ static void print_table(const hpcb_sim_history_t *history, const work_t work[])
                figures->turnaround_mean_s, figures->guest_cpu_seconds,
                100 * (figures->primary_slowdown_mean - 1));
     }
+    printf("\nIn the history jobs left %.0f CPU hours of what they held idle: the most "
+           "that "
+           "guests beside them could have had.\n",
+           work[HPCB_SIM_DEDICATED].figures.left_idle_cpu_seconds / 3600);
 }
 
 static void tell_history(const order_t *order, const hpcb_sim_history_t *history)

@@ -2,6 +2,8 @@
 # Copyright (C) 2026 The slurm-hpc-balance developers
 """The models queue, threads, pairs and gang: what can be worked out by hand."""
 
+import importlib.machinery
+import importlib.util
 import json
 import os
 import subprocess
@@ -89,6 +91,22 @@ class Models(unittest.TestCase):
         self.assertGreater(found["CG+EP", "membus"]["first_by_ideal"],
                            found["CG+EP", "linux"]["first_by_ideal"] * 1.1)
         self.assertLess(found["CG+EP", "linux_polling"]["first_by_ideal"], 0.15)
+
+    def test_document_is_as_its_generator_writes_it(self):
+        # Without noise and crumbs, which take a minute.
+        loader = importlib.machinery.SourceFileLoader(
+            "results", os.path.join(SOURCE, "sim", "results"))
+        results = importlib.util.module_from_spec(
+            importlib.util.spec_from_loader("results", loader))
+        loader.exec_module(results)
+        with open(os.path.join(SOURCE, "doc", "results-sim.md"),
+                  encoding="utf-8") as stream:
+            written = stream.read()
+        sim, known = results.Sim(PROGRAM), results.papers()
+        for part in (results.queues, results.threads, results.gang, results.sandbox):
+            document = results.Document()
+            part(sim, document, known)
+            self.assertIn("\n".join(document.lines).strip(), written)
 
     def test_what_is_wrong_is_named(self):
         self.bad("001-queues", "applications.HAL1.kind=odd", "HAL1: kind=odd")

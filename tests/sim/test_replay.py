@@ -57,6 +57,7 @@ class Replay(unittest.TestCase):
             self.assertAlmostEqual(found["efficiency"], 0.75, 4)
             self.assertAlmostEqual(found["turnaround_mean_seconds"], 150, 4)
             self.assertEqual(found["guest_cpu_seconds"], 0)
+            self.assertAlmostEqual(found["left_idle_cpu_seconds"], 100, 3)
             self.assertAlmostEqual(found["primary_slowdown_mean"], 1, 6)
 
     def test_backfill_does_not_delay_the_first(self):
