@@ -60,10 +60,12 @@ static uint64_t *_hide(job_record_t *job_ptr, bool everywhere)
 	uint64_t *memory = resources->memory_allocated;
 	uint64_t *left = xcalloc(resources->nhosts + 1, sizeof(*left));
 	bitstr_t *nodes = resources->node_bitmap;
-	int i, n = 0, first = bit_ffs(nodes);
+	int i, first = bit_ffs(nodes);
 	int last = (first == -1) ? -2 : bit_fls(nodes);
+	uint32_t n = 0;
 
-	for (i = first; !everywhere && (i <= last); i++) {
+	for (i = first; !everywhere && (i <= last) && (n < resources->nhosts);
+	     i++) {
 		if (!bit_test(nodes, i))
 			continue;
 		if (!hpcb_lends(i))
@@ -92,23 +94,24 @@ extern void hpcb_memory_show(job_record_t *job_ptr, uint64_t *memory)
 extern void hpcb_memory_balance(const job_record_t *job_ptr, int sign)
 {
 	const job_resources_t *resources;
-	int i, n = -1, first, last;
+	int i, first, last;
+	uint32_t n = 0;
 
 	if (!_is_kept_out(job_ptr) || !&select_node_usage || !select_node_usage)
 		return;
 	resources = job_ptr->job_resrcs;
 	first = bit_ffs(resources->node_bitmap);
 	last = (first == -1) ? -2 : bit_fls(resources->node_bitmap);
-	for (i = first; i <= last; i++) {
+	for (i = first; (i <= last) && (n < resources->nhosts); i++) {
 		uint64_t *alloc = &select_node_usage[i].alloc_memory;
+		uint64_t memory;
 
-		if (!bit_test(resources->node_bitmap, i) ||
-		    !resources->cpus[++n])
+		if (!bit_test(resources->node_bitmap, i))
 			continue;
-		if (sign > 0)
-			*alloc += resources->memory_allocated[n];
-		else
-			*alloc -= MIN(*alloc, resources->memory_allocated[n]);
+		memory = resources->cpus[n] ? resources->memory_allocated[n] : 0;
+		*alloc = (sign > 0) ? *alloc + memory :
+				      *alloc - MIN(*alloc, memory);
+		n++;
 	}
 }
 

@@ -491,6 +491,26 @@ START_TEST(a_guest_is_counted_again_without_lending)
 }
 END_TEST
 
+START_TEST(a_guest_gives_back_its_node)
+{
+	int (*resized)(job_record_t *, node_record_t *);
+	model_t *guest;
+
+	_load();
+	_fill();
+	resized = tables_function(plugin, "select_p_job_resized");
+	guest = _start(_pending(guests, 8000));
+	ck_assert_ptr_nonnull(guest);
+	ck_assert_int_eq(resized(guest->job,
+				 node_record_table_ptr[guest->node]),
+			 SLURM_SUCCESS);
+	_check_table();
+	ck_assert_int_eq(fini(guest->job), SLURM_SUCCESS);
+	_check_table();
+	_check_log();
+}
+END_TEST
+
 /* A suspended guest holds its memory. */
 START_TEST(a_suspended_guest_has_what_it_was_lent)
 {
@@ -709,6 +729,7 @@ static Suite *_suite(void)
 	tcase_add_test(few, a_young_primary_may_touch_all);
 	tcase_add_test(few, a_restart_keeps_what_it_should);
 	tcase_add_test(few, a_guest_is_counted_again_without_lending);
+	tcase_add_test(few, a_guest_gives_back_its_node);
 	tcase_add_test(few, a_suspended_guest_has_what_it_was_lent);
 	tcase_add_loop_test(few, random_sequences_are_as_the_model_says, 0, 4);
 	tcase_set_timeout(few, 120);
