@@ -145,6 +145,7 @@ extern bool hpcb_fits_without(const hpcb_test_t *test, bitstr_t *nodes,
 	job_record_t *job_ptr = test->job_ptr;
 	hpcb_before_t before = hpcb_before(job_ptr);
 	hpcb_test_t probe = *test;
+	hpcb_view_t *view;
 	int rc;
 
 	probe.mode = SELECT_MODE_WILL_RUN;
@@ -152,7 +153,9 @@ extern bool hpcb_fits_without(const hpcb_test_t *test, bitstr_t *nodes,
 	probe.preemptees = guests;
 	probe.preemptee_list = NULL;
 	job_ptr->bit_flags |= TEST_NOW_ONLY;
+	view = hpcb_memory_view_without(guests);
 	rc = hpcb_stock_test(&probe);
+	hpcb_memory_unview(view);
 	hpcb_as_before(job_ptr, &before);
 	return rc == SLURM_SUCCESS;
 }

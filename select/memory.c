@@ -40,6 +40,10 @@ struct hpcb_view {
 
 static int hidden = 0;
 
+/* The memory of a job that has none: stock only reads it. */
+#define NONE_HOSTS 1024
+static uint64_t none[NONE_HOSTS];
+
 extern bool hpcb_memory_is_hidden(void)
 {
 	return hidden > 0;
@@ -53,26 +57,52 @@ static bool _is_kept_out(const job_record_t *job_ptr)
 	       hpcb_is_guest(job_ptr->part_ptr);
 }
 
-/* everywhere: also on nodes that do not lend. */
-static uint64_t *_hide(job_record_t *job_ptr, bool everywhere)
+/* Does the job hold nothing on nodes that do not lend? */
+static bool _only_lenders(const job_resources_t *resources)
 {
-	job_resources_t *resources = job_ptr->job_resrcs;
-	uint64_t *memory = resources->memory_allocated;
+	bitstr_t *nodes = resources->node_bitmap;
+	int i, first = bit_ffs(nodes);
+	int last = (first == -1) ? -2 : bit_fls(nodes);
+
+	for (i = first; i <= last; i++) {
+		if (bit_test(nodes, i) && !hpcb_lends(i))
+			return false;
+	}
+	return true;
+}
+
+/* What the job has on nodes that do not lend; the caller frees it. */
+static uint64_t *_left(const job_resources_t *resources)
+{
 	uint64_t *left = xcalloc(resources->nhosts + 1, sizeof(*left));
 	bitstr_t *nodes = resources->node_bitmap;
 	int i, first = bit_ffs(nodes);
 	int last = (first == -1) ? -2 : bit_fls(nodes);
 	uint32_t n = 0;
 
-	for (i = first; !everywhere && (i <= last) && (n < resources->nhosts);
-	     i++) {
+	for (i = first; (i <= last) && (n < resources->nhosts); i++) {
 		if (!bit_test(nodes, i))
 			continue;
 		if (!hpcb_lends(i))
-			left[n] = memory[n];
+			left[n] = resources->memory_allocated[n];
 		n++;
 	}
-	resources->memory_allocated = left;
+	return left;
+}
+
+/* everywhere: also on nodes that do not lend. */
+static uint64_t *_hide(job_record_t *job_ptr, bool everywhere)
+{
+	job_resources_t *resources = job_ptr->job_resrcs;
+	uint64_t *memory = resources->memory_allocated;
+
+	if (!everywhere && !_only_lenders(resources))
+		resources->memory_allocated = _left(resources);
+	else if (resources->nhosts > NONE_HOSTS)
+		resources->memory_allocated =
+			xcalloc(resources->nhosts, sizeof(*memory));
+	else
+		resources->memory_allocated = none;
 	hidden++;
 	return memory;
 }
@@ -86,7 +116,8 @@ extern void hpcb_memory_show(job_record_t *job_ptr, uint64_t *memory)
 {
 	if (!memory)
 		return;
-	xfree(job_ptr->job_resrcs->memory_allocated);
+	if (job_ptr->job_resrcs->memory_allocated != none)
+		xfree(job_ptr->job_resrcs->memory_allocated);
 	job_ptr->job_resrcs->memory_allocated = memory;
 	hidden--;
 }
@@ -147,6 +178,17 @@ static int _hide_on_lenders(void *x, void *arg)
 	return 0;
 }
 
+/* A heterogeneous job is listed by its leader. */
+static int _hide_with_components(void *x, void *arg)
+{
+	const job_record_t *job_ptr = x;
+
+	(void) _hide_on_lenders(x, arg);
+	if (job_ptr->het_job_list)
+		list_for_each(job_ptr->het_job_list, _hide_on_lenders, arg);
+	return 0;
+}
+
 static int _hide_everywhere(void *x, void *arg)
 {
 	if (_holds_memory(x))
@@ -183,7 +225,7 @@ static const hpcb_usage_t *_up_to_date(void)
 	return usage;
 }
 
-extern hpcb_view_t *hpcb_memory_view_primary(bool removes)
+extern hpcb_view_t *hpcb_memory_view_primary(bool forecast)
 {
 	const hpcb_usage_t *usage = _up_to_date();
 	hpcb_view_t *view;
@@ -199,8 +241,19 @@ extern hpcb_view_t *hpcb_memory_view_primary(bool removes)
 			_set(view, i,
 			     select_node_usage[i].alloc_memory + guests);
 	}
-	if (removes && hpcb_lends_somewhere() && &job_list && job_list)
+	if (forecast && hpcb_lends_somewhere() && &job_list && job_list)
 		list_for_each(job_list, _hide_on_lenders, view);
+	return view;
+}
+
+extern hpcb_view_t *hpcb_memory_view_without(struct xlist *guests)
+{
+	hpcb_view_t *view;
+
+	if (!hpcb_lends_somewhere())
+		return NULL;
+	view = xmalloc(sizeof(*view));
+	list_for_each(guests, _hide_with_components, view);
 	return view;
 }
 
@@ -255,7 +308,8 @@ extern void hpcb_memory_unview(hpcb_view_t *view)
 	for (i = 0; i < view->n_nodes; i++)
 		select_node_usage[view->nodes[i].node_inx].alloc_memory =
 			view->nodes[i].memory;
-	for (i = 0; i < view->n_jobs; i++)
+	/* Backwards: a job may be there twice. */
+	for (i = view->n_jobs - 1; i >= 0; i--)
 		hpcb_memory_show(view->jobs[i].job_ptr, view->jobs[i].memory);
 	xfree(view->nodes);
 	xfree(view->jobs);

@@ -23,6 +23,7 @@ static int _preempt(const hpcb_test_t *test, struct xlist *guests)
 	hpcb_test_t paid = *test;
 	bitstr_t *nodes;
 	bool first = test->preemptee_list && !*test->preemptee_list;
+	hpcb_view_t *view;
 	int rc = SLURM_ERROR;
 
 	nodes = bit_copy(test->node_bitmap);
@@ -33,7 +34,9 @@ static int _preempt(const hpcb_test_t *test, struct xlist *guests)
 			bit_copybits(test->node_bitmap, nodes);
 			list_delete_all(guests, hpcb_is_elsewhere, nodes);
 		}
+		view = hpcb_memory_view_without(guests);
 		rc = hpcb_stock_test(&paid);
+		hpcb_memory_unview(view);
 	}
 	FREE_NULL_BITMAP(nodes);
 	if ((rc == SLURM_SUCCESS) && first && *test->preemptee_list) {
@@ -100,8 +103,8 @@ static int _test(const hpcb_test_t *test)
 extern int hpcb_test_primary(const hpcb_test_t *test)
 {
 	hpcb_hidden_t *hidden = hpcb_hide(true);
-	hpcb_view_t *view = hpcb_memory_view_primary(
-		test->preemptees || (test->mode == SELECT_MODE_WILL_RUN));
+	hpcb_view_t *view =
+		hpcb_memory_view_primary(test->mode == SELECT_MODE_WILL_RUN);
 	int rc = _test(test);
 
 	hpcb_memory_unview(view);

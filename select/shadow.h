@@ -139,13 +139,16 @@ extern void hpcb_memory_show(job_record_t *job_ptr, uint64_t *memory);
 extern void hpcb_memory_balance(const job_record_t *job_ptr, int sign);
 
 /* The tables as a test of a primary or a guest is to see them; NULL where they
- * are right. removes: stock may take running jobs out of a copy. Every view
- * needs its unview. */
+ * are right. forecast: stock may take all running jobs out of a copy. Every view
+ * needs its unview, the last one first. */
 typedef struct hpcb_view hpcb_view_t;
 
-extern hpcb_view_t *hpcb_memory_view_primary(bool removes);
+extern hpcb_view_t *hpcb_memory_view_primary(bool forecast);
 extern hpcb_view_t *hpcb_memory_view_guest(const bitstr_t *candidates);
 extern void hpcb_memory_unview(hpcb_view_t *view);
+
+/* For a test in which stock may take these guests out of a copy. */
+extern hpcb_view_t *hpcb_memory_view_without(struct xlist *guests);
 
 /* For stock's reconfiguration: all guests have no memory. */
 extern hpcb_view_t *hpcb_memory_view_none(void);
