@@ -39,21 +39,22 @@ static int64_t regular(const hpcb_sim_noise_t *noise, hpcb_sim_task_t *task, int
 
 /* Look at the seconds before at; whether the guard has stopped the task in one of them.
  */
-static bool is_stopped(const hpcb_sim_noise_t *noise, hpcb_sim_task_t *task, int64_t at)
+static bool is_stopped(const hpcb_crumbs_conf_t *guard, hpcb_sim_watch_t *watch,
+                       int64_t at)
 {
-    for (; task->second_ns + SECOND <= at; task->second_ns += SECOND) {
-        double share = (double)task->ran_ns / (double)SECOND;
+    for (; watch->second_ns + SECOND <= at; watch->second_ns += SECOND) {
+        double share = (double)watch->ran_ns / (double)SECOND;
 
-        task->ran_ns = 0;
-        if (hpcb_crumbs_step(noise->guard, &task->crumbs, share, true,
-                             (uint64_t)(task->second_ns + SECOND)) != HPCB_CRUMBS_RUN)
+        watch->ran_ns = 0;
+        if (hpcb_crumbs_step(guard, &watch->crumbs, share, true,
+                             (uint64_t)(watch->second_ns + SECOND)) != HPCB_CRUMBS_RUN)
             return true;
     }
     return false;
 }
 
 hpcb_sim_detour_t hpcb_sim_task_next(const hpcb_sim_noise_t *noise,
-                                     hpcb_sim_task_t *task)
+                                     hpcb_sim_task_t *task, hpcb_sim_watch_t *watch)
 {
     int64_t from = task->wake_ns, end = INT64_MAX, run;
 
@@ -63,7 +64,7 @@ hpcb_sim_detour_t hpcb_sim_task_next(const hpcb_sim_noise_t *noise,
     }
     if (noise->window)
         from = regular(noise, task, from, &end);
-    if (noise->guard && is_stopped(noise, task, from))
+    if (watch && is_stopped(noise->guard, watch, from))
         return (hpcb_sim_detour_t){.from_ns = HPCB_SIM_NEVER,
                                    .to_ns = HPCB_SIM_NEVER + 1};
     run = task->left_ns;
@@ -72,7 +73,8 @@ hpcb_sim_detour_t hpcb_sim_task_next(const hpcb_sim_noise_t *noise,
     if (run > end - from)
         run = end - from;
     task->left_ns -= run;
-    task->ran_ns += run;
+    if (watch)
+        watch->ran_ns += run;
     /* In favoured parts the job had its turn. */
     task->wake_ns = from + run;
     if (task->left_ns > 0 && from + run < end)

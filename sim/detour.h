@@ -36,9 +36,14 @@ typedef struct {
     int64_t clock_ns; /* the node's clock minus true time */
     int64_t wake_ns;  /* when it wants to run next */
     int64_t left_ns;  /* of what it wants to run */
-    hpcb_crumbs_t crumbs;
-    int64_t second_ns, ran_ns; /* when the guard's second began; what it ran in that */
 } hpcb_sim_task_t;
+
+/* What a guard knows of a task: when its second began, what the task ran in that.  All
+ * zero at time 0. */
+typedef struct {
+    hpcb_crumbs_t crumbs;
+    int64_t second_ns, ran_ns;
+} hpcb_sim_watch_t;
 
 #define HPCB_SIM_NEVER (INT64_MAX / 2)
 
@@ -50,8 +55,8 @@ typedef struct {
 void hpcb_sim_task_begin(const hpcb_sim_noise_t *noise, hpcb_sim_stream_t chance,
                          int64_t clock_ns, hpcb_sim_task_t *task);
 
-/* The next detour: after the end of the one before. */
+/* The next detour: after the end of the one before.  watch is NULL without a guard. */
 hpcb_sim_detour_t hpcb_sim_task_next(const hpcb_sim_noise_t *noise,
-                                     hpcb_sim_task_t *task);
+                                     hpcb_sim_task_t *task, hpcb_sim_watch_t *watch);
 
 #endif

@@ -11,6 +11,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,15 +24,23 @@
 #define MANY          (INT64_C(1) << 60)
 #define TELL_EVERY    4096 /* operations */
 
+/* All that a detour touches, in one line of the cache.  finish_ns and in are those of
+ * the node, in the slot of its first task. */
+typedef struct {
+    hpcb_sim_task_t task;
+    int64_t to_ns;     /* the end of the task's detour */
+    int64_t finish_ns; /* when the node ends its part of operation `in` */
+    uint64_t in;       /* the last one that held it up */
+} slot_t;
+
+_Static_assert(sizeof(slot_t) == 64, "a slot fills a line of the cache");
+
 typedef struct {
     const hpcb_sim_job_t *job;
-    hpcb_sim_heap_t
-        heap; /* a detour each, by its beginning; id: node * noises + noise */
-    hpcb_sim_task_t *task;
-    int64_t *to_ns; /* the end of each task's detour */
-    int64_t
-        *finish_ns; /* when a node ends its part of operation `in`, if it was held up */
-    uint64_t *in;
+    /* A detour each, by its beginning; id: node * noises + noise. */
+    hpcb_sim_heap_t heap;
+    slot_t *slot;
+    hpcb_sim_watch_t *watch; /* of each task, or NULL */
     hpcb_sim_event_t *aside;
     size_t n_aside;
     hpcb_sim_stream_t chance;
@@ -43,9 +52,10 @@ typedef struct {
 static void fetch(run_t *run, uint32_t id, hpcb_sim_event_t *event)
 {
     const hpcb_sim_noise_t *noise = &run->job->noise[id % run->job->noises];
-    hpcb_sim_detour_t detour = hpcb_sim_task_next(noise, &run->task[id]);
+    hpcb_sim_detour_t detour = hpcb_sim_task_next(
+        noise, &run->slot[id].task, noise->guard ? &run->watch[id] : NULL);
 
-    run->to_ns[id] = detour.to_ns;
+    run->slot[id].to_ns = detour.to_ns;
     *event = (hpcb_sim_event_t){.at_ns = detour.from_ns, .id = id};
 }
 
@@ -63,7 +73,7 @@ static int begin_tasks(run_t *run, uint64_t seed)
 
             hpcb_sim_task_begin(&job->noise[i],
                                 hpcb_sim_stream(seed, STREAM_TASKS + id), clock_ns,
-                                &run->task[id]);
+                                &run->slot[id].task);
             fetch(run, id, &event);
             if (hpcb_sim_heap_push(&run->heap, event) < 0)
                 return -1;
@@ -85,18 +95,29 @@ static int64_t parts_until_lost(run_t *run)
     return parts < (double)MANY ? (int64_t)parts : MANY;
 }
 
+static bool has_guard(const hpcb_sim_job_t *job)
+{
+    for (unsigned i = 0; i < job->noises; i++)
+        if (job->noise[i].guard)
+            return true;
+    return false;
+}
+
 static int begin(run_t *run, uint64_t seed)
 {
     const hpcb_sim_job_t *job = run->job;
     size_t tasks = (size_t)job->nodes * job->noises;
 
-    run->task = calloc(tasks + 1, sizeof(*run->task));
-    run->to_ns = calloc(tasks + 1, sizeof(*run->to_ns));
+    run->slot = aligned_alloc(sizeof(slot_t), (tasks + 1) * sizeof(slot_t));
     run->aside = calloc(tasks + 1, sizeof(*run->aside));
-    run->finish_ns = calloc(job->nodes, sizeof(*run->finish_ns));
-    run->in = calloc(job->nodes, sizeof(*run->in));
-    if (!run->task || !run->to_ns || !run->aside || !run->finish_ns || !run->in)
+    if (!run->slot || !run->aside)
         return -1;
+    memset(run->slot, 0, (tasks + 1) * sizeof(slot_t));
+    if (has_guard(job)) {
+        run->watch = calloc(tasks, sizeof(*run->watch));
+        if (!run->watch)
+            return -1;
+    }
     run->chance = hpcb_sim_stream(seed, STREAM_LOST);
     run->sum.shortest_ns = INT64_MAX;
     run->next_lost = parts_until_lost(run);
@@ -106,11 +127,9 @@ static int begin(run_t *run, uint64_t seed)
 static void end(run_t *run)
 {
     hpcb_sim_heap_free(&run->heap);
-    free(run->task);
-    free(run->to_ns);
+    free(run->slot);
+    free(run->watch);
     free(run->aside);
-    free(run->finish_ns);
-    free(run->in);
 }
 
 /* The first detour, which begins before the operation's end as it is known so far;
@@ -119,9 +138,9 @@ static int64_t meet(run_t *run, uint64_t number, int64_t from, int64_t until)
 {
     hpcb_sim_event_t event = *hpcb_sim_heap_first(&run->heap);
     uint32_t node = event.id / run->job->noises;
-    int64_t finish =
-        run->in[node] == number ? run->finish_ns[node] : from + run->job->work_ns;
-    int64_t to = run->to_ns[event.id];
+    slot_t *slot = &run->slot[node * run->job->noises];
+    int64_t finish = slot->in == number ? slot->finish_ns : from + run->job->work_ns;
+    int64_t to = run->slot[event.id].to_ns;
 
     run->sum.detours++;
     if (event.at_ns >= finish || node < run->alive_from) {
@@ -130,8 +149,8 @@ static int64_t meet(run_t *run, uint64_t number, int64_t from, int64_t until)
         return until;
     }
     finish += to - (event.at_ns > from ? event.at_ns : from);
-    run->in[node] = number;
-    run->finish_ns[node] = finish;
+    slot->in = number;
+    slot->finish_ns = finish;
     fetch(run, event.id, &event);
     hpcb_sim_heap_replace(&run->heap, event);
     return finish > until ? finish : until;
@@ -143,7 +162,7 @@ static int return_aside(run_t *run, int64_t now)
     for (size_t i = 0; i < run->n_aside; i++) {
         hpcb_sim_event_t event = run->aside[i];
 
-        while (run->to_ns[event.id] <= now)
+        while (run->slot[event.id].to_ns <= now)
             fetch(run, event.id, &event);
         if (hpcb_sim_heap_push(&run->heap, event) < 0)
             return -1;
@@ -253,11 +272,12 @@ static double taken(const hpcb_sim_job_t *job, uint64_t seed, uint32_t node,
     for (unsigned i = 0; i < job->noises; i++) {
         uint32_t id = node * job->noises + i;
         hpcb_sim_task_t task;
+        hpcb_sim_watch_t watch = {0}, *watched = job->noise[i].guard ? &watch : NULL;
         hpcb_sim_detour_t detour;
 
         hpcb_sim_task_begin(&job->noise[i], hpcb_sim_stream(seed, STREAM_TASKS + id),
                             clock_ns, &task);
-        while ((detour = hpcb_sim_task_next(&job->noise[i], &task)).from_ns <
+        while ((detour = hpcb_sim_task_next(&job->noise[i], &task, watched)).from_ns <
                job->limit_ns)
             sum += (detour.to_ns < job->limit_ns ? detour.to_ns : job->limit_ns) -
                    detour.from_ns;

@@ -88,8 +88,8 @@ START_TEST(a_task_sleeps_and_runs)
     hpcb_sim_detour_t first, second;
 
     hpcb_sim_task_begin(&noise, hpcb_sim_stream(1, 1), 0, &task);
-    first = hpcb_sim_task_next(&noise, &task);
-    second = hpcb_sim_task_next(&noise, &task);
+    first = hpcb_sim_task_next(&noise, &task, NULL);
+    second = hpcb_sim_task_next(&noise, &task, NULL);
     ck_assert(first.from_ns >= 0 && first.from_ns <= 1000);
     ck_assert(first.to_ns > first.from_ns && first.to_ns <= first.from_ns + 10);
     ck_assert_int_eq(second.from_ns, first.to_ns + 1000);
@@ -105,13 +105,13 @@ START_TEST(slices_alternate_with_the_job)
     noise.slice_ns = 10;
     hpcb_sim_task_begin(&noise, hpcb_sim_stream(1, 1), 0, &task);
     task.left_ns = 25;
-    a = hpcb_sim_task_next(&noise, &task);
-    b = hpcb_sim_task_next(&noise, &task);
-    c = hpcb_sim_task_next(&noise, &task);
+    a = hpcb_sim_task_next(&noise, &task, NULL);
+    b = hpcb_sim_task_next(&noise, &task, NULL);
+    c = hpcb_sim_task_next(&noise, &task, NULL);
     ck_assert_int_eq(a.to_ns - a.from_ns, 10);
     ck_assert_int_eq(b.from_ns - a.to_ns, 10);
     ck_assert_int_eq(c.to_ns - c.from_ns, 5);
-    ck_assert_int_eq(hpcb_sim_task_next(&noise, &task).from_ns, c.to_ns + 1000);
+    ck_assert_int_eq(hpcb_sim_task_next(&noise, &task, NULL).from_ns, c.to_ns + 1000);
 }
 END_TEST
 
@@ -127,7 +127,7 @@ START_TEST(in_favoured_parts_a_task_waits)
     noise.edge_late = &on_time;
     hpcb_sim_task_begin(&noise, hpcb_sim_stream(1, 1), 3000000, &task);
     for (unsigned i = 0; i < 100; i++) {
-        hpcb_sim_detour_t detour = hpcb_sim_task_next(&noise, &task);
+        hpcb_sim_detour_t detour = hpcb_sim_task_next(&noise, &task, NULL);
 
         ck_assert(detour.to_ns > detour.from_ns);
         ck_assert_int_ge((detour.from_ns + 3000000) % 10000000, 9000000);
@@ -145,12 +145,13 @@ START_TEST(the_guard_stops_a_guest_that_gets_crumbs)
     hpcb_sim_noise_t noise = noise_of(99000000, 1000000);
     hpcb_sim_detour_t detour = {0}, last;
     hpcb_sim_task_t task;
+    hpcb_sim_watch_t watch = {0};
 
     noise.guard = &guard;
     hpcb_sim_task_begin(&noise, hpcb_sim_stream(1, 1), 0, &task);
     do {
         last = detour;
-        detour = hpcb_sim_task_next(&noise, &task);
+        detour = hpcb_sim_task_next(&noise, &task, &watch);
     } while (detour.from_ns < HPCB_SIM_NEVER);
     ck_assert_int_ge(last.from_ns, INT64_C(3800000000));
     ck_assert_int_lt(last.from_ns, INT64_C(4000000000));
