@@ -144,15 +144,21 @@ static int check_guest_names(const hpcb_conf_t *conf, const hpcb_request_t *requ
     return 0;
 }
 
-/* slurmd forks it from itself, and what it leaves behind is in no job. */
+/* slurmd forks it from itself, and what it leaves behind is in no job.  scrontab always
+ * asks for it, and sbatch does for each --export but ALL alone. */
 static int check_login_shell(const hpcb_request_t *request, hpcb_error_t *err)
 {
     if (!request->login_shell)
         return 0;
-    return hpcb_error(err, "a guest cannot have --get-user-env, --export=NONE or "
-                           "--export=NAME: a login shell would run outside of the job, "
-                           "not as a guest; use --export=ALL and unset "
-                           "SLURM_GET_USER_ENV");
+    if (request->crontab)
+        return hpcb_error(err, "a guest cannot come from scrontab: a login shell would "
+                               "run outside of the job, not as a guest; let the entry "
+                               "call sbatch --guest");
+    return hpcb_error(err,
+                      "a guest cannot have --get-user-env, nor --export with a name or "
+                      "NONE: a login shell would run outside of the job, not as a "
+                      "guest; use --export=ALL (for ALL,NAME=value: NAME=value sbatch "
+                      "--export=ALL) and unset SLURM_GET_USER_ENV");
 }
 
 static int check_window(const hpcb_conf_t *conf, const hpcb_options_t *options,

@@ -29,6 +29,7 @@ typedef struct {
     hpcb_options_t options;
     hpcb_claims_t claims;
     bool login_shell;         /* slurmd is to run one before a batch job */
+    bool crontab;             /* an entry of scrontab */
     bool later_component;     /* of a heterogeneous job, not its first */
     hpcb_class_t first_class; /* then: the class of the first */
 } hpcb_request_t;

@@ -177,20 +177,26 @@ static const char *_text(char *text)
 	return text && memchr(text, '\0', slurm_xsize(text)) ? text : NULL;
 }
 
-/* sbatch says it so, for --export=NONE and --export=NAME as well. */
+/*
+ * Whether slurmd forks a login shell before the job: just this text makes it do
+ * so, for batch jobs (_get_user_env of slurmd, 22.05 ... 26.05). An entry may
+ * end without a NUL (_text); what then follows it on its way to slurmd is not
+ * known.
+ */
 static bool _wants_login_shell(const job_desc_msg_t *job_desc)
 {
-	static const char name[] = "SLURM_GET_USER_ENV=";
+	static const char text[] = "SLURM_GET_USER_ENV=1";
+	const size_t length = sizeof(text) - 1;
 	uint32_t i;
 
 	if (!job_desc->script || !job_desc->environment)
 		return false;
 	for (i = 0; i < job_desc->env_size; i++) {
 		const char *entry = job_desc->environment[i];
+		size_t size = entry ? slurm_xsize((void *) entry) : 0;
 
-		/* It may end without a NUL (_text). */
-		if (entry && (slurm_xsize((void *) entry) >= strlen(name)) &&
-		    !memcmp(entry, name, strlen(name)))
+		if ((size >= length) && !memcmp(entry, text, length) &&
+		    ((size == length) || !entry[length]))
 			return true;
 	}
 	return false;
@@ -386,6 +392,7 @@ static int _submit(job_desc_msg_t *job_desc, hpcb_error_t *err)
 	request.qos = job_desc->qos;
 	request.claims = _claims(job_desc);
 	request.login_shell = _wants_login_shell(job_desc);
+	request.crontab = (job_desc->crontab_entry != NULL);
 	request.later_component = component && job_desc->het_job_offset;
 	request.first_class = first_component;
 	if (hpcb_decide_submit(&conf, &request, &klass, err))

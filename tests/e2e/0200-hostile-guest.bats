@@ -144,12 +144,22 @@ EOF
 }
 
 @test "a login shell outside of the job is refused at submission" {
-    for option in --get-user-env --export=NONE --export=HOME; do
+    for option in --get-user-env --export=NONE --export=HOME --export=ALL,NAME=value; do
         run as_user sbatch --guest "$option" -n1 --wrap true
         [ "$status" -ne 0 ]
         grep -q 'login shell' <<< "$output"
     done
+    run as_user env SLURM_GET_USER_ENV=1 sbatch --guest -n1 --wrap true
+    [ "$status" -ne 0 ]
+    grep -q 'SLURM_GET_USER_ENV' <<< "$output"
+    # What slurmd does not go by, and what the message advises.
+    as_user env SLURM_GET_USER_ENV=0 sbatch --guest --export=ALL -n1 -o /dev/null --wrap true
     submit "--get-user-env" -n1 --wrap true
+    # shellcheck disable=SC2016 # expanded in the job
+    job=$(as_user env HPCB_NAME=value sbatch --parsable --guest --export=ALL -n1 -o "$WORK/out-%j" \
+        --wrap 'echo "is $HPCB_NAME"')
+    wait_for_end "$job" 60
+    grep -qx 'is value' "$WORK/out-$job"
 }
 
 @test "scontrol update partition=primary by the user is refused, pending and running" {

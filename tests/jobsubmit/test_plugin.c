@@ -321,6 +321,33 @@ START_TEST(a_guest_gets_no_login_shell)
 }
 END_TEST
 
+/* What it says instead depends on who asks. */
+START_TEST(nor_from_scrontab)
+{
+    static int entry;
+
+    ask_for_login_shell();
+    desc->crontab_entry = &entry;
+    fake_add_env(desc, OURS "guest=(null)");
+    assert_refused("scrontab");
+    desc->crontab_entry = NULL;
+}
+END_TEST
+
+/* slurmd wants this very text. */
+START_TEST(what_makes_slurmd_run_none_is_no_request)
+{
+    static const char *const harmless[] = {
+        "SLURM_GET_USER_ENV=0", "SLURM_GET_USER_ENV=", "SLURM_GET_USER_ENV",
+        "SLURM_GET_USER_ENV=10", "XSLURM_GET_USER_ENV=1"};
+
+    desc->script = fake_string("#!/bin/sh\n");
+    fake_add_environment(desc, harmless[_i]);
+    fake_add_env(desc, OURS "guest=(null)");
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+}
+END_TEST
+
 START_TEST(a_primary_does)
 {
     ask_for_login_shell();
@@ -771,6 +798,8 @@ int main(void)
     tcase_add_loop_test(tcase, a_guest_may_not_claim_what_cannot_be_shared, 0, 12);
     tcase_add_test(tcase, harmless_requests_of_a_guest_pass);
     tcase_add_test(tcase, a_guest_gets_no_login_shell);
+    tcase_add_test(tcase, nor_from_scrontab);
+    tcase_add_loop_test(tcase, what_makes_slurmd_run_none_is_no_request, 0, 5);
     tcase_add_test(tcase, a_primary_does);
     tcase_add_test(tcase, and_so_does_a_guest_without_a_script);
     tcase_add_test(tcase, an_environment_that_does_not_end_is_no_request);
