@@ -43,6 +43,13 @@ static int job_name(const hpcb_target_t *target, char *name, size_t size)
     return n < 0 || (size_t)n >= size ? -1 : 0;
 }
 
+static int mark_name(const char *guest_cgroup, uint32_t job_id, char *name, size_t size)
+{
+    int n = snprintf(name, size, "%s/guest_%" PRIu32, guest_cgroup, job_id);
+
+    return n < 0 || (size_t)n >= size ? -1 : 0;
+}
+
 static int check_name(const char *name, hpcb_error_t *err)
 {
     if (name && name[0] && name[0] != '.' && !strchr(name, '/'))
@@ -151,25 +158,89 @@ int hpcb_guest_group_job(const hpcb_target_t *target, char *dir, size_t size,
     return hpcb_knob_path(mount, job, dir, size, err);
 }
 
+static int remove_group(const char *mount, const char *name, hpcb_error_t *err)
+{
+    return hpcb_knob_rmdir(mount, name, err) < 0 && errno != ENOENT ? -1 : 0;
+}
+
+/* v1: the group that tasks are moved to.  The mark stays. */
+static int remove_job(const hpcb_target_t *target, hpcb_error_t *err)
+{
+    char job[NAME_MAX];
+
+    if (check_name(target->guest_cgroup, err) < 0)
+        return -1;
+    if (job_name(target, job, sizeof(job)) < 0)
+        return hpcb_error(err, "%s: name too long", target->guest_cgroup);
+    return remove_group(hpcb_node_mount(target->node, HPCB_CTL_CPU), job, err);
+}
+
 int hpcb_isolate_cleanup(const hpcb_node_t *node, const char *guest_cgroup,
                          uint32_t job_id, hpcb_error_t *err)
 {
     const hpcb_target_t target = {
         .node = node, .guest_cgroup = guest_cgroup, .job_id = job_id};
     const char *mount = hpcb_node_mount(node, HPCB_CTL_CPU);
-    char job[NAME_MAX];
+    char mark[NAME_MAX];
+    int rc;
 
-    if (hpcb_node_version(node, HPCB_CTL_CPU) != 1)
+    if (!mount)
         return 0;
     if (check_name(guest_cgroup, err) < 0)
         return -1;
-    if (job_name(&target, job, sizeof(job)) < 0)
-        return hpcb_error(err, "%s: name too long", guest_cgroup);
-    if (hpcb_knob_rmdir(mount, job, err) < 0 && errno != ENOENT)
-        return -1;
+    rc = remove_job(&target, err);
+    if (mark_name(guest_cgroup, job_id, mark, sizeof(mark)) == 0 &&
+        remove_group(mount, mark, rc < 0 ? NULL : err) < 0)
+        rc = -1;
     /* Fails as long as other jobs are in it: as it should. */
     hpcb_knob_rmdir(mount, guest_cgroup, NULL);
-    return 0;
+    return rc;
+}
+
+int hpcb_guest_mark(const hpcb_node_t *node, const char *guest_cgroup, uint32_t job_id,
+                    hpcb_error_t *err)
+{
+    const char *mount = hpcb_node_mount(node, HPCB_CTL_CPU);
+    char mark[NAME_MAX];
+    int rc = -1;
+
+    if (!mount) {
+        errno = ENOENT;
+        return hpcb_error(err, "no cpu controller is mounted");
+    }
+    if (check_name(guest_cgroup, err) < 0)
+        return -1;
+    if (mark_name(guest_cgroup, job_id, mark, sizeof(mark)) < 0)
+        return hpcb_error(err, "%s: name too long", guest_cgroup);
+    /* The end of another job may take the common group away in between. */
+    for (int i = 0; i < JOIN_TRIES && rc < 0; i++) {
+        rc = hpcb_knob_mkdir(mount, guest_cgroup, err);
+        if (rc == 0)
+            rc = hpcb_knob_mkdir(mount, mark, err);
+        if (rc < 0 && errno != ENOENT)
+            break;
+    }
+    return rc;
+}
+
+bool hpcb_guest_marked(const hpcb_node_t *node, const char *guest_cgroup,
+                       uint32_t job_id, pid_t pid)
+{
+    const hpcb_target_t target = {.guest_cgroup = guest_cgroup, .job_id = job_id};
+    const char *mount = hpcb_node_mount(node, HPCB_CTL_CPU);
+    char name[NAME_MAX], dir[PATH_MAX], idle[16];
+
+    if (!mount || check_name(guest_cgroup, NULL) < 0)
+        return false;
+    if (mark_name(guest_cgroup, job_id, name, sizeof(name)) == 0 &&
+        hpcb_knob_exists(mount, name))
+        return true;
+    if (hpcb_node_version(node, HPCB_CTL_CPU) == 1)
+        return job_name(&target, name, sizeof(name)) == 0 &&
+               hpcb_knob_exists(mount, name);
+    return hpcb_node_job_dir(node, pid, HPCB_CTL_CPU, dir, sizeof(dir), NULL) == 0 &&
+           hpcb_knob_read(dir, "cpu.idle", idle, sizeof(idle), NULL) == 0 &&
+           strcmp(idle, "1") == 0;
 }
 
 int hpcb_guest_group_undo(const hpcb_mechanism_t *row, const hpcb_target_t *target,
@@ -177,7 +248,9 @@ int hpcb_guest_group_undo(const hpcb_mechanism_t *row, const hpcb_target_t *targ
 {
     int rc = hpcb_row_undo(row, target, err);
 
-    if (hpcb_node_version(target->node, HPCB_CTL_CPU) == 1)
-        hpcb_isolate_cleanup(target->node, target->guest_cgroup, target->job_id, NULL);
+    if (hpcb_node_version(target->node, HPCB_CTL_CPU) == 1 &&
+        remove_job(target, NULL) == 0)
+        hpcb_knob_rmdir(hpcb_node_mount(target->node, HPCB_CTL_CPU),
+                        target->guest_cgroup, NULL);
     return rc;
 }

@@ -78,6 +78,19 @@ const hpcb_mechanism_t *hpcb_isolate(const hpcb_target_t *target, hpcb_error_t *
  * user code. */
 const hpcb_mechanism_t *hpcb_isolated(const hpcb_target_t *target, hpcb_error_t *err);
 
+/*
+ * Mark the job as a guest in the kernel, where its record cannot be written: an empty
+ * group <GuestCgroup>/guest_<id> at the top of the cpu hierarchy, which takes no disk
+ * space and which only root can make or remove.  0, or -1 with errno and err.
+ */
+int hpcb_guest_mark(const hpcb_node_t *node, const char *guest_cgroup, uint32_t job_id,
+                    hpcb_error_t *err);
+
+/* Whether root has left in the kernel that the job is a guest: that mark, its group of
+ * guests (v1), or its directory, which holds pid and is idle (v2). */
+bool hpcb_guest_marked(const hpcb_node_t *node, const char *guest_cgroup,
+                       uint32_t job_id, pid_t pid);
+
 /* Remove the guest groups that job_id leaves behind (no tasks inside); the common
  * group goes with its last job.  0, or -1 with errno EBUSY and err. */
 int hpcb_isolate_cleanup(const hpcb_node_t *node, const char *guest_cgroup,

@@ -211,6 +211,24 @@ static void drop_earlier_run(const hpcb_conf_t *conf, const hpcb_job_state_t *jo
         hpcb_log(HPCB_LOG_ERROR, "job %" PRIu32 ": %s", job->job_id, err.text);
 }
 
+/* There is no record: the kernel is to say that it is a guest, so that no step of it is
+ * taken for a primary.  SPANK's prolog refuses a guest that cannot even be marked. */
+static void stand_in(const hpcb_conf_t *conf, const hpcb_job_state_t *job)
+{
+    hpcb_node_t *node = NULL;
+    hpcb_error_t err;
+
+    if (hpcb_node_open("/", &node, &err) < 0) {
+        hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
+        return;
+    }
+    if (job->klass != HPCB_CLASS_GUEST)
+        hpcb_isolate_cleanup(node, conf->guest_cgroup, job->job_id, NULL);
+    else if (hpcb_guest_mark(node, conf->guest_cgroup, job->job_id, &err) < 0)
+        hpcb_log(HPCB_LOG_ERROR, "job %" PRIu32 ": %s", job->job_id, err.text);
+    hpcb_node_close(node);
+}
+
 int hpcb_job_begin(const hpcb_ctl_t *ctl)
 {
     hpcb_job_state_t job = {.begin_us = now_us()};
@@ -229,9 +247,10 @@ int hpcb_job_begin(const hpcb_ctl_t *ctl)
                  "job %" PRIu32 ": nothing tells its class; it runs as "
                  "without slurm-hpc-balance",
                  job.job_id);
-    else if (hpcb_state_save(conf.state_dir, &job, &err))
+    else if (hpcb_state_save(conf.state_dir, &job, &err)) {
         hpcb_log(HPCB_LOG_ERROR, "job %" PRIu32 ": %s", job.job_id, err.text);
-    else {
+        stand_in(&conf, &job);
+    } else {
         save_cpus(&conf, job.job_id);
         save_about(&conf, job.job_id);
         if (job.klass == HPCB_CLASS_PRIMARY)

@@ -172,21 +172,27 @@ static void restore_scores(const release_t *release, uint32_t job_id, const char
             restore_score(release->tasks[i].pid, guests, old);
 }
 
-/* v1: children of guests' tasks are in the group and in no log.  They are left in the
- * common group, which goes, and they with it to the root, in remove_common. */
-static void remove_guest_group(const release_t *release, done_t *done)
+static void remove_group(const release_t *release, done_t *done, const char *name)
 {
-    const char *common = release->conf->guest_cgroup;
     char group[HPCB_NAME_MAX + 32];
     hpcb_error_t err;
 
-    snprintf(group, sizeof(group), "%s/job_%" PRIu32, common, done->job_id);
-    if (hpcb_node_version(release->node, HPCB_CTL_CPU) != 1 ||
-        !hpcb_group_exists(release->node, HPCB_CTL_CPU, group))
+    snprintf(group, sizeof(group), "%s/%s_%" PRIu32, release->conf->guest_cgroup, name,
+             done->job_id);
+    if (!hpcb_group_exists(release->node, HPCB_CTL_CPU, group))
         return;
     done->groups = true;
     if (hpcb_group_delete(release->node, HPCB_CTL_CPU, group, &err) < 0)
         failed(release, done, &err);
+}
+
+/* v1: children of guests' tasks are in the group and in no log.  They are left in the
+ * common group, which goes, and they with it to the root, in remove_common. */
+static void remove_guest_groups(const release_t *release, done_t *done)
+{
+    if (hpcb_node_version(release->node, HPCB_CTL_CPU) == 1)
+        remove_group(release, done, "job");
+    remove_group(release, done, "guest");
 }
 
 static bool has_record(const release_t *release, uint32_t job_id)
@@ -300,7 +306,7 @@ static void release_job(const release_t *release, done_t *done)
     }
     if (scored)
         restore_scores(release, done->job_id, score);
-    remove_guest_group(release, done);
+    remove_guest_groups(release, done);
     remove_meter(release, done);
     verify(release, done);
     if (stale && done->complete)
@@ -365,8 +371,7 @@ static void remove_common(const release_t *release)
     char dir[PATH_MAX];
     hpcb_error_t err;
 
-    if (hpcb_node_version(release->node, HPCB_CTL_CPU) != 1 ||
-        hpcb_knob_path(mount, name, dir, sizeof(dir), NULL) < 0 ||
+    if (!mount || hpcb_knob_path(mount, name, dir, sizeof(dir), NULL) < 0 ||
         !hpcb_knob_exists(dir, ""))
         return;
     if (has_groups(dir))

@@ -364,6 +364,8 @@ int hpcb_tasks_jobs(const hpcb_node_t *node, const hpcb_conf_t *conf, uint32_t *
     if (hpcb_node_version(node, HPCB_CTL_CPU) == 1)
         collect(hpcb_node_mount(node, HPCB_CTL_CPU), conf->guest_cgroup, "job_", list,
                 &found);
+    collect(hpcb_node_mount(node, HPCB_CTL_CPU), conf->guest_cgroup, "guest_", list,
+            &found);
     collect(hpcb_node_mount(node, HPCB_CTL_UNIFIED), HPCB_UNIFIED_GROUP, "job_", list,
             &found);
     qsort(list, found, sizeof(*list), by_id);

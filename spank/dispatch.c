@@ -48,7 +48,8 @@
  *
  * Every hook returns 0 whatever happens (with a `required` line an error would drain
  * the node) and nothing waits: all I/O is on small files in kernel file systems and in
- * StateDir.
+ * StateDir.  One does not return: job_prolog of a guest that this node can neither
+ * record nor mark (spank/jobscript.c).
  */
 #include "config.h"
 

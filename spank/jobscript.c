@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <time.h>
 #include "cgroup/mechanism.h"
-#include "cgroup/undo.h"
 #include "common/log.h"
 #include "sensor/meter.h"
 #include "common/class.h"
@@ -54,6 +53,38 @@ static void describe(spank_t sp, const hpcb_conf_t *conf, bool conf_read,
     job->begin_us = now_us();
 }
 
+/*
+ * There is no record.  A primary runs as without us.  A guest must not be taken for
+ * one, whatever its steps say of themselves: so it is marked in the kernel, and if that
+ * fails too, it does not run here.  The exit code alone makes the prolog fail, also
+ * with an `optional` line in plugstack.conf; Slurm requeues the job and drains the
+ * node.
+ */
+static void stand_in(const hpcb_spank_args_t *args, const hpcb_conf_t *conf,
+                     const hpcb_job_state_t *job)
+{
+    hpcb_node_t *node = NULL;
+    hpcb_error_t err;
+    int rc = hpcb_node_open(args->root, &node, &err);
+
+    if (job->klass != HPCB_CLASS_GUEST) {
+        /* Of an earlier job with that number. */
+        if (rc == 0)
+            hpcb_isolate_cleanup(node, conf->guest_cgroup, job->job_id, NULL);
+    } else {
+        if (rc == 0)
+            rc = hpcb_guest_mark(node, conf->guest_cgroup, job->job_id, &err);
+        if (rc < 0) {
+            hpcb_log(HPCB_LOG_ERROR,
+                     "guest job %u is refused: this node can neither record nor mark "
+                     "it: %s",
+                     job->job_id, err.text);
+            exit(EXIT_FAILURE);
+        }
+    }
+    hpcb_node_close(node);
+}
+
 void hpcb_spank_job_prolog(spank_t sp, const hpcb_spank_args_t *args)
 {
     static hpcb_conf_t conf;
@@ -70,8 +101,10 @@ void hpcb_spank_job_prolog(spank_t sp, const hpcb_spank_args_t *args)
                  "job %u: nothing tells its class; it runs as without "
                  "hpc_balance",
                  job.job_id);
-    else if (hpcb_state_save(conf.state_dir, &job, &err) < 0)
+    else if (hpcb_state_save(conf.state_dir, &job, &err) < 0) {
         hpcb_log(HPCB_LOG_ERROR, "job %u: %s", job.job_id, err.text);
+        stand_in(args, &conf, &job);
+    }
 }
 
 static void log_failure(int result, const hpcb_error_t *err)
@@ -104,7 +137,8 @@ void hpcb_spank_job_epilog(spank_t sp, const hpcb_spank_args_t *args)
     if (!args->epilog || identify(sp, &job) < 0)
         return;
     hpcb_spank_conf(args, &conf);
-    log_failure(hpcb_undo_replay(conf.state_dir, job.job_id, &err), &err);
+    /* The undo log goes unplayed, as in `hpcbctl job end`: a process that has survived
+     * its job must not be lifted. */
     remove_groups(args->root, &conf, job.job_id);
     log_failure(hpcb_state_remove(conf.state_dir, job.job_id, &err), &err);
     hpcb_tell(conf.state_dir, "end", job.job_id, NULL);

@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include "common/log.h"
+#include <unistd.h>
+#include "cgroup/mechanism.h"
 #include "common/class.h"
+#include "common/log.h"
 #include "spank/setup.h"
 #include "spank/useropts.h"
 
@@ -77,14 +79,19 @@ static void load_record(hpcb_step_t *step)
                       step->job_id, err.text);
 }
 
-/* A longer value than any partition's name is no partition's name. */
-static hpcb_class_t class_from_hints(spank_t sp, const hpcb_conf_t *conf)
+/* What the prolog has left in the kernel where it could not write a record; else the
+ * user's word, which can only lower.  A longer value than any partition's name is no
+ * partition's name. */
+static hpcb_class_t class_without_record(spank_t sp, const hpcb_step_t *step)
 {
     char partition[HPCB_NAME_MAX];
     bool have = spank_getenv(sp, "SLURM_JOB_PARTITION", partition, sizeof(partition)) ==
                 ESPANK_SUCCESS;
 
-    return hpcb_class_of_hints(conf, hpcb_spank_options()->guest,
+    if (step->node &&
+        hpcb_guest_marked(step->node, step->conf.guest_cgroup, step->job_id, getpid()))
+        return HPCB_CLASS_GUEST;
+    return hpcb_class_of_hints(&step->conf, hpcb_spank_options()->guest,
                                have ? partition : NULL);
 }
 
@@ -100,11 +107,11 @@ void hpcb_spank_step_open(spank_t sp, const hpcb_spank_args_t *args)
     }
     hpcb_spank_conf(args, &step->conf);
     load_record(step);
-    step->klass = step->recorded ? step->job.klass : class_from_hints(sp, &step->conf);
     if (hpcb_node_open(args->root, &step->node, &step->node_error) < 0) {
         step->node = NULL;
         hpcb_log(HPCB_LOG_INFO, "%s", step->node_error.text);
     }
+    step->klass = step->recorded ? step->job.klass : class_without_record(sp, step);
     opened = true;
 }
 

@@ -22,7 +22,7 @@ typedef struct {
     hpcb_conf_t conf; /* defaults where the file cannot be read */
     bool recorded;    /* job is what root recorded of it */
     hpcb_job_state_t job;
-    hpcb_class_t klass; /* the record's, else what the hints say */
+    hpcb_class_t klass; /* the record's, else the kernel's mark, else the hints' */
     hpcb_node_t *node;  /* NULL where the system could not be looked at */
     hpcb_error_t node_error;
 } hpcb_step_t;

@@ -19,6 +19,7 @@ mend() {
         run_in_node "$(node_name $n)" bash -c '
             mount -o remount,rw,bind /sys/fs/cgroup/cpu 2>/dev/null
             umount /run/hpc-balance-broken 2>/dev/null
+            ! grep -q "^hpcb-full " /proc/mounts || umount -l /run/hpc-balance
             mount -o remount,rw /run/hpc-balance 2>/dev/null' || true
     done
 }
@@ -103,6 +104,70 @@ run_both() {
     grep -qx started <<< "$primary_out"
     assert_probe_guest "$guest_out"
 }
+
+# StateDir of node 1 on a tmpfs without a free byte: both prologs fail to write.
+fill_state() {
+    run_in_node "$(node_name 1)" bash -c '
+        mount -t tmpfs -o size=64k,mode=755 hpcb-full /run/hpc-balance
+        mkdir /run/hpc-balance/jobs
+        cat /dev/zero > /run/hpc-balance/filler 2> /dev/null
+        ! echo x 2> /dev/null > /run/hpc-balance/jobs/one'
+}
+
+# A first step that says of itself that it is no guest's.
+write_forger() {
+    cat > "$WORK/forger" <<EOF
+#!/bin/bash
+exec env -i PATH="\$PATH" \${SLURM_CONF:+SLURM_CONF="\$SLURM_CONF"} SLURM_JOB_ID="\$SLURM_JOB_ID" \\
+    SLURM_JOB_PARTITION=primary SPANK_HPCB_CLASS=primary srun -n1 $PROBE
+EOF
+    chmod 755 "$WORK/forger"
+}
+
+@test "StateDir on a full tmpfs: the primary runs, and no step of a guest is a primary's" {
+    fill_state
+    write_forger
+    for who in "--guest" "-p guest"; do
+        # shellcheck disable=SC2086 # a word or two
+        run as_user timeout -k 5 "$(secs 60)" salloc -Q $who -w "$(node_name 1)" -n1 "$WORK/forger"
+        echo "$output"
+        [ "$status" -eq 0 ]
+        assert_probe_guest "$output"
+    done
+    run_both
+    grep -qx started <<< "$primary_out"
+    not grep -qE 'hpc_balance|idle=1' <<< "$primary_out"
+    assert_probe_guest "$guest_out"
+    grep -q 'hpc_balance: job .*No space left' "$(slurmd_log 1)"
+    cancel_all
+    # The marks go with their jobs.
+    wait_until 20 no_marks
+}
+
+no_marks() {
+    [ -z "$(run_in_node "$(node_name 1)" find -L /sys/fs/cgroup -maxdepth 3 -name 'guest_[0-9]*' 2> /dev/null)" ]
+}
+
+@test "and no cgroup can be made: a guest does not start, what runs goes on" {
+    needs_cgroup 1 "where Slurm cannot write to cgroups no job starts, primary or guest"
+    fill_state
+    run_in_node "$(node_name 1)" mount -o remount,ro,bind /sys/fs/cgroup/cpu
+    p=$(OUT=$WORK/p-%j submit -n1 -w "$(node_name 1)" -t"$(secs 2)" --wrap "echo started; sleep $(secs 20); echo ended")
+    wait_until 20 grep -q started "$WORK/p-$p"
+    g=$(OUT=$WORK/g-%j submit --guest -n1 -w "$(node_name 1)" -t"$(secs 2)" --wrap "echo started; $PROBE")
+    wait_until 20 grep -q "guest job $g is refused: this node can neither record nor mark it" "$(slurmd_log 1)"
+    wait_until 20 node_drains
+    as_root scancel "$g"
+    wait_for_end "$p" 60
+    grep -q ended "$WORK/p-$p"
+    [ ! -e "$WORK/g-$g" ] || not grep -q started "$WORK/g-$g"
+    mend
+    as_root scontrol update nodename="$(node_name 1)" state=resume
+    wait_until 20 node_is_back
+}
+
+node_drains() { as_root sinfo -h -n "$(node_name 1)" -o %T | grep -q drain; }
+node_is_back() { not node_drains; }
 
 @test "the record vanishes while the job runs: its later steps are guests" {
     g=$(OUT=$WORK/g-%j submit --guest -n1 -w "$(node_name 1)" -t"$(secs 2)" \

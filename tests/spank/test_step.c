@@ -136,6 +136,42 @@ START_TEST(hints)
 }
 END_TEST
 
+/* What root's prolog has left in the kernel counts before what the step says; where the
+ * cgroups of this node are files, nothing isolates, and no task of a guest starts. */
+START_TEST(marked)
+{
+    static const char *const forged[] = {"SLURM_JOB_PARTITION=primary", NULL};
+    static const struct {
+        const char *mount;
+        const char *file;
+        bool guest;
+    } rows[] = {
+        {"cgroup cgroup rw,cpu", "hpcb_guest/guest_9/cgroup.procs", true},
+        {"cgroup cgroup rw,cpu", "hpcb_guest/job_9/cgroup.procs", true},
+        {"cgroup cgroup rw,cpu", "hpcb_guest/guest_99/cgroup.procs", false},
+        {"cgroup2 cgroup2 rw", "hpcb_guest/guest_9/cgroup.procs", true},
+        {"cgroup2 cgroup2 rw", "hpcb_guest/guest_8/cgroup.procs", false},
+    };
+    host_step_t step = {
+        .job_id = JOB, .uid = test_user(), .env = forged, .program = report};
+    char name[64];
+
+    test_load("", true);
+    test_write("proc/self/mountinfo", "30 22 0:26 / /sys/fs/cgroup rw - %s\n",
+               rows[_i].mount);
+    test_write("sys/fs/cgroup/cgroup.controllers", "cpu memory pids\n");
+    test_write("sys/fs/cgroup/cgroup.procs", "%s", "");
+    snprintf(name, sizeof(name), "sys/fs/cgroup/%s", rows[_i].file);
+    test_write(name, "%s", "");
+    host_step(&step);
+    ck_assert_int_eq(host_failures(), 0);
+    if (rows[_i].guest)
+        ck_assert_msg(strstr(step.err, "guest not started") != NULL, "%s", step.err);
+    else
+        ck_assert_str_eq(step.out, PRIMARY);
+}
+END_TEST
+
 static void damage(void)
 {
     test_write("state/jobs/9", "%s", "Class=primary\n");
@@ -263,6 +299,7 @@ TCase *step_tests(void)
     tcase_add_loop_test(tc, hostile_guest, 0, 4);
     tcase_add_loop_test(tc, primary_stays_untouched, 0, 2);
     tcase_add_loop_test(tc, hints, 0, 6);
+    tcase_add_loop_test(tc, marked, 0, 5);
     tcase_add_loop_test(tc, record_not_usable, 0, 4);
     tcase_add_loop_test(tc, configuration_not_usable, 0, 10);
     tcase_add_test(tc, class_rules);
