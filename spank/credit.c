@@ -34,10 +34,16 @@
  * (spank/stepd.h), so that a job that always has debts takes 1 % of a CPU. */
 #define DEBT_US 50000
 
+/* Beyond that, for steps that are ending: enough to end steps of thousands of tasks,
+ * then a percent of one CPU. */
+#define END_US  2000000
+#define END_PPM 10000
+
 /* All zero at first. */
 struct hpcb_credit {
     _Atomic int64_t left_us;
     _Atomic int64_t earned_us; /* CLOCK_BOOTTIME until which it has earned; 0: new */
+    _Atomic int64_t ended_us;  /* taken for ends, less what has been earned since */
 };
 
 static int64_t now_us(void)
@@ -63,6 +69,17 @@ static int open_file(const char *state_dir, uint32_t job_id, hpcb_error_t *err)
     snprintf(path + n, sizeof(path) - (size_t)n, "/%" PRIu32 ".credit", job_id);
     fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     return fd < 0 ? hpcb_error(err, "%.300s: %s", path, strerror(errno)) : fd;
+}
+
+hpcb_credit_t *hpcb_spank_credit_private(void)
+{
+    hpcb_credit_t *made = mmap(NULL, sizeof(*made), PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (made == MAP_FAILED)
+        return NULL;
+    atomic_store(&made->earned_us, now_us());
+    return made;
 }
 
 hpcb_credit_t *hpcb_spank_credit_open(const char *state_dir, uint32_t job_id,
@@ -101,14 +118,32 @@ static int64_t add(hpcb_credit_t *credit, int64_t us)
     return next;
 }
 
+/* What is taken for ends then: not less than nothing, nor more than is counted. */
+static int64_t add_ended(hpcb_credit_t *credit, int64_t us)
+{
+    int64_t ended = atomic_load(&credit->ended_us), next;
+
+    do {
+        next = ended + us;
+        if (next < 0)
+            next = 0;
+        else if (next > 2 * END_US)
+            next = 2 * END_US;
+    } while (!atomic_compare_exchange_weak(&credit->ended_us, &ended, next));
+    return next;
+}
+
 /* Of those who come at once one adds what the time since the last one has earned. */
 static void earn(hpcb_credit_t *credit)
 {
     int64_t until = now_us(), since = atomic_load(&credit->earned_us);
     int64_t earned = since ? (until - since) * CREDIT_PPM / 1000000 : CREDIT_US;
 
-    if (earned > 0 && atomic_compare_exchange_strong(&credit->earned_us, &since, until))
-        (void)add(credit, earned);
+    if (earned <= 0 ||
+        !atomic_compare_exchange_strong(&credit->earned_us, &since, until))
+        return;
+    (void)add(credit, earned);
+    (void)add_ended(credit, -((until - since) * END_PPM / 1000000));
 }
 
 int64_t hpcb_spank_credit_charge(hpcb_credit_t *credit, int64_t used_us)
@@ -117,6 +152,14 @@ int64_t hpcb_spank_credit_charge(hpcb_credit_t *credit, int64_t used_us)
         return 0;
     earn(credit);
     return add(credit, -used_us);
+}
+
+int64_t hpcb_spank_credit_charge_end(hpcb_credit_t *credit, int64_t used_us)
+{
+    if (!credit)
+        return 0;
+    earn(credit);
+    return END_US - add_ended(credit, used_us);
 }
 
 void hpcb_spank_credit_close(hpcb_credit_t *credit)

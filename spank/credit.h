@@ -23,6 +23,14 @@ hpcb_credit_t *hpcb_spank_credit_open(const char *state_dir, uint32_t job_id,
  * NULL nothing is left.  Waits for nobody, and any thread may call it. */
 int64_t hpcb_spank_credit_charge(hpcb_credit_t *credit, int64_t used_us);
 
+/* An account of this process alone, with nothing on it but what ends may take: where
+ * the job's cannot be had.  NULL without memory. */
+hpcb_credit_t *hpcb_spank_credit_private(void);
+
+/* The same for time that is taken beyond the account while a step is ending: up to 2 s
+ * of CPU time of all steps of the job, and then 1 % of a CPU. */
+int64_t hpcb_spank_credit_charge_end(hpcb_credit_t *credit, int64_t used_us);
+
 /* NULL is fine. */
 void hpcb_spank_credit_close(hpcb_credit_t *credit);
 

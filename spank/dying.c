@@ -41,6 +41,7 @@
 #define PERIOD_MS   2000
 #define LIFT_MS     100 /* of the first periods: 5 % */
 #define ROUNDS      5   /* until that doubles */
+#define ROUNDS_MAX  90  /* 3 min; Slurm has given up: again as in the first */
 #define STACK_BYTES (256 * 1024)
 #define WEIGHT      11u /* cpu.weight of a job that is woken, in the first periods */
 #define GLANCE_MS   100 /* how long something new in it may run with that weight */
@@ -58,9 +59,10 @@ static struct {
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 /*
- * A task is exiting, or they all have gone and Slurm kills what they left behind. Cheap
- * as long as all is well: one small file a task, also where some have ended long before
- * the others.
+ * A task is exiting, or they all have gone and Slurm kills what they left behind.  One
+ * that has ended is gone, also if slurmstepd never hears of it because a process of the
+ * user's traces it: so this may last as long as the user likes.  Cheap as long as all
+ * is well: one small file a task, also where some have ended long before the others.
  */
 static bool step_ends(void)
 {
@@ -111,10 +113,14 @@ static bool rest_ms(unsigned ms)
     return sleep_ms(ms);
 }
 
+static unsigned doublings(unsigned round)
+{
+    return round < ROUNDS_MAX ? round / ROUNDS : 0;
+}
+
 static unsigned lift_ms(unsigned round)
 {
-    unsigned doublings = round / ROUNDS;
-    unsigned ms = doublings < 5 ? LIFT_MS << doublings : PERIOD_MS;
+    unsigned ms = doublings(round) < 5 ? LIFT_MS << doublings(round) : PERIOD_MS;
 
     return ms < PERIOD_MS ? ms : PERIOD_MS;
 }
@@ -131,10 +137,10 @@ static bool job_is_idle(void)
 /* What the job is to weigh (a primary of one CPU: 100): 10 % of a CPU, then more. */
 static void set_weight(unsigned round)
 {
-    unsigned doublings = round / ROUNDS;
     char text[16];
 
-    snprintf(text, sizeof(text), "%u", doublings < 4 ? WEIGHT << doublings : 100u);
+    snprintf(text, sizeof(text), "%u",
+             doublings(round) < 4 ? WEIGHT << doublings(round) : 100u);
     if (hpcb_knob_write(watch.dir, "cpu.idle", "0", NULL) == 0)
         (void)hpcb_knob_write(watch.dir, "cpu.weight", text, NULL);
 }
@@ -204,6 +210,7 @@ static void *watcher(void *step)
         lifted = 0;
         from = hpcb_spank_exiting_lower(watch.dir, false, from);
         if (!step_ends()) {
+            round = 0;
             renew_siblings(step);
             continue;
         }
@@ -229,8 +236,11 @@ static int start(const hpcb_step_t *step)
     rc = pthread_create(&watch.thread, &attributes, watcher, (void *)step);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     pthread_attr_destroy(&attributes);
-    /* The new thread as well, which would not come to it for long. */
-    hpcb_spank_stepd_look();
+    /* By itself the new one would not come to it for long. */
+    if (rc == 0)
+        hpcb_spank_stepd_watch(watch.thread);
+    else
+        hpcb_spank_stepd_unwatched();
     return rc;
 }
 

@@ -24,7 +24,7 @@
 void hpcb_spank_dying_watch(const hpcb_step_t *step, pid_t pid);
 
 /* slurm_spank_exit: end the thread.  Returns as soon as it has finished what it is at,
- * a few milliseconds at most; no thread may outlive the plugin's code. */
+ * some ten milliseconds at most; no thread may outlive the plugin's code. */
 void hpcb_spank_dying_stop(void);
 
 #endif

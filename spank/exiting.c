@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include "cgroup/task.h"
 #include "common/cleanup.h"
@@ -35,11 +36,15 @@
 /* Threads end while they are counted: how often a process is looked at again. */
 #define LOOKS 3
 
+/* In which a killed thread that is SCHED_FIFO comes to the kernel's do_exit. */
+#define GRACE_NS 10000000
+
 typedef struct walk {
     bool (*visit)(struct walk *walk, pid_t pid); /* false: enough */
     size_t budget;                               /* that may still be looked at */
     const char *group;
     bool refused;
+    bool killed;         /* lift_process: has lifted threads that are not exiting yet */
     bool dying;          /* lower_process: also what is dying */
     size_t skip;         /* lower_process: processes before the first one */
     char self[PATH_MAX]; /* slurmstepd's program */
@@ -47,6 +52,7 @@ typedef struct walk {
 
 /* Of /proc/PID/stat. */
 typedef struct {
+    char state;
     unsigned flags;
     unsigned long threads;    /* of the process, those that have ended aside */
     unsigned long long start; /* of the thread, clock ticks since boot */
@@ -65,9 +71,9 @@ static int read_stat(pid_t pid, pid_t tid, stat_t *stat)
     rest = strrchr(text, ')');
     if (!rest ||
         sscanf(rest + 1,
-               " %*c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
+               " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
                "%lu %*d %llu",
-               &found.flags, &found.threads, &found.start) != 3) {
+               &found.state, &found.flags, &found.threads, &found.start) != 4) {
         errno = EINVAL;
         return -1;
     }
@@ -81,6 +87,9 @@ static hpcb_life_t life_of(pid_t pid, pid_t tid)
 
     if (read_stat(pid, tid, &stat) < 0)
         return errno == ENOENT || errno == ESRCH ? HPCB_GONE : HPCB_ALIVE;
+    /* A zombie, or about to leave /proc: the kernel has taken it apart. */
+    if (strchr("ZXx", stat.state))
+        return HPCB_GONE;
     return stat.flags & PF_EXITING ? HPCB_EXITING : HPCB_ALIVE;
 }
 
@@ -90,13 +99,17 @@ hpcb_life_t hpcb_spank_life(pid_t pid)
     hpcb_autofree pid_t *tids = NULL;
     size_t count = 0;
 
-    if (life != HPCB_EXITING || hpcb_task_threads(pid, &tids, &count, NULL) < 0)
+    if (life == HPCB_ALIVE || hpcb_task_threads(pid, &tids, &count, NULL) < 0)
         return life;
     for (size_t i = 0; i < count; i++) {
-        if (life_of(pid, tids[i]) == HPCB_ALIVE)
+        hpcb_life_t one = life_of(pid, tids[i]);
+
+        if (one == HPCB_ALIVE)
             return HPCB_ALIVE;
+        if (one == HPCB_EXITING)
+            life = HPCB_EXITING;
     }
-    return HPCB_EXITING;
+    return life;
 }
 
 /* A number of /proc/PID/task/TID/status. */
@@ -116,13 +129,13 @@ static int status_of(pid_t pid, pid_t tid, const char *name, int base,
     return 0;
 }
 
-/* Exits, or has been killed and had no time yet to exit: this thread does not return to
- * user code.  Its id may: see process_dies. */
+/* Has ended, exits, or has been killed and had no time yet to exit: this thread does
+ * not return to user code.  Its id may: see process_dies. */
 static bool dies(pid_t pid, pid_t tid)
 {
     unsigned long long pending;
 
-    if (life_of(pid, tid) == HPCB_EXITING)
+    if (life_of(pid, tid) != HPCB_ALIVE)
         return true;
     return status_of(pid, tid, "\nSigPnd:", 16, &pending) == 0 &&
            (pending & (1ULL << (SIGKILL - 1)));
@@ -219,6 +232,18 @@ static void let_down(pid_t tid)
         (void)sched_setscheduler(tid, SCHED_OTHER, &param);
 }
 
+static void lift_threads(walk_t *walk, pid_t pid, const pid_t *tids, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        hpcb_life_t life = life_of(pid, tids[i]);
+
+        if (life == HPCB_GONE)
+            continue;
+        lift_or_grant(walk, tids[i]);
+        walk->killed |= life == HPCB_ALIVE;
+    }
+}
+
 /*
  * A process that dies does not come back to life, but its id may go to another one
  * between the look and the lift: so there is a look after it as well.
@@ -235,13 +260,36 @@ static bool lift_process(walk_t *walk, pid_t pid)
     if (count > walk->budget)
         count = walk->budget;
     walk->budget -= count;
-    for (size_t i = 0; i < count; i++)
-        lift_or_grant(walk, tids[i]);
+    lift_threads(walk, pid, tids, count);
     if (read_stat(pid, pid, &after) == 0 && after.start == before.start &&
         process_dies(pid))
         return walk->budget > 0;
     for (size_t i = 0; i < count; i++)
         let_down(tids[i]);
+    return walk->budget > 0;
+}
+
+/*
+ * A killed thread that waits for a futex with priority inheritance (FUTEX_LOCK_PI)
+ * stays in its queue until it comes to run, and as long as it is SCHED_FIFO the kernel
+ * runs the owner as that: a thread that lives, of any process that shares the memory.
+ * Who is exiting waits for no futex any more.
+ */
+static bool let_down_killed(walk_t *walk, pid_t pid)
+{
+    hpcb_autofree pid_t *tids = NULL;
+    size_t count = 0;
+
+    /* Not slurmstepd, which spank/stepd.c lifts. */
+    if (!process_dies(pid) || hpcb_task_threads(pid, &tids, &count, NULL) < 0)
+        return true;
+    if (count > walk->budget)
+        count = walk->budget;
+    walk->budget -= count;
+    for (size_t i = 0; i < count; i++) {
+        if (life_of(pid, tids[i]) == HPCB_ALIVE)
+            let_down(tids[i]);
+    }
     return walk->budget > 0;
 }
 
@@ -343,6 +391,13 @@ int hpcb_spank_exiting_lift(const char *dir, const char *group)
     walk_t walk = {.visit = lift_process, .budget = THREADS_MAX, .group = group};
 
     walk_tree(&walk, dir, 0);
+    if (walk.killed) {
+        const struct timespec grace = {.tv_nsec = GRACE_NS};
+        walk_t again = {.visit = let_down_killed, .budget = THREADS_MAX};
+
+        nanosleep(&grace, NULL);
+        walk_tree(&again, dir, 0);
+    }
     return walk.refused ? -1 : 0;
 }
 

@@ -13,14 +13,16 @@
 
 typedef enum { HPCB_ALIVE, HPCB_EXITING, HPCB_GONE } hpcb_life_t;
 
-/* HPCB_EXITING where no thread of process pid lives: a user's main thread may end long
- * before the others. */
+/* HPCB_EXITING if no thread of process pid lives and some are exiting: a user's main
+ * thread may end long before the others.  HPCB_GONE if all have ended, also if somebody
+ * who traces the process has not let it go. */
 hpcb_life_t hpcb_spank_life(pid_t pid);
 
 /*
  * Make every thread of each process below Slurm's directory of the job SCHED_FIFO, if
  * all threads of that process are exiting.  A process that is not the same after that,
- * or lives, is let down at once.  group is our v1 cpu group of the job, "" where it is
+ * or lives, is let down at once; a thread that was killed and is not exiting 10 ms
+ * later, too.  group is our v1 cpu group of the job, "" where it is
  * in none: groups of ours get a real-time budget where the kernel wants one.  -1 where
  * the kernel refuses: in a v2 group other than the root if it has
  * CONFIG_RT_GROUP_SCHED.

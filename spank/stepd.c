@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -15,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "cgroup/knob.h"
+#include "cgroup/mechanism.h"
 #include "cgroup/task.h"
 #include "cgroup/undo.h"
 #include "common/file.h"
@@ -36,20 +38,23 @@ static struct {
     const char *root;                             /* the mount of its cpu controller */
     bool lifted;
     bool refused;
+    bool watched; /* the watching thread looks after it */
+    bool ending;  /* lifted although nothing is left of the credit */
     hpcb_credit_t *credit;
     int64_t left_us;     /* of it, at the last look */
     int64_t cpu_us;      /* at the last look */
+    int64_t own_us;      /* the watching thread's own, which is always lifted */
     int down;            /* cgroup.procs for its children, -1: they stay with it */
     char high[PATH_MAX]; /* BY_GROUP: where it is not held back … */
     char low[PATH_MAX];  /* … and where it is as idle as its guest */
     char job[PATH_MAX];  /* v2: the job's directory that it has left, or "" */
 } stepd = {.down = -1};
 
-static int64_t cpu_us(void)
+static int64_t cpu_us(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
@@ -82,8 +87,7 @@ static void set_threads(bool lift)
 
 static void set_group(bool lift)
 {
-    if (lift != stepd.lifted &&
-        hpcb_task_set(getpid(), "cgroup", lift ? stepd.high : stepd.low, NULL) == 0)
+    if (hpcb_task_set(getpid(), "cgroup", lift ? stepd.high : stepd.low, NULL) == 0)
         stepd.lifted = lift;
 }
 
@@ -104,17 +108,30 @@ static void set(bool lift)
 {
     if (stepd.how == BY_POLICY)
         set_threads(lift);
-    else if (stepd.how == BY_GROUP)
+    else if (stepd.how == BY_GROUP && lift != stepd.lifted)
         set_group(lift);
+}
+
+/* All but the caller, also what an earlier caller has left up for itself. */
+static void let_down(void)
+{
+    if (stepd.how == BY_POLICY)
+        set_threads(false);
+    else if (stepd.how == BY_GROUP)
+        set_group(false);
 }
 
 static void account(int64_t more_us)
 {
-    int64_t cpu = cpu_us();
-    int64_t used = stepd.lifted ? cpu - stepd.cpu_us : 0;
+    int64_t cpu = cpu_us(CLOCK_PROCESS_CPUTIME_ID);
+    int64_t own = stepd.watched ? cpu_us(CLOCK_THREAD_CPUTIME_ID) : 0;
+    int64_t used = more_us + (stepd.lifted ? cpu - stepd.cpu_us : own - stepd.own_us);
 
-    stepd.left_us = hpcb_spank_credit_charge(stepd.credit, used + more_us);
+    stepd.left_us = hpcb_spank_credit_charge(stepd.credit, used);
+    if (stepd.ending)
+        (void)hpcb_spank_credit_charge_end(stepd.credit, used);
     stepd.cpu_us = cpu;
+    stepd.own_us = own;
 }
 
 /*
@@ -189,11 +206,27 @@ const char *hpcb_spank_stepd_job(void)
     return stepd.job;
 }
 
-/* v1: the task is where guests are, slurmstepd is not, and goes there as well when it
- * has taken too much. */
+/* v1: the tasks are in the group of dir.  One for slurmstepds beside it: among the
+ * tasks it would have as little as one of them, however many there are, and as no part
+ * of the job's group it is under no quota of theirs. */
+static int group_of_stepds(const hpcb_step_t *step, const char *dir, char *group,
+                           size_t size, hpcb_error_t *err)
+{
+    char common[PATH_MAX], name[32];
+
+    if (hpcb_guest_mark(step->node, step->conf.guest_cgroup, step->job_id, err) < 0)
+        return -1;
+    snprintf(common, sizeof(common), "%s", dir);
+    *strrchr(common, '/') = '\0';
+    snprintf(name, sizeof(name), "guest_%" PRIu32, step->job_id);
+    return hpcb_knob_path(common, name, group, size, err);
+}
+
+/* v1: the task is where guests are, slurmstepd is not, and goes beside it when it has
+ * taken too much. */
 static int send_after(const hpcb_step_t *step, pid_t pid, hpcb_error_t *err)
 {
-    char ours[HPCB_NAME_MAX + 2], dir[PATH_MAX], own[PATH_MAX];
+    char ours[HPCB_NAME_MAX + 2], dir[PATH_MAX], own[PATH_MAX], low[PATH_MAX];
 
     if (hpcb_node_task_dir(step->node, pid, HPCB_CTL_CPU, dir, sizeof(dir), err) < 0)
         return -1;
@@ -204,10 +237,14 @@ static int send_after(const hpcb_step_t *step, pid_t pid, hpcb_error_t *err)
         hpcb_node_task_dir(step->node, getpid(), HPCB_CTL_CPU, own, sizeof(own), err) <
             0)
         return -1;
+    if (group_of_stepds(step, dir, low, sizeof(low), err) < 0) {
+        hpcb_log(HPCB_LOG_DEBUG, "%s", err->text);
+        snprintf(low, sizeof(low), "%s", dir);
+    }
     /* It goes home by itself when the step ends. */
     if (note(step, own, err) < 0)
         hpcb_log(HPCB_LOG_DEBUG, "%s", err->text);
-    use_groups(own, dir);
+    use_groups(own, low);
     return 0;
 }
 
@@ -235,9 +272,12 @@ static void open_account(const hpcb_step_t *step)
     hpcb_error_t err;
 
     stepd.credit = hpcb_spank_credit_open(step->conf.state_dir, step->job_id, &err);
-    if (!stepd.credit)
-        hpcb_log(HPCB_LOG_INFO, "slurmstepd will be as idle as its guest: %s",
+    if (!stepd.credit) {
+        hpcb_log(HPCB_LOG_INFO,
+                 "slurmstepd will be as idle as its guest until the step ends: %s",
                  err.text);
+        stepd.credit = hpcb_spank_credit_private();
+    }
     stepd.lifted = true;
     account(0);
     stepd.lifted = stepd.how != BY_POLICY;
@@ -266,17 +306,48 @@ bool hpcb_spank_stepd_lifted(void)
     return stepd.on;
 }
 
+void hpcb_spank_stepd_watch(pthread_t thread)
+{
+    static const struct sched_param param = {.sched_priority = 1};
+
+    if (stepd.on && stepd.how == BY_POLICY)
+        (void)pthread_setschedparam(thread, LIFTED, &param);
+}
+
+void hpcb_spank_stepd_unwatched(void)
+{
+    if (!stepd.on || stepd.how != BY_POLICY)
+        return;
+    set_threads(false);
+    set_thread(gettid(), false);
+}
+
+/* Whether the caller looks for the first time: the thread that looked before, which
+ * has left itself up, will not look again. */
+static bool takes_over(void)
+{
+    bool first = !stepd.watched && getpid() != gettid();
+
+    if (first) {
+        stepd.watched = true;
+        stepd.own_us = cpu_us(CLOCK_THREAD_CPUTIME_ID);
+    }
+    return first;
+}
+
 void hpcb_spank_stepd_look(void)
 {
-    bool was = stepd.lifted;
+    bool was = stepd.lifted, first;
 
     if (!stepd.on)
         return;
+    first = takes_over();
     account(0);
+    stepd.ending = false;
     if (stepd.left_us > 0)
         set(true);
-    else if (was)
-        set(false);
+    else if (was || first)
+        let_down();
     keep_self_up();
     if (was != stepd.lifted)
         hpcb_log(HPCB_LOG_DEBUG, "slurmstepd is %s, credit %ld ms",
@@ -286,7 +357,11 @@ void hpcb_spank_stepd_look(void)
 
 int hpcb_spank_stepd_lift(void)
 {
-    if (stepd.on)
+    if (!stepd.on)
+        return 0;
+    account(0);
+    stepd.ending = stepd.left_us <= 0;
+    if (!stepd.ending || hpcb_spank_credit_charge_end(stepd.credit, 0) > 0)
         set(true);
     return stepd.refused ? -1 : 0;
 }
@@ -316,6 +391,8 @@ void hpcb_spank_stepd_leave(void)
     stepd.down = -1;
     if (!stepd.on)
         return;
+    stepd.watched = false;
+    stepd.own_us = 0;
     account(END_US);
     hpcb_spank_credit_close(stepd.credit);
     stepd.credit = NULL;

@@ -21,12 +21,13 @@
  * A user can keep slurmstepd busy (output passes through it) and can start as many as
  * they like, and the primary pays for it.  So this lasts only as long as all
  * slurmstepds of the job take little (spank/credit.h).  On v1, where slurmstepd has the
- * weight of a primary by itself, it joins the guest's tasks when they have taken too
- * much.
+ * weight of a primary by itself, it joins the guests when they have taken too much, in
+ * a group of its own beside that of the job's tasks.
  */
 #ifndef HPCB_SPANK_STEPD_H
 #define HPCB_SPANK_STEPD_H
 
+#include <pthread.h>
 #include "spank/setup.h"
 
 /* How often hpcb_spank_stepd_look is to be called: new threads, one for each message to
@@ -52,11 +53,18 @@ void hpcb_spank_stepd_settle(const hpcb_step_t *step, pid_t pid);
 const char *hpcb_spank_stepd_job(void);
 
 /* From the watching thread (spank/dying.c), or before there is one: lift new threads,
- * or let all but the caller down where they have taken too much. */
+ * or let all but the caller down where they have taken too much.  What the watching
+ * thread takes itself is on the account in any case. */
 void hpcb_spank_stepd_look(void);
 
-/* A task of the step is ending and takes long: lift all until the next look, whatever
- * they have taken.  -1 where the kernel refuses. */
+/* From the main thread, which has made the watching one, or could not: lift it, so that
+ * it comes to its first look / stay down, because nobody would look. */
+void hpcb_spank_stepd_watch(pthread_t thread);
+void hpcb_spank_stepd_unwatched(void);
+
+/* A task of the step is ending and takes long: lift all until the next look, also when
+ * they have taken too much, as long as ends of the job have not, either
+ * (hpcb_spank_credit_charge_end).  -1 where the kernel refuses. */
 int hpcb_spank_stepd_lift(void);
 
 /* slurm_spank_exit, after that thread has ended: there is nothing left of the user, and

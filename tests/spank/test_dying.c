@@ -3,9 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Who is lifted when a guest's step ends.  A zombie stands for a process that is
- * exiting: to the kernel it is one, and it stays.  What the lift is worth shows only
- * beside a busy primary (tests/e2e).
+ * Who is lifted when a guest's step ends.  What the lift is worth shows only beside a
+ * busy primary (tests/e2e).
  */
 #include "config.h"
 
@@ -16,6 +15,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "tests/spank/ending.h"
 #include "tests/spank/tests.h"
 
 #define JOB_GROUP "/slurm_n1/uid_1/job_9"
@@ -23,18 +23,15 @@
 #define WAIT_US 8000000
 #define LOOK_US 5000
 
-static pid_t zombie, alive;
-static int highest; /* policy that the zombie was seen with */
+static pid_t exiting, alive;
+static int highest; /* policy that the exiting one was seen with */
 
-static pid_t child(bool stays)
+static pid_t child(void)
 {
     pid_t pid = fork();
 
-    if (pid == 0) {
-        while (stays)
-            pause();
-        _exit(0);
-    }
+    while (pid == 0)
+        pause();
     return pid;
 }
 
@@ -52,7 +49,7 @@ static void show_job(pid_t pid)
 static void wait_for_lift(void)
 {
     for (int i = 0; i < WAIT_US / LOOK_US && highest != LIFTED; i++) {
-        highest = sched_getscheduler(zombie);
+        highest = sched_getscheduler(exiting);
         usleep(LOOK_US);
     }
 }
@@ -62,7 +59,7 @@ static void wait_for_end_of_lift(void)
 {
     wait_for_lift();
     for (int i = 0; i < WAIT_US / LOOK_US; i++) {
-        if (sched_getscheduler(zombie) == SCHED_OTHER)
+        if (sched_getscheduler(exiting) == SCHED_OTHER)
             return;
         usleep(LOOK_US);
     }
@@ -71,7 +68,7 @@ static void wait_for_end_of_lift(void)
 static void wait_in_vain(void)
 {
     for (int i = 0; i < 3000000 / LOOK_US; i++) {
-        if (sched_getscheduler(zombie) == LIFTED)
+        if (sched_getscheduler(exiting) == LIFTED)
             highest = LIFTED;
         usleep(LOOK_US);
     }
@@ -81,12 +78,14 @@ static bool load_freezer(void)
 {
     static const struct sched_param lowest = {.sched_priority = 1};
 
-    alive = child(true);
+    alive = child();
     /* Containers often may not, and groups without a real-time budget cannot. */
     if (sched_setscheduler(alive, SCHED_FIFO, &lowest) < 0)
         return false;
     sched_setscheduler(alive, SCHED_OTHER, &(struct sched_param){0});
-    zombie = child(false);
+    exiting = ending_begin();
+    if (exiting < 0)
+        return false;
     highest = SCHED_OTHER;
     test_load("", false);
     test_write("proc/self/mountinfo", "30 22 0:26 / /sys/fs/cgroup/freezer rw - cgroup "
@@ -94,12 +93,12 @@ static bool load_freezer(void)
     test_write("sys/fs/cgroup/freezer/cgroup.procs", "%s", "");
     test_write("sys/fs/cgroup/freezer" JOB_GROUP "/cgroup.procs", "%s", "");
     test_write("sys/fs/cgroup/freezer" JOB_GROUP "/step_0/cgroup.procs", "%d\n%d\n",
-               (int)alive, (int)zombie);
+               (int)alive, (int)exiting);
     return true;
 }
 
 static void run(const char *klass, void (*program)(void), void (*ended)(void),
-                int *of_zombie, int *of_alive)
+                int *of_exiting, int *of_alive)
 {
     host_step_t step = {.job_id = 9,
                         .uid = test_user(),
@@ -110,10 +109,10 @@ static void run(const char *klass, void (*program)(void), void (*ended)(void),
 
     test_record(9, klass, "none", false);
     host_step(&step);
-    *of_zombie = highest;
+    *of_exiting = highest;
     /* Unless the end waits for it, a lift may be under way when the step ends. */
     if (ended && ended != wait_for_lift)
-        ck_assert_int_eq(sched_getscheduler(zombie), SCHED_OTHER);
+        ck_assert_int_eq(sched_getscheduler(exiting), SCHED_OTHER);
     *of_alive = sched_getscheduler(alive);
 }
 
@@ -121,9 +120,9 @@ static void end_children(void)
 {
     kill(alive, SIGKILL);
     waitpid(alive, NULL, 0);
-    if (zombie > 0)
-        waitpid(zombie, NULL, 0);
-    zombie = 0;
+    if (exiting > 0)
+        ending_end();
+    exiting = 0;
 }
 
 static int threads_now(void)
@@ -151,15 +150,15 @@ static int threads(void)
 static void check(const char *klass, void (*program)(void), void (*ended)(void),
                   int expected)
 {
-    int of_zombie, of_alive;
+    int of_exiting, of_alive;
     bool can = load_freezer();
 
     if (can)
-        run(klass, program, ended, &of_zombie, &of_alive);
+        run(klass, program, ended, &of_exiting, &of_alive);
     end_children();
     if (!can)
         return;
-    ck_assert_int_eq(of_zombie, expected);
+    ck_assert_int_eq(of_exiting, expected);
     ck_assert_int_eq(threads(), 1);
     ck_assert_int_eq(of_alive, SCHED_OTHER);
     ck_assert_int_eq(host_failures(), 0);
@@ -288,10 +287,12 @@ START_TEST(refused_the_job_is_woken)
 
     if (getuid() != 0)
         return;
-    zombie = child(false);
-    snprintf(processes, sizeof(processes), "%d\n", (int)zombie);
+    exiting = ending_begin();
+    if (exiting < 0)
+        return;
+    snprintf(processes, sizeof(processes), "%d\n", (int)exiting);
     end_v2(processes);
-    waitpid(zombie, NULL, 0);
+    ending_end();
     ck_assert(woken);
     ck_assert_str_eq(weight, "11");
     ck_assert(is_idle());
@@ -320,10 +321,12 @@ START_TEST(but_not_with_what_lives)
     if (getuid() != 0)
         return;
     alive = live(_i);
-    zombie = child(false);
-    snprintf(processes, sizeof(processes), "%d\n%d\n", (int)zombie, (int)alive);
+    exiting = ending_zombie();
+    snprintf(processes, sizeof(processes), "%d\n%d\n", (int)exiting, (int)alive);
     end_v2(processes);
-    end_children();
+    waitpid(exiting, NULL, 0);
+    kill(alive, SIGKILL);
+    waitpid(alive, NULL, 0);
     ck_assert(!woken);
     ck_assert(is_idle());
 }

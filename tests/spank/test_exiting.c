@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -28,13 +29,14 @@
 #include "cgroup/task.h"
 #include "spank/exiting.h"
 #include "tests/common/tmp.h"
+#include "tests/spank/ending.h"
 
 #define TRIES  200
 #define LIFTED (SCHED_FIFO | SCHED_RESET_ON_FORK)
 
 static char dir[TEST_TMP_MAX];
 static bool instead; /* SCHED_BATCH stands for SCHED_FIFO */
-static void (*before_set)(void);
+static void (*before_set)(void), (*after_set)(void);
 static unsigned sets; /* to a real-time policy */
 
 static int real_set(pid_t pid, int policy, const struct sched_param *param)
@@ -52,15 +54,20 @@ static int other_policy(int policy, int from, int to)
 int sched_setscheduler(pid_t pid, int policy, const struct sched_param *param)
 {
     struct sched_param used = *param;
+    bool raises = (policy & ~SCHED_RESET_ON_FORK) == SCHED_FIFO;
+    int rc;
 
-    if ((policy & ~SCHED_RESET_ON_FORK) == SCHED_FIFO) {
+    if (raises) {
         sets++;
         if (before_set)
             before_set();
         if (instead)
             used.sched_priority = 0;
     }
-    return real_set(pid, other_policy(policy, SCHED_FIFO, SCHED_BATCH), &used);
+    rc = real_set(pid, other_policy(policy, SCHED_FIFO, SCHED_BATCH), &used);
+    if (raises && after_set)
+        after_set();
+    return rc;
 }
 
 int sched_getscheduler(pid_t pid)
@@ -77,7 +84,7 @@ static void set_up(void)
     test_tmp_dir(dir);
     instead = real_set(0, SCHED_FIFO, &lowest) < 0;
     ck_assert_int_eq(real_set(0, SCHED_OTHER, &none), 0);
-    before_set = NULL;
+    before_set = after_set = NULL;
     sets = 0;
 }
 
@@ -106,28 +113,45 @@ static void lift(void)
     ck_assert_int_eq(hpcb_spank_exiting_lift(dir, ""), 0);
 }
 
-static pid_t zombie(void)
+/* An exiting process in the group, or -1 with a line. */
+static pid_t exiting(void)
 {
-    pid_t pid = fork();
-    siginfo_t info;
+    pid_t pid = ending_begin();
 
-    if (pid == 0)
-        _exit(0);
-    ck_assert_int_eq(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    if (pid < 0)
+        fprintf(stderr, "# skipped: no PID namespace here\n");
+    else
+        in_group(pid);
     return pid;
 }
 
 START_TEST(exiting_process_is_lifted)
 {
-    pid_t pid = zombie();
+    pid_t pid = exiting();
 
-    in_group(pid);
+    if (pid < 0)
+        return;
+    ck_assert_int_eq(hpcb_spank_life(pid), HPCB_EXITING);
     lift();
     ck_assert_int_eq(sched_getscheduler(pid), LIFTED);
     hpcb_spank_exiting_lower(dir, false, 0);
     ck_assert_int_eq(sched_getscheduler(pid), LIFTED);
     hpcb_spank_exiting_lower(dir, true, 0);
     ck_assert_int_eq(sched_getscheduler(pid), SCHED_OTHER);
+    ending_end();
+}
+END_TEST
+
+/* There is nothing left of it to run; who traces it may keep it so for ever. */
+START_TEST(zombie_is_gone)
+{
+    pid_t pid = ending_zombie();
+
+    in_group(pid);
+    ck_assert_int_eq(hpcb_spank_life(pid), HPCB_GONE);
+    lift();
+    ck_assert_uint_eq(sets, 0);
+    ck_assert(hpcb_spank_exiting_all(dir));
     waitpid(pid, NULL, 0);
 }
 END_TEST
@@ -300,7 +324,7 @@ static void renew(void)
 
     before_set = NULL;
     usleep(30000); /* a start time has 10 ms */
-    waitpid(renewed, NULL, 0);
+    ending_end();
     pid = syscall(SYS_clone3, &args, sizeof(args));
     if (pid == 0) {
         for (;;)
@@ -311,8 +335,9 @@ static void renew(void)
 
 START_TEST(another_process_is_let_down)
 {
-    renewed = zombie();
-    in_group(renewed);
+    renewed = exiting();
+    if (renewed < 0)
+        return;
     before_set = renew;
     lift();
     ck_assert_uint_eq(sets, 1);
@@ -323,6 +348,135 @@ START_TEST(another_process_is_let_down)
     ck_assert_int_eq(sched_getscheduler(renewed), SCHED_OTHER);
     kill(renewed, SIGKILL);
     waitpid(renewed, NULL, 0);
+}
+END_TEST
+
+/* ---- a killed thread in the queue of a futex with priority inheritance ---- */
+
+#define HOG_CPU   0
+#define OWNER_CPU 1
+
+static volatile bool hog_ends;
+
+static void bind_to(int cpu)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    ck_assert_int_eq(sched_setaffinity(0, sizeof(set), &set), 0);
+}
+
+/* So that nothing below its priority runs on that CPU. */
+static void *hog(void *unused)
+{
+    const struct sched_param high = {.sched_priority = 50};
+
+    bind_to(HOG_CPU);
+    (void)real_set(0, SCHED_FIFO, &high);
+    while (!hog_ends)
+        continue;
+    return unused;
+}
+
+static pthread_mutex_t *inheriting_mutex(void)
+{
+    pthread_mutex_t *mutex = mmap(NULL, sizeof(*mutex), PROT_READ | PROT_WRITE,
+                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pthread_mutexattr_t attributes;
+
+    ck_assert(mutex != MAP_FAILED);
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+    ck_assert_int_eq(pthread_mutex_init(mutex, &attributes), 0);
+    return mutex;
+}
+
+/* Locks the mutex and sleeps; the next one waits for it. */
+static pid_t locker(pthread_mutex_t *mutex, int cpu)
+{
+    pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    bind_to(cpu);
+    pthread_mutex_lock(mutex);
+    for (;;)
+        pause();
+}
+
+/* Field 18 of stat: below 0 is real-time, whatever the policy. */
+static long priority_of(pid_t pid, char *state)
+{
+    char path[64], text[1024];
+    long priority = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    file = fopen(path, "re");
+    ck_assert(file && fgets(text, sizeof(text), file));
+    fclose(file);
+    ck_assert_int_eq(sscanf(strrchr(text, ')') + 1,
+                            " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
+                            "%*d %ld",
+                            state, &priority),
+                     2);
+    return priority;
+}
+
+static void wait_for_sleep(pid_t pid)
+{
+    char state;
+
+    do {
+        usleep(1000);
+        (void)priority_of(pid, &state);
+    } while (state != 'S');
+}
+
+static pid_t owner;
+static bool owner_was_boosted;
+
+/* The waiter is SCHED_FIFO now, and its CPU is not to be had. */
+static void look_at_owner(void)
+{
+    char state;
+
+    owner_was_boosted |= priority_of(owner, &state) < 0;
+}
+
+START_TEST(owner_of_its_futex_is_not_left_boosted)
+{
+    pthread_mutex_t *mutex = inheriting_mutex();
+    pthread_t thread;
+    pid_t waiter;
+    char state;
+
+    if (instead || sysconf(_SC_NPROCESSORS_ONLN) <= OWNER_CPU) {
+        fprintf(stderr, "# skipped: needs SCHED_FIFO and two CPUs\n");
+        return;
+    }
+    bind_to(OWNER_CPU);
+    owner = locker(mutex, OWNER_CPU);
+    wait_for_sleep(owner);
+    waiter = locker(mutex, HOG_CPU);
+    wait_for_sleep(waiter);
+    in_group(waiter);
+    after_set = look_at_owner;
+    hog_ends = false;
+    ck_assert_int_eq(pthread_create(&thread, NULL, hog, NULL), 0);
+    usleep(5000);
+    ck_assert_int_eq(kill(waiter, SIGKILL), 0);
+    lift();
+    ck_assert_int_ge(priority_of(owner, &state), 0);
+    hog_ends = true;
+    pthread_join(thread, NULL);
+    ck_assert(owner_was_boosted);
+    kill(owner, SIGKILL);
+    waitpid(owner, NULL, 0);
+    waitpid(waiter, NULL, 0);
 }
 END_TEST
 
@@ -340,6 +494,8 @@ int main(void)
     tcase_add_test(tcase, leader_alone_says_nothing);
     tcase_add_test(tcase, nor_in_a_race);
     tcase_add_test(tcase, another_process_is_let_down);
+    tcase_add_test(tcase, zombie_is_gone);
+    tcase_add_test(tcase, owner_of_its_futex_is_not_left_boosted);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

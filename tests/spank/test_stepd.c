@@ -278,6 +278,93 @@ START_TEST(many_steps_use_it_up)
 }
 END_TEST
 
+/* ---- an account that is as the test wants it ---- */
+
+#define OWED    (-50000)
+#define ALL_END 4000000 /* of what ends may take */
+
+static void set_account(int64_t left, int64_t ended)
+{
+    char path[1024];
+    struct timespec now;
+    int64_t account[3];
+    FILE *file;
+
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    account[0] = left;
+    account[1] = (int64_t)now.tv_sec * 1000000;
+    account[2] = ended;
+    test_write("state/jobs/.keep", "%s", "");
+    snprintf(path, sizeof(path), "%s/state/jobs/9.credit", test_dir());
+    file = fopen(path, "we");
+    ck_assert(file && fwrite(account, sizeof(account), 1, file) == 1);
+    fclose(file);
+}
+
+static bool lifted_at_end;
+
+/* The task has ended; the thread looks every 2 s. */
+static void watch_the_end(void)
+{
+    for (int i = 0; i < 1000 && !lifted_at_end; i++) {
+        wait_ms(5);
+        lifted_at_end = sched_getscheduler(0) == LIFTED;
+    }
+}
+
+/* A process that traces a task may keep its step from ending, for as long as it likes.
+ */
+START_TEST(an_end_lifts_it_only_for_so_much)
+{
+    if (!root_and_realtime())
+        return;
+    load(2);
+    set_account(OWED, _i ? ALL_END : 0);
+    run("guest", look_at_fork, watch_the_end);
+    ck_assert_int_eq(at_fork, SCHED_OTHER);
+    ck_assert_int_eq(lifted_at_end, !_i);
+}
+END_TEST
+
+static void spend_before_the_watch(pid_t pid)
+{
+    struct timespec now;
+
+    look_at_fork(pid);
+    do
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < CREDIT);
+}
+
+static void watch_main(void)
+{
+    show_system();
+    for (int i = 0; i < 20; i++) {
+        of_spender = sched_getscheduler(0);
+        if (of_spender != LIFTED)
+            break;
+        wait_ms(LOOK_MS / 5);
+    }
+}
+
+/* The main thread looks before there is another one that does. */
+START_TEST(nor_does_main_keep_what_it_had)
+{
+    host_step_t step = {.job_id = JOB,
+                        .uid = test_user(),
+                        .forked = spend_before_the_watch,
+                        .running = watch_main};
+
+    if (!root_and_realtime())
+        return;
+    load(2);
+    test_record(JOB, "guest", "none", false);
+    host_step(&step);
+    ck_assert_int_eq(at_fork, LIFTED);
+    ck_assert_int_eq(of_spender, SCHED_OTHER);
+}
+END_TEST
+
 /* A directory stands where its file should be. */
 START_TEST(without_an_account_it_is_idle)
 {
@@ -287,7 +374,8 @@ START_TEST(without_an_account_it_is_idle)
     test_write("state/jobs/9.credit/.keep", "%s", "");
     run("guest", look_at_fork, NULL);
     ck_assert_int_eq(at_fork, SCHED_OTHER);
-    ck_assert_int_eq(host_log_count("slurmstepd will be as idle as its guest: "), 1);
+    ck_assert_int_eq(host_log_count("slurmstepd will be as idle as its guest until "),
+                     1);
 }
 END_TEST
 
@@ -410,11 +498,12 @@ static void spend_v1(pid_t pid)
     while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < CREDIT);
     for (int i = 0; i < 20 && at_spending != getpid(); i++) {
         wait_ms(LOOK_MS / 5);
-        at_spending = first_pid("../../hpcb_guest/job_9");
+        at_spending = first_pid("../../hpcb_guest/guest_9");
     }
 }
 
-/* To the guests, and back to where it was when the step ends. */
+/* To the guests, in a group that it does not share with their tasks, and back to where
+ * it was when the step ends. */
 START_TEST(on_v1_it_follows_when_it_takes_much)
 {
     host_step_t step = {
@@ -430,9 +519,11 @@ START_TEST(on_v1_it_follows_when_it_takes_much)
     test_write("sys/fs/cgroup" SCOPE "/.keep", "%s", "");
     test_write("sys/fs/cgroup/slurm/job_9/cgroup.procs", "%s", "");
     test_write("sys/fs/cgroup/hpcb_guest/job_9/cgroup.procs", "%s", "");
+    test_write("sys/fs/cgroup/hpcb_guest/guest_9/cgroup.procs", "%s", "");
     test_record(JOB, "guest", "none", false);
     host_step(&step);
     ck_assert_int_eq(host_failures(), 0);
+    ck_assert_int_eq(first_pid("../../hpcb_guest/job_9"), -1);
     ck_assert_int_eq(at_spending, getpid());
     ck_assert_int_eq(first_pid("../../slurm/job_9"), getpid());
 }
@@ -463,6 +554,8 @@ TCase *stepd_tests(void)
     tcase_add_test(tc, not_for_long);
     tcase_add_test(tc, a_job_has_one_account);
     tcase_add_test(tc, many_steps_use_it_up);
+    tcase_add_loop_test(tc, an_end_lifts_it_only_for_so_much, 0, 2);
+    tcase_add_test(tc, nor_does_main_keep_what_it_had);
     tcase_add_test(tc, without_an_account_it_is_idle);
     tcase_add_test(tc, not_a_primary);
     tcase_add_loop_test(tc, not_where_it_is_not_idle, 1, 3);
