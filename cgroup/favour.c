@@ -108,6 +108,7 @@ static void choose(hpcb_favour_t *favour)
     const hpcb_window_mechanism_t names[] = {HPCB_WINDOW_FIFO, HPCB_WINDOW_WEIGHT};
     hpcb_error_t why = {""};
 
+    favour->chosen_with = favour->no_fifo;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         hpcb_error_t one;
 
@@ -140,6 +141,23 @@ static void fall_back(hpcb_favour_t *favour, const hpcb_error_t *reason)
     hpcb_error(&favour->why, "%s: %.300s", failed->name, reason->text);
 }
 
+void hpcb_favour_forbid_fifo(hpcb_favour_t *favour, const char *why)
+{
+    favour->no_fifo = why;
+}
+
+/* What was chosen while fifo was forbidden, or was not, is chosen anew. */
+static void reconsider(hpcb_favour_t *favour)
+{
+    const hpcb_favour_row_t *row = favour->row;
+
+    if (!row || favour->chosen_with == favour->no_fifo)
+        return;
+    row->end(favour, NULL);
+    row->close(favour);
+    favour->row = NULL;
+}
+
 static bool listed(const hpcb_favour_t *favour, pid_t tid)
 {
     for (size_t i = 0; i < favour->n_threads; i++)
@@ -165,6 +183,7 @@ int hpcb_favour_look(hpcb_favour_t *favour, hpcb_error_t *err)
         return -1;
     if (favour->n_threads == 0)
         return 0;
+    reconsider(favour);
     if (!favour->row)
         choose(favour);
     if (!favour->row)

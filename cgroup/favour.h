@@ -61,6 +61,14 @@ void hpcb_favour_close(hpcb_favour_t *favour);
  * files a process: not at every edge.  0, or -1: errno ENOENT when the job has gone. */
 int hpcb_favour_look(hpcb_favour_t *favour, hpcb_error_t *err);
 
+/*
+ * Whether SCHED_FIFO may be used, from the next look on; why, a text that outlives the
+ * handle, says why not, NULL that it may (at first).  While a favoured thread waits for
+ * a futex with priority inheritance, the kernel runs whoever holds it as SCHED_FIFO
+ * too, and a guest of the same user may.
+ */
+void hpcb_favour_forbid_fifo(hpcb_favour_t *favour, const char *why);
+
 /* One system call a thread or one write.  0, or -1 with err; end does what can be done
  * in any case. */
 int hpcb_favour_begin(hpcb_favour_t *favour, hpcb_error_t *err);

@@ -88,6 +88,8 @@ static int check_group(const hpcb_favour_t *favour, pid_t pid, hpcb_error_t *err
 
 static int probe(hpcb_favour_t *favour, pid_t pid, hpcb_error_t *err)
 {
+    if (favour->no_fifo)
+        return hpcb_error(err, "%s", favour->no_fifo);
     if (favour->overflow)
         return hpcb_error(err, "the job has more than %d threads here",
                           HPCB_FAVOUR_THREADS_MAX);
@@ -142,17 +144,36 @@ static void drop_ended(hpcb_favour_t *favour)
     favour->n_threads = kept;
 }
 
+static void make_normal(pid_t tid)
+{
+    const struct sched_param normal = {0};
+
+    if (sched_getscheduler(tid) == FAVOURED)
+        (void)sched_setscheduler(tid, SCHED_OTHER, &normal);
+}
+
+/* Its id may go to another thread between the look and the call, and nobody would let
+ * that one down: so there is a look after it as well. */
+static int favour_thread(const hpcb_favour_thread_t *thread)
+{
+    const struct sched_param param = {.sched_priority = thread->priority};
+
+    if (sched_setscheduler(thread->tid, FAVOURED, &param) < 0)
+        return errno == ESRCH ? 0 : -1;
+    if (!belongs(thread))
+        make_normal(thread->tid);
+    return 0;
+}
+
 static int begin(hpcb_favour_t *favour, hpcb_error_t *err)
 {
     int rc = 0;
 
     drop_ended(favour);
     for (size_t i = favour->n_threads; i-- > 0;) {
-        const hpcb_favour_thread_t *thread = &favour->threads[i];
-        const struct sched_param param = {.sched_priority = thread->priority};
-
-        if (sched_setscheduler(thread->tid, FAVOURED, &param) < 0 && errno != ESRCH)
-            rc = hpcb_error(err, "thread %d: %s", (int)thread->tid, strerror(errno));
+        if (favour_thread(&favour->threads[i]) < 0)
+            rc = hpcb_error(err, "thread %d: %s", (int)favour->threads[i].tid,
+                            strerror(errno));
     }
     return rc;
 }

@@ -32,6 +32,8 @@ struct hpcb_favour {
     char dir[PATH_MAX];
     char cgroup[HPCB_NAME_MAX];
     const hpcb_favour_row_t *row;
+    const char *no_fifo;     /* why, NULL: it may be used */
+    const char *chosen_with; /* no_fifo, when row was chosen */
     hpcb_error_t why;
     bool favoured;
     bool overflow; /* more threads than can be looked at */

@@ -35,6 +35,7 @@ typedef struct {
     /* windows, where state.window is set */
     hpcb_window_t window;
     hpcb_favour_t *favour; /* NULL until dir is known */
+    const char *no_fifo;   /* why it may not be SCHED_FIFO, at the last look */
     bool favoured;
     bool wanted;     /* favoured is what it should be after this turn */
     bool dirty;      /* has new tasks */

@@ -299,6 +299,19 @@ static bool is_allowed(const hpcbd_job_t *job)
     return false;
 }
 
+/* A favoured thread hands SCHED_FIFO on to whoever holds the futex that it waits for
+ * (priority inheritance): a guest must share none with it. */
+static const char *no_fifo(const hpcbd_job_t *job)
+{
+    for (size_t i = 0; i < engine.registry.count; i++) {
+        const hpcb_job_state_t *other = &engine.registry.jobs[i]->state;
+
+        if (other->klass == HPCB_CLASS_GUEST && other->uid == job->state.uid)
+            return "the user has a guest on this node";
+    }
+    return NULL;
+}
+
 static void look_at(hpcbd_job_t *job)
 {
     hpcb_error_t err;
@@ -314,7 +327,11 @@ static void look_at(hpcbd_job_t *job)
     }
     if (!job->favour)
         open_favour(job);
-    if (!job->favour || hpcb_favour_look(job->favour, &err) == 0)
+    if (!job->favour)
+        return;
+    job->no_fifo = no_fifo(job);
+    hpcb_favour_forbid_fifo(job->favour, job->no_fifo);
+    if (hpcb_favour_look(job->favour, &err) == 0)
         return;
     if (errno != ENOENT)
         complain(job, -1, &err);
@@ -369,6 +386,17 @@ static bool look_at_dirty(void)
     return true;
 }
 
+/* After a refresh: whose user has a guest now, or none any more. */
+static void look_for_own_guests(void)
+{
+    for (size_t i = 0; i < engine.registry.count; i++) {
+        hpcbd_job_t *job = engine.registry.jobs[i];
+
+        if (job->favour && job->no_fifo != no_fifo(job))
+            job->dirty = true;
+    }
+}
+
 static void guard(void);
 
 static void look_around(void)
@@ -376,8 +404,10 @@ static void look_around(void)
     size_t count, looks;
 
     engine.soon = engine.look_due = false;
-    if (engine.refresh_due)
+    if (engine.refresh_due) {
         refresh();
+        look_for_own_guests();
+    }
     if (!engine.guard.source)
         guard();
     count = engine.registry.count;

@@ -13,11 +13,13 @@
 #include <check.h>
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -336,6 +338,92 @@ START_TEST(who_has_the_number_of_a_thread_that_ended_is_left_alone)
 }
 END_TEST
 
+/* Field 18 of stat: below 0 is real-time, whatever the policy. */
+static long priority_of(pid_t pid)
+{
+    char path[64], text[1024];
+    long priority = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    file = fopen(path, "re");
+    ck_assert(file && fgets(text, sizeof(text), file));
+    fclose(file);
+    ck_assert_int_eq(sscanf(strrchr(text, ')') + 1,
+                            " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
+                            "%*d %ld",
+                            &priority),
+                     1);
+    return priority;
+}
+
+/* Locks the mutex and sleeps; the next one waits for it. */
+static pid_t locker(pthread_mutex_t *mutex)
+{
+    const struct timespec tick = {.tv_nsec = 50000000};
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        pthread_mutex_lock(mutex);
+        for (;;)
+            pause();
+    }
+    nanosleep(&tick, NULL);
+    return pid;
+}
+
+static pthread_mutex_t *inheriting_mutex(void)
+{
+    pthread_mutex_t *mutex = mmap(NULL, sizeof(*mutex), PROT_READ | PROT_WRITE,
+                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pthread_mutexattr_t attributes;
+
+    ck_assert(mutex != MAP_FAILED);
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+    ck_assert_int_eq(pthread_mutex_init(mutex, &attributes), 0);
+    return mutex;
+}
+
+/* A guest holds the futex that a thread of its user's primary waits for. */
+START_TEST(fifo_reaches_whoever_holds_the_futex_unless_it_is_forbidden)
+{
+    pthread_mutex_t *mutex = inheriting_mutex();
+    pid_t guest = locker(mutex), primary = locker(mutex);
+    hpcb_favour_t *favour;
+    char path[64], cgroup[512], text[16];
+
+    begin("v2-slurm22", V2_JOB);
+    snprintf(cgroup, sizeof(cgroup), "%s\n", fake_read("proc/100/cgroup"));
+    snprintf(path, sizeof(path), "proc/%d", (int)primary);
+    ck_assert_int_eq(hpcb_knob_mkdir(root, path, NULL), 0);
+    snprintf(path, sizeof(path), "proc/%d/cgroup", (int)primary);
+    fake_write(path, cgroup);
+    snprintf(text, sizeof(text), "%d\n", (int)primary);
+    fake_write(V2_JOB "/step_0/user/cgroup.procs", text);
+    favour = open_favour(4, HPCB_WINDOW_AUTO);
+    look(favour, "fifo");
+    if (hpcb_favour_begin(favour, NULL) < 0)
+        fprintf(stderr, "# skipped: no real-time policy here\n");
+    else
+        ck_assert_int_lt(priority_of(guest), 0);
+    hpcb_favour_forbid_fifo(favour, "its user has a guest");
+    look(favour, "weight");
+    ck_assert_ptr_nonnull(strstr(hpcb_favour_why(favour), "its user has a guest"));
+    ck_assert_int_eq(hpcb_favour_begin(favour, NULL), 0);
+    ck_assert_int_ge(priority_of(guest), 0);
+    ck_assert(!is_fifo(primary));
+    hpcb_favour_forbid_fifo(favour, NULL);
+    look(favour, "fifo");
+    hpcb_favour_close(favour);
+    ck_assert_str_eq(fake_read(V2_JOB "/cpu.weight"), "100");
+    kill(primary, SIGKILL);
+    kill(guest, SIGKILL);
+    end();
+}
+END_TEST
+
 /* On the running kernel. */
 START_TEST(a_knob_that_is_kept_open_is_of_the_group_that_is_there)
 {
@@ -543,6 +631,7 @@ int main(void)
     tcase_add_test(tc, a_scheduler_that_need_not_obey_is_no_favour);
     tcase_add_test(tc, a_job_that_has_gone_is_no_error);
     tcase_add_test(tc, who_has_the_number_of_a_thread_that_ended_is_left_alone);
+    tcase_add_test(tc, fifo_reaches_whoever_holds_the_futex_unless_it_is_forbidden);
     tcase_add_test(tc, v2_guests_are_frozen);
     tcase_add_test(tc, who_is_suspended_by_slurm_stays_so);
     tcase_add_test(tc, groups_of_the_system_are_idle_where_nothing_is_lost);

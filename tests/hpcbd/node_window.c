@@ -41,6 +41,7 @@
 
 static struct {
     unsigned opened, closed, looks, begins, ends;
+    bool forbidden; /* SCHED_FIFO, at the last look */
 } seen;
 
 static struct {
@@ -88,6 +89,12 @@ int hpcb_favour_look(hpcb_favour_t *favour, hpcb_error_t *err)
     (void)err;
     seen.looks++;
     return 0;
+}
+
+void hpcb_favour_forbid_fifo(hpcb_favour_t *favour, const char *why)
+{
+    (void)favour;
+    seen.forbidden = why != NULL;
 }
 
 /* Who is favoured must be known to the watchdog before, and guests are stopped first.
@@ -337,6 +344,40 @@ START_TEST(a_longer_period_than_allowed_is_not_favoured)
     ck_assert_ptr_nonnull(hpcbd_registry_find(hpcbd_window_registry(), JOB));
     ck_assert_uint_eq(seen.opened, 0);
     ck_assert_int_eq(dog.armed_ns, 0);
+}
+END_TEST
+
+static void record_guest(uint32_t job_id, uid_t uid)
+{
+    const hpcb_job_state_t job = {.job_id = job_id,
+                                  .uid = uid,
+                                  .klass = HPCB_CLASS_GUEST,
+                                  .partition = "g",
+                                  .begin_us = 1};
+
+    ck_assert_int_eq(hpcb_state_save(scratch("run"), &job, NULL), 0);
+    hpcbd_window_job(job_id);
+}
+
+/* At most until the next look. */
+START_TEST(no_fifo_beside_a_guest_of_the_same_user)
+{
+    record(JOB, 1);
+    set_phase(FAVOURED + 2 * SECOND);
+    start_engine();
+    ck_assert_uint_eq(seen.opened, 1);
+    ck_assert(!seen.forbidden);
+    record_guest(JOB + 1, geteuid() + 1);
+    settle();
+    ck_assert(!seen.forbidden);
+    record_guest(JOB + 2, geteuid());
+    settle();
+    ck_assert(seen.forbidden);
+    forget(JOB + 2);
+    hpcbd_window_job_end(JOB + 2);
+    fake_clock_expire(LOOK);
+    settle();
+    ck_assert(!seen.forbidden);
 }
 END_TEST
 
@@ -596,6 +637,7 @@ int main(void)
     tcase_add_test(tc, while_windows_are_suspended_nothing_happens);
     tcase_add_test(tc, nobody_is_favoured_without_a_watchdog);
     tcase_add_test(tc, a_job_that_ends_needs_no_edge);
+    tcase_add_test(tc, no_fifo_beside_a_guest_of_the_same_user);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
