@@ -126,7 +126,8 @@ static bool was_lowered(const release_t *release, uint32_t job_id)
     if (hpcb_state_load(release->conf->state_dir, job_id, &state, NULL) == 0)
         return state.klass == HPCB_CLASS_GUEST;
     snprintf(name, sizeof(name), "jobs/%" PRIu32 ".undo", job_id);
-    return hpcb_knob_exists(release->conf->state_dir, name);
+    return hpcb_knob_exists(release->conf->state_dir, name) ||
+           hpcb_guest_marked(release->node, release->conf->guest_cgroup, job_id, 0);
 }
 
 static void take_cookies(const release_t *release, done_t *done)

@@ -30,6 +30,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <time.h>
 #include "cgroup/knob.h"
 #include "common/log.h"
@@ -100,14 +101,26 @@ static bool sleep_ms(unsigned ms)
     return !watch.stop;
 }
 
+/* Not for the user to foresee: from half as long to one and a half. */
+static unsigned until_next_look(void)
+{
+    unsigned char byte = 128;
+
+    (void)getrandom(&byte, 1, GRND_NONBLOCK);
+    return HPCB_SPANK_STEPD_LOOK_MS / 2 + HPCB_SPANK_STEPD_LOOK_MS * byte / 256;
+}
+
 /* The same, slurmstepd looked after meanwhile. */
 static bool rest_ms(unsigned ms)
 {
-    while (hpcb_spank_stepd_lifted() && ms > HPCB_SPANK_STEPD_LOOK_MS) {
+    unsigned next = until_next_look();
+
+    while (hpcb_spank_stepd_lifted() && ms > next) {
         hpcb_spank_stepd_look();
-        if (!sleep_ms(HPCB_SPANK_STEPD_LOOK_MS))
+        if (!sleep_ms(next))
             return false;
-        ms -= HPCB_SPANK_STEPD_LOOK_MS;
+        ms -= next;
+        next = until_next_look();
     }
     hpcb_spank_stepd_look();
     return sleep_ms(ms);

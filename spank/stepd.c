@@ -9,10 +9,12 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 #include "cgroup/knob.h"
@@ -29,6 +31,11 @@
 
 #define LIFTED (SCHED_FIFO | SCHED_RESET_ON_FORK)
 
+/* Since Linux 5.14; older headers do not know it. */
+#ifndef FUTEX_LOCK_PI2
+#define FUTEX_LOCK_PI2 13
+#endif
+
 /* slurmstepd's main thread until the watching one starts and after that has ended; in
  * between that one. */
 static struct {
@@ -38,8 +45,9 @@ static struct {
     const char *root;                             /* the mount of its cpu controller */
     bool lifted;
     bool refused;
-    bool watched; /* the watching thread looks after it */
-    bool ending;  /* lifted although nothing is left of the credit */
+    bool watched;    /* the watching thread looks after it */
+    bool ending;     /* lifted although nothing is left of the credit */
+    bool distrusted; /* nothing but ends lift it any more */
     hpcb_credit_t *credit;
     int64_t left_us;     /* of it, at the last look */
     int64_t cpu_us;      /* at the last look */
@@ -102,6 +110,43 @@ static void keep_self_up(void)
         return;
     snprintf(tid, sizeof(tid), "%d", (int)gettid());
     (void)hpcb_file_write(path, tid, NULL);
+}
+
+/*
+ * Whether a thread waits for a futex with priority inheritance.  Nothing in Slurm does;
+ * but slurmstepd shares memory with its tasks that they can write to, and in it mutexes
+ * (PMIx, gds/ds21): a user who makes one inherit priorities is run as SCHED_FIFO for as
+ * long as slurmstepd waits.
+ */
+static bool waits_for_heir(pid_t tid)
+{
+    char path[64], text[256];
+    unsigned long long op = 0;
+    long number = -1;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", (int)tid);
+    if (hpcb_file_read(path, text, sizeof(text), NULL) < 0 ||
+        sscanf(text, "%ld %*x %llx", &number, &op) != 2 || number != SYS_futex)
+        return false;
+    op &= (unsigned long long)FUTEX_CMD_MASK;
+    return op == FUTEX_LOCK_PI || op == FUTEX_LOCK_PI2 || op == FUTEX_WAIT_REQUEUE_PI;
+}
+
+static void look_for_heirs(void)
+{
+    pid_t *tids;
+    size_t count;
+
+    if (stepd.how != BY_POLICY || stepd.distrusted ||
+        hpcb_task_threads(getpid(), &tids, &count, NULL) < 0)
+        return;
+    for (size_t i = 0; i < count && !stepd.distrusted; i++)
+        stepd.distrusted = waits_for_heir(tids[i]);
+    free(tids);
+    if (stepd.distrusted)
+        hpcb_log(HPCB_LOG_INFO,
+                 "slurmstepd waits for a futex with priority inheritance, which the "
+                 "user has made: it is as idle as its guest from now on");
 }
 
 static void set(bool lift)
@@ -343,8 +388,9 @@ void hpcb_spank_stepd_look(void)
         return;
     first = takes_over();
     account(0);
+    look_for_heirs();
     stepd.ending = false;
-    if (stepd.left_us > 0)
+    if (stepd.left_us > 0 && !stepd.distrusted)
         set(true);
     else if (was || first)
         let_down();
@@ -376,7 +422,7 @@ static void go_home(void)
 /* Where it cannot leave it stays lifted. */
 static void leave(void)
 {
-    if (stepd.left_us > 0)
+    if (stepd.left_us > 0 && !stepd.distrusted)
         set(true);
     if (hpcb_task_set(getpid(), "cgroup", stepd.root, NULL) < 0)
         return;

@@ -30,8 +30,8 @@
 #include <pthread.h>
 #include "spank/setup.h"
 
-/* How often hpcb_spank_stepd_look is to be called: new threads, one for each message to
- * slurmstepd, wait for it. */
+/* How often, on average, hpcb_spank_stepd_look is to be called: new threads, one for
+ * each message to slurmstepd, wait for it. */
 #define HPCB_SPANK_STEPD_LOOK_MS 500
 
 /* slurm_spank_init_post_opt, root: open the job's account and, while there is something
@@ -53,7 +53,8 @@ void hpcb_spank_stepd_settle(const hpcb_step_t *step, pid_t pid);
 const char *hpcb_spank_stepd_job(void);
 
 /* From the watching thread (spank/dying.c), or before there is one: lift new threads,
- * or let all but the caller down where they have taken too much.  What the watching
+ * or let all but the caller down where they have taken too much, or wait for a futex
+ * that hands their priority on, which they are not lifted again for.  What the watching
  * thread takes itself is on the account in any case. */
 void hpcb_spank_stepd_look(void);
 

@@ -10,8 +10,11 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -365,6 +368,111 @@ START_TEST(nor_does_main_keep_what_it_had)
 }
 END_TEST
 
+/* ---- a mutex in memory that slurmstepd shares with its tasks ---- */
+
+static pthread_mutex_t *shared;
+static pid_t holder;
+static int of_holder, of_main;
+
+/* Field 18 of stat: below 0 is real-time, whatever the policy. */
+static int priority_of(pid_t pid)
+{
+    char path[64], text[1024];
+    int priority = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    file = fopen(path, "re");
+    ck_assert(file && fgets(text, sizeof(text), file));
+    fclose(file);
+    ck_assert_int_eq(sscanf(strrchr(text, ')') + 1,
+                            " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
+                            "%*d %d",
+                            &priority),
+                     1);
+    return priority;
+}
+
+static void __attribute__((noreturn)) hold_until_told(void)
+{
+    sigset_t term;
+    int signal;
+
+    pthread_mutex_lock(shared);
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    sigwait(&term, &signal);
+    pthread_mutex_unlock(shared);
+    _exit(0);
+}
+
+/* The user's: it has made the mutex inherit priorities, and does not let it go. */
+static void hold_mutex(void)
+{
+    pthread_mutexattr_t attributes;
+    sigset_t term, old;
+
+    shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert(shared != MAP_FAILED);
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+    ck_assert_int_eq(pthread_mutex_init(shared, &attributes), 0);
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    sigprocmask(SIG_BLOCK, &term, &old);
+    holder = fork();
+    if (holder == 0)
+        hold_until_told();
+    sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
+static void *wait_for_mutex(void *arg)
+{
+    pthread_mutex_lock(shared);
+    pthread_mutex_unlock(shared);
+    return arg;
+}
+
+/* In slurmstepd, the task lives. */
+static void wait_for_the_user(void)
+{
+    pthread_t thread;
+
+    show_system();
+    ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_mutex, NULL), 0);
+    for (int i = 0; i < 60 && of_main != SCHED_OTHER; i++) {
+        wait_ms(LOOK_MS / 5);
+        of_main = sched_getscheduler(0);
+    }
+    of_holder = priority_of(holder);
+    kill(holder, SIGTERM);
+    pthread_join(thread, NULL);
+}
+
+START_TEST(it_hands_its_priority_to_nobody)
+{
+    host_step_t step = {.job_id = JOB,
+                        .uid = test_user(),
+                        .forked = look_at_fork,
+                        .running = wait_for_the_user};
+
+    if (!root_and_realtime())
+        return;
+    of_main = -1;
+    hold_mutex();
+    load(2);
+    test_record(JOB, "guest", "none", false);
+    host_step(&step);
+    waitpid(holder, NULL, 0);
+    ck_assert_int_eq(at_fork, LIFTED);
+    ck_assert_int_ge(of_holder, 0);
+    ck_assert_int_eq(of_main, SCHED_OTHER);
+    ck_assert_int_eq(host_log_count("futex with priority inheritance"), 1);
+}
+END_TEST
+
 /* A directory stands where its file should be. */
 START_TEST(without_an_account_it_is_idle)
 {
@@ -556,6 +664,7 @@ TCase *stepd_tests(void)
     tcase_add_test(tc, many_steps_use_it_up);
     tcase_add_loop_test(tc, an_end_lifts_it_only_for_so_much, 0, 2);
     tcase_add_test(tc, nor_does_main_keep_what_it_had);
+    tcase_add_test(tc, it_hands_its_priority_to_nobody);
     tcase_add_test(tc, without_an_account_it_is_idle);
     tcase_add_test(tc, not_a_primary);
     tcase_add_loop_test(tc, not_where_it_is_not_idle, 1, 3);
