@@ -28,6 +28,7 @@ group=$(sed -n 's/^[0-9]*:\([^:]*,\)*cpu\(,[^:]*\)*://p' /proc/$pid/cgroup)
 if [ -n "$group" ]; then
     mount=/sys/fs/cgroup/cpu
     [[ $group != */job_* ]] || level=${group%/job_*}
+    [[ $group != */guest_* ]] || level=${group%/guest_*} # of slurmstepd
 else
     mount=/sys/fs/cgroup
     group=$(sed -n 's/^0:://p' /proc/$pid/cgroup)
