@@ -52,13 +52,14 @@ static struct {
     int64_t left_us;     /* of it, at the last look */
     int64_t cpu_us;      /* at the last look */
     int64_t own_us;      /* the watching thread's own, which is always lifted */
+    int64_t lifted_us;   /* ending: CLOCK_MONOTONIC since when */
     int down;            /* cgroup.procs for its children, -1: they stay with it */
     char high[PATH_MAX]; /* BY_GROUP: where it is not held back … */
     char low[PATH_MAX];  /* … and where it is as idle as its guest */
     char job[PATH_MAX];  /* v2: the job's directory that it has left, or "" */
 } stepd = {.down = -1};
 
-static int64_t cpu_us(clockid_t clock)
+static int64_t clock_us(clockid_t clock)
 {
     struct timespec now;
 
@@ -168,11 +169,14 @@ static void let_down(void)
 
 static void account(int64_t more_us)
 {
-    int64_t cpu = cpu_us(CLOCK_PROCESS_CPUTIME_ID);
-    int64_t own = stepd.watched ? cpu_us(CLOCK_THREAD_CPUTIME_ID) : 0;
+    int64_t cpu = clock_us(CLOCK_PROCESS_CPUTIME_ID);
+    int64_t own = stepd.watched ? clock_us(CLOCK_THREAD_CPUTIME_ID) : 0;
     int64_t used = more_us + (stepd.lifted ? cpu - stepd.cpu_us : own - stepd.own_us);
 
     stepd.left_us = hpcb_spank_credit_charge(stepd.credit, used);
+    /* What it may hand on is no time of its own. */
+    if (stepd.ending && stepd.distrusted)
+        used = clock_us(CLOCK_MONOTONIC) - stepd.lifted_us;
     if (stepd.ending)
         (void)hpcb_spank_credit_charge_end(stepd.credit, used);
     stepd.cpu_us = cpu;
@@ -375,7 +379,7 @@ static bool takes_over(void)
 
     if (first) {
         stepd.watched = true;
-        stepd.own_us = cpu_us(CLOCK_THREAD_CPUTIME_ID);
+        stepd.own_us = clock_us(CLOCK_THREAD_CPUTIME_ID);
     }
     return first;
 }
@@ -406,9 +410,12 @@ int hpcb_spank_stepd_lift(void)
     if (!stepd.on)
         return 0;
     account(0);
-    stepd.ending = stepd.left_us <= 0;
+    stepd.ending = stepd.left_us <= 0 || stepd.distrusted;
+    stepd.lifted_us = clock_us(CLOCK_MONOTONIC);
     if (!stepd.ending || hpcb_spank_credit_charge_end(stepd.credit, 0) > 0)
         set(true);
+    else
+        stepd.ending = false;
     return stepd.refused ? -1 : 0;
 }
 
