@@ -14,8 +14,10 @@
 
 /* What reads memory in use gets its row here. */
 static const hpcb_sensor_t *const table[] = {
-    &hpcb_sensor_cpu,    &hpcb_sensor_pressure, &hpcb_sensor_network,
-    &hpcb_sensor_fabric, &hpcb_sensor_resctrl,
+    &hpcb_sensor_cpu, /* one row a line */
+    &hpcb_sensor_pressure, &hpcb_sensor_network,    &hpcb_sensor_fabric,
+    &hpcb_sensor_resctrl,  &hpcb_sensor_papi_cores, &hpcb_sensor_papi_sockets,
+    /* End of table */
 };
 
 static const char *const names[HPCB_FIGURES] = {

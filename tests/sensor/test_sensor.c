@@ -235,10 +235,15 @@ END_TEST
 
 START_TEST(every_row_has_a_name_and_a_figure)
 {
+    static const char *const all[] = {"cpu",     "pressure",   "network",     "fabric",
+                                      "resctrl", "papi-cores", "papi-sockets"};
     size_t count;
     const hpcb_sensor_t *const *table = hpcb_sensors(&count);
 
     ck_assert_uint_le(count, HPCB_SENSORS_MAX);
+    ck_assert_uint_eq(count, sizeof(all) / sizeof(all[0]));
+    for (size_t i = 0; i < count; i++)
+        ck_assert_str_eq(table[i]->name, all[i]);
     for (size_t i = 0; i < count; i++) {
         ck_assert_uint_ne(table[i]->figures, 0);
         ck_assert(strlen(table[i]->name) < 20 && table[i]->what[0] && table[i]->probe);
