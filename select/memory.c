@@ -36,6 +36,7 @@ struct hpcb_view {
 	int n_nodes, nodes_room, n_jobs, jobs_room;
 	node_memory_t *nodes;
 	job_memory_t *jobs;
+	const part_record_t *guests, *primaries;	/* seen last */
 };
 
 static int hidden = 0;
@@ -49,11 +50,15 @@ extern bool hpcb_memory_is_hidden(void)
 	return hidden > 0;
 }
 
+static bool _has_memory(const job_record_t *job_ptr)
+{
+	return job_ptr->job_resrcs && job_ptr->job_resrcs->memory_allocated &&
+	       job_ptr->job_resrcs->node_bitmap;
+}
+
 static bool _is_kept_out(const job_record_t *job_ptr)
 {
-	return job_ptr && hpcb_lend_is_on() && job_ptr->job_resrcs &&
-	       job_ptr->job_resrcs->memory_allocated &&
-	       job_ptr->job_resrcs->node_bitmap &&
+	return job_ptr && hpcb_lend_is_on() && _has_memory(job_ptr) &&
 	       hpcb_is_guest(job_ptr->part_ptr);
 }
 
@@ -165,15 +170,29 @@ static void _hide_guest(hpcb_view_t *view, job_record_t *job_ptr,
 	};
 }
 
-static bool _holds_memory(const job_record_t *job_ptr)
+/* Thousands of jobs are in few partitions, whose names are compared once. */
+static bool _is_guest(hpcb_view_t *view, const part_record_t *part_ptr)
+{
+	if (!part_ptr || (part_ptr == view->primaries))
+		return false;
+	if (part_ptr == view->guests)
+		return true;
+	if (hpcb_is_guest(part_ptr))
+		view->guests = part_ptr;
+	else
+		view->primaries = part_ptr;
+	return part_ptr == view->guests;
+}
+
+static bool _holds_memory(hpcb_view_t *view, const job_record_t *job_ptr)
 {
 	return (IS_JOB_RUNNING(job_ptr) || IS_JOB_SUSPENDED(job_ptr)) &&
-	       _is_kept_out(job_ptr);
+	       _is_guest(view, job_ptr->part_ptr) && _has_memory(job_ptr);
 }
 
 static int _hide_on_lenders(void *x, void *arg)
 {
-	if (_holds_memory(x))
+	if (_holds_memory(arg, x))
 		_hide_guest(arg, x, false);
 	return 0;
 }
@@ -191,7 +210,7 @@ static int _hide_with_components(void *x, void *arg)
 
 static int _hide_everywhere(void *x, void *arg)
 {
-	if (_holds_memory(x))
+	if (_holds_memory(arg, x))
 		_hide_guest(arg, x, true);
 	return 0;
 }
