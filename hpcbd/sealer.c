@@ -300,7 +300,7 @@ static int receive_some(hpcbd_sealer_t *sealer)
     if (!sealer->in && (!sealer->given || sealer->result.length > HPCBD_SEALER_MAX ||
                         !(sealer->in = malloc((size_t)sealer->result.length + 1))))
         return -1;
-    if (sealer->result_used == head + sealer->result.length)
+    if (sealer->given && sealer->result_used == head + sealer->result.length)
         conclude(sealer);
     return 0;
 }
