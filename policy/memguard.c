@@ -1,0 +1,205 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include "policy/memguard.h"
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t plus(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* Bytes in ms at a rate per second. */
+static uint64_t in_ms(uint64_t per_sec, uint64_t ms)
+{
+    if (ms && per_sec > UINT64_MAX / ms)
+        return UINT64_MAX / 1000;
+    return per_sec * ms / 1000;
+}
+
+void hpcb_memrate_add(hpcb_memrate_t *rate, uint64_t used, int64_t time_ms)
+{
+    uint64_t ms = time_ms > rate->time_ms ? (uint64_t)(time_ms - rate->time_ms) : 0;
+
+    if (rate->time_ms && ms) {
+        uint64_t grown = less(used, rate->used);
+        uint64_t now = grown > UINT64_MAX / 1000 ? UINT64_MAX : grown * 1000 / ms;
+        uint64_t halves = ms / HPCB_MEMRATE_HALF_MS, rest = ms % HPCB_MEMRATE_HALF_MS;
+        uint64_t old = halves < 64 ? rate->per_sec >> halves : 0;
+
+        /* Between two halvings a straight line. */
+        old -= old / 2 / HPCB_MEMRATE_HALF_MS * rest;
+        rate->per_sec = most(now, old);
+    }
+    rate->used = used;
+    if (!rate->time_ms || ms)
+        rate->time_ms = time_ms;
+}
+
+/* Of all guests that are not ending. */
+static uint64_t sum_used(const hpcb_memguest_t *guests, size_t count)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (!guests[i].ending && !guests[i].end)
+            sum = plus(sum, guests[i].used);
+    return sum;
+}
+
+static uint64_t sum_ending(const hpcb_memguest_t *guests, size_t count)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (guests[i].ending)
+            sum = plus(sum, guests[i].used);
+    return sum;
+}
+
+static uint64_t sum_growth(const hpcb_memguest_t *guests, size_t count)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (!guests[i].ending)
+            sum = plus(sum, guests[i].growth);
+    return sum;
+}
+
+static uint64_t sum_reclaimable(const hpcb_memguest_t *guests, size_t count)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (!guests[i].ending)
+            sum = plus(sum, least(guests[i].reclaimable, guests[i].used));
+    return sum;
+}
+
+/* What guests hold too much, if primaries grow for another ahead_ms: more than the
+ * promise leaves, or more than the node really has. */
+static uint64_t excess(const hpcb_memnode_t *node, uint64_t guests, uint64_t ending,
+                       uint64_t ahead_ms)
+{
+    uint64_t soon = in_ms(node->growth, ahead_ms);
+    uint64_t must_leave = plus(node->reserve, soon);
+    uint64_t promised = plus(node->primaries, must_leave);
+    uint64_t over = less(plus(promised, guests), node->real);
+    uint64_t available = plus(node->available, ending);
+
+    if (node->stalled >= HPCB_MEMGUARD_STALLED && available < 2 * node->reserve)
+        must_leave = plus(must_leave, node->reserve / 2);
+    return least(guests, most(over, less(must_leave, available)));
+}
+
+/* What only its end gives back. */
+static uint64_t firm(const hpcb_memguest_t *guest)
+{
+    return less(guest->used, guest->reclaimable);
+}
+
+/* The youngest of those that are large enough, else the largest. */
+static bool is_better(const hpcb_memguest_t *a, const hpcb_memguest_t *b, uint64_t need)
+{
+    bool a_is_enough = firm(a) >= need, b_is_enough = firm(b) >= need;
+
+    if (a_is_enough != b_is_enough)
+        return a_is_enough;
+    if (a_is_enough && a->begin != b->begin)
+        return a->begin > b->begin;
+    return a_is_enough ? firm(a) < firm(b) : firm(a) > firm(b);
+}
+
+static hpcb_memguest_t *choose(hpcb_memguest_t *guests, size_t count, uint64_t need)
+{
+    hpcb_memguest_t *best = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        hpcb_memguest_t *guest = &guests[i];
+
+        if (guest->ending || guest->end || firm(guest) == 0)
+            continue;
+        if (!best || is_better(guest, best, need))
+            best = guest;
+    }
+    return best;
+}
+
+/* need: beyond all that can be reclaimed. */
+static unsigned end_guests(hpcb_memguest_t *guests, size_t count, uint64_t need)
+{
+    unsigned ended = 0;
+
+    while (need > 0) {
+        hpcb_memguest_t *guest = choose(guests, count, need);
+
+        if (!guest)
+            break;
+        guest->end = true;
+        need = less(need, firm(guest));
+        ended++;
+    }
+    return ended;
+}
+
+/* Half of the time until the headroom is gone. */
+static unsigned next_sample(uint64_t headroom, uint64_t per_sec)
+{
+    uint64_t ms = HPCB_MEMGUARD_SAMPLE_MAX_MS;
+
+    if (per_sec > 0 && headroom / per_sec < HPCB_MEMGUARD_SAMPLE_MAX_MS)
+        ms = least(ms, headroom / (per_sec / 500 + 1));
+    return (unsigned)most(ms, HPCB_MEMGUARD_SAMPLE_MIN_MS);
+}
+
+static uint64_t room(const hpcb_memnode_t *node, uint64_t guests)
+{
+    uint64_t promised = plus(plus(node->primaries, guests), node->reserve);
+
+    return least(less(node->real, promised), less(node->available, node->reserve));
+}
+
+void hpcb_memguard_decide(const hpcb_memnode_t *node, hpcb_memguest_t *guests,
+                          size_t count, hpcb_memdecision_t *decision)
+{
+    uint64_t used, ending = sum_ending(guests, count), need, reclaimable;
+
+    for (size_t i = 0; i < count; i++)
+        guests[i].end = false;
+    used = sum_used(guests, count);
+    need = excess(node, used, ending, HPCB_MEMGUARD_END_MS);
+    reclaimable = sum_reclaimable(guests, count);
+    decision->reclaim =
+        least(excess(node, used, ending, HPCB_MEMGUARD_AHEAD_MS), reclaimable);
+    decision->ended = end_guests(guests, count, less(need, reclaimable));
+    /* Half of the reserve is gone, or will be before a SIGTERM has been heard. */
+    decision->at_once =
+        decision->ended > 0 &&
+        (excess(node, used, ending, 0) > node->reserve / 2 ||
+         in_ms(node->growth, HPCB_MEMGUARD_AHEAD_MS) > node->reserve / 2);
+    decision->limit = less(node->real, plus(plus(node->primaries, node->reserve),
+                                            in_ms(node->growth, HPCB_MEMGUARD_END_MS)));
+    decision->headroom = room(node, sum_used(guests, count));
+    decision->next_ms =
+        need ? HPCB_MEMGUARD_SAMPLE_MIN_MS
+             : next_sample(decision->headroom,
+                           plus(node->growth, sum_growth(guests, count)));
+}

@@ -1,0 +1,90 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Who gives way when a primary grows into memory that is lent to guests.  Pure: the
+ * caller samples, reclaims and ends jobs (hpcbd/memory_guard.c).
+ *
+ * Primaries own all memory of a node but a reserve.  What all guests together may hold
+ *
+ *     limit = real - reserve - (what primaries hold) - (what they will hold soon)
+ *
+ * follows primaries from sample to sample.  Above it guests lose page cache and what
+ * else can be reclaimed first; if that is not enough, whole guests end.  The same holds
+ * for memory that nobody is charged for (the kernel, daemons, files in tmpfs): the
+ * node's available memory must not fall below the reserve either.
+ */
+#ifndef HPCB_POLICY_MEMGUARD_H
+#define HPCB_POLICY_MEMGUARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How fast the memory of a job grows; all zero at first. */
+typedef struct {
+    uint64_t used;    /* bytes at the last sample */
+    int64_t time_ms;  /* of it, of any clock that never steps; 0: no sample yet */
+    uint64_t per_sec; /* bytes a second, 0 if it does not grow */
+} hpcb_memrate_t;
+
+/* Add a sample.  A growth counts at once and in full; if growth slows down or ends, the
+ * rate halves every HPCB_MEMRATE_HALF_MS.  A sample that is not later than the last one
+ * replaces it and leaves the rate. */
+#define HPCB_MEMRATE_HALF_MS 2000
+void hpcb_memrate_add(hpcb_memrate_t *rate, uint64_t used, int64_t time_ms);
+
+/* One guest; all in bytes. */
+typedef struct {
+    uint64_t used;        /* without what the kernel can take back without loss */
+    uint64_t reclaimable; /* of used: what reclaim can get at (swap, dirty files) */
+    uint64_t growth;      /* a second */
+    int64_t begin;        /* when it started: later is younger */
+    bool ending;          /* it has been killed, and its memory is on its way back */
+    bool end;             /* set by hpcb_memguard_decide: end it now */
+} hpcb_memguest_t;
+
+typedef struct {
+    uint64_t real;      /* bytes that Slurm hands out on this node (RealMemory) */
+    uint64_t reserve;   /* GuestMemoryReserve in bytes */
+    uint64_t available; /* MemAvailable */
+    uint64_t primaries; /* what all primaries hold together */
+    uint64_t growth;    /* of primaries, a second */
+    unsigned stalled;   /* PSI: thousandths of the last moments in which somebody waited
+                           for memory */
+} hpcb_memnode_t;
+
+typedef struct {
+    uint64_t limit;    /* for all guests together, now */
+    uint64_t reclaim;  /* bytes to take back from guests; 0: none */
+    unsigned ended;    /* how many guests have got end */
+    bool at_once;      /* no time for SIGTERM: SIGKILL */
+    unsigned next_ms;  /* when the node is to be sampled again */
+    uint64_t headroom; /* bytes of available memory above what must be left: if it
+                          halves before the next sample, sample at once */
+} hpcb_memdecision_t;
+
+/* How far ahead of a primary's growth guests shrink, and how long it takes to end one:
+ * reclaim begins for the first, guests end for the second. */
+#define HPCB_MEMGUARD_AHEAD_MS 3000
+#define HPCB_MEMGUARD_END_MS   500
+
+/* Bounds of next_ms. */
+#define HPCB_MEMGUARD_SAMPLE_MIN_MS 100
+#define HPCB_MEMGUARD_SAMPLE_MAX_MS 3000
+
+/* From this on a stall of the node counts as shortage if less than twice the reserve is
+ * available. */
+#define HPCB_MEMGUARD_STALLED 100
+
+/*
+ * Decide for one sample.  guests[].end is set for those to end, which are never more
+ * than are needed: the youngest of those that are large enough alone, else the largest
+ * and then again.  Guests that are ending already count as gone.  What is not reclaimed
+ * in time is asked for again by the next sample.
+ */
+void hpcb_memguard_decide(const hpcb_memnode_t *node, hpcb_memguest_t *guests,
+                          size_t count, hpcb_memdecision_t *decision);
+
+#endif

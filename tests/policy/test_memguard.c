@@ -1,0 +1,368 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+#include "policy/memguard.h"
+
+#define GIB    (UINT64_C(1) << 30)
+#define MIB    (UINT64_C(1) << 20)
+#define RANDOM 200000
+
+static uint64_t state;
+
+/* xorshift64*: the same sequences everywhere. */
+static uint64_t next_random(void)
+{
+    state ^= state >> 12;
+    state ^= state << 25;
+    state ^= state >> 27;
+    return state * UINT64_C(2685821657736338717);
+}
+
+static uint64_t below(uint64_t limit)
+{
+    return limit ? next_random() % limit : 0;
+}
+
+static hpcb_memnode_t quiet(void)
+{
+    return (hpcb_memnode_t){.real = 100 * GIB,
+                            .reserve = 5 * GIB,
+                            .available = 60 * GIB,
+                            .primaries = 10 * GIB};
+}
+
+START_TEST(growth_counts_at_once_and_fades)
+{
+    hpcb_memrate_t rate = {0};
+
+    hpcb_memrate_add(&rate, 5 * GIB, 1000);
+    ck_assert_uint_eq(rate.per_sec, 0);
+    hpcb_memrate_add(&rate, 6 * GIB, 2000);
+    ck_assert_uint_eq(rate.per_sec, GIB);
+    hpcb_memrate_add(&rate, 6 * GIB, 4000);
+    ck_assert_uint_eq(rate.per_sec, GIB / 2);
+    hpcb_memrate_add(&rate, 5 * GIB, 4000 + 100 * HPCB_MEMRATE_HALF_MS);
+    ck_assert_uint_eq(rate.per_sec, 0);
+    ck_assert_uint_eq(rate.used, 5 * GIB);
+}
+END_TEST
+
+START_TEST(a_sample_that_is_not_later_changes_no_rate)
+{
+    hpcb_memrate_t rate = {.used = GIB, .time_ms = 1000, .per_sec = 7};
+
+    hpcb_memrate_add(&rate, 2 * GIB, 1000);
+    ck_assert_uint_eq(rate.per_sec, 7);
+    hpcb_memrate_add(&rate, 3 * GIB, 500);
+    ck_assert_uint_eq(rate.per_sec, 7);
+    ck_assert_int_eq(rate.time_ms, 1000);
+    ck_assert_uint_eq(rate.used, 3 * GIB);
+}
+END_TEST
+
+START_TEST(with_room_nothing_happens)
+{
+    hpcb_memguest_t guests[] = {{.used = 30 * GIB, .reclaimable = GIB}};
+    hpcb_memnode_t node = quiet();
+    hpcb_memdecision_t decision;
+
+    hpcb_memguard_decide(&node, guests, 1, &decision);
+    ck_assert_uint_eq(decision.ended, 0);
+    ck_assert_uint_eq(decision.reclaim, 0);
+    ck_assert_uint_eq(decision.limit, 85 * GIB);
+    ck_assert_uint_eq(decision.headroom, 55 * GIB);
+    ck_assert_uint_eq(decision.next_ms, HPCB_MEMGUARD_SAMPLE_MAX_MS);
+}
+END_TEST
+
+START_TEST(reclaim_comes_before_an_end)
+{
+    hpcb_memguest_t guests[] = {{.used = 40 * GIB, .reclaimable = 30 * GIB}};
+    hpcb_memnode_t node = quiet();
+    hpcb_memdecision_t decision;
+
+    node.primaries = 60 * GIB;
+    node.available = 20 * GIB;
+    hpcb_memguard_decide(&node, guests, 1, &decision);
+    ck_assert_uint_eq(decision.ended, 0);
+    ck_assert_uint_eq(decision.reclaim, 5 * GIB);
+    ck_assert_uint_eq(decision.next_ms, HPCB_MEMGUARD_SAMPLE_MIN_MS);
+}
+END_TEST
+
+START_TEST(the_youngest_that_is_large_enough_ends)
+{
+    hpcb_memguest_t guests[] = {
+        {.used = 20 * GIB, .begin = 1},
+        {.used = 10 * GIB, .begin = 2},
+        {.used = 1 * GIB, .begin = 3},
+    };
+    hpcb_memnode_t node = quiet();
+    hpcb_memdecision_t decision;
+
+    node.primaries = 70 * GIB;
+    hpcb_memguard_decide(&node, guests, 3, &decision);
+    ck_assert_uint_eq(decision.ended, 1);
+    ck_assert(guests[1].end);
+}
+END_TEST
+
+START_TEST(the_largest_ends_first_if_none_is_large_enough)
+{
+    hpcb_memguest_t guests[] = {
+        {.used = 20 * GIB, .begin = 1},
+        {.used = 10 * GIB, .begin = 2},
+        {.used = 1 * GIB, .begin = 3},
+    };
+    hpcb_memnode_t node = quiet();
+    hpcb_memdecision_t decision;
+
+    node.primaries = 90 * GIB;
+    node.available = 0;
+    hpcb_memguard_decide(&node, guests, 3, &decision);
+    ck_assert_uint_eq(decision.ended, 2);
+    ck_assert(guests[0].end && guests[1].end && !guests[2].end);
+    ck_assert(decision.at_once);
+}
+END_TEST
+
+START_TEST(growth_ends_guests_before_memory_is_short)
+{
+    hpcb_memguest_t guests[] = {{.used = 30 * GIB}};
+    hpcb_memnode_t node = quiet();
+    hpcb_memdecision_t decision;
+
+    node.primaries = 63 * GIB;
+    node.available = 7 * GIB;
+    hpcb_memguard_decide(&node, guests, 1, &decision);
+    ck_assert_uint_eq(decision.ended, 0);
+    node.growth = 5 * GIB;
+    hpcb_memguard_decide(&node, guests, 1, &decision);
+    ck_assert_uint_eq(decision.ended, 1);
+    ck_assert(decision.at_once);
+}
+END_TEST
+
+START_TEST(memory_that_nobody_is_charged_for_counts)
+{
+    hpcb_memguest_t guests[] = {{.used = 30 * GIB}};
+    hpcb_memnode_t node = quiet();
+    hpcb_memdecision_t decision;
+
+    node.available = 4 * GIB;
+    hpcb_memguard_decide(&node, guests, 1, &decision);
+    ck_assert_uint_eq(decision.ended, 1);
+    ck_assert(!decision.at_once);
+}
+END_TEST
+
+START_TEST(a_stall_ends_guests_near_the_reserve_only)
+{
+    hpcb_memguest_t guests[] = {{.used = 30 * GIB}};
+    hpcb_memnode_t node = quiet();
+    hpcb_memdecision_t decision;
+
+    node.stalled = HPCB_MEMGUARD_STALLED;
+    hpcb_memguard_decide(&node, guests, 1, &decision);
+    ck_assert_uint_eq(decision.ended, 0);
+    node.available = 6 * GIB;
+    hpcb_memguard_decide(&node, guests, 1, &decision);
+    ck_assert_uint_eq(decision.ended, 1);
+    node.stalled = 0;
+    hpcb_memguard_decide(&node, guests, 1, &decision);
+    ck_assert_uint_eq(decision.ended, 0);
+}
+END_TEST
+
+START_TEST(one_that_is_ending_is_not_asked_for_twice)
+{
+    hpcb_memguest_t guests[] = {
+        {.used = 30 * GIB, .ending = true},
+        {.used = 5 * GIB},
+    };
+    hpcb_memnode_t node = quiet();
+    hpcb_memdecision_t decision;
+
+    node.primaries = 64 * GIB;
+    node.available = 1 * GIB;
+    hpcb_memguard_decide(&node, guests, 2, &decision);
+    ck_assert_uint_eq(decision.ended, 0);
+}
+END_TEST
+
+START_TEST(samples_are_closer_where_memory_goes_fast)
+{
+    hpcb_memguest_t guests[] = {{.used = 30 * GIB, .growth = 5 * GIB}};
+    hpcb_memnode_t node = quiet();
+    hpcb_memdecision_t decision;
+
+    node.growth = 5 * GIB;
+    hpcb_memguard_decide(&node, guests, 1, &decision);
+    ck_assert_uint_eq(decision.ended, 0);
+    ck_assert_uint_ge(decision.next_ms, 2700);
+    node.growth = 50 * GIB;
+    hpcb_memguard_decide(&node, guests, 1, &decision);
+    ck_assert_uint_le(decision.next_ms, 510);
+    ck_assert_uint_ge(decision.next_ms, HPCB_MEMGUARD_SAMPLE_MIN_MS);
+}
+END_TEST
+
+#define GUESTS 8
+
+static size_t random_node(hpcb_memnode_t *node, hpcb_memguest_t *guests)
+{
+    size_t count = below(GUESTS + 1);
+
+    node->real = 1 + below(512 * GIB);
+    node->reserve = below(node->real / 4 + 1);
+    node->available = below(node->real + 1);
+    node->primaries = below(node->real + GIB);
+    node->growth = below(2) ? below(100 * GIB) : 0;
+    node->stalled = (unsigned)below(1001);
+    for (size_t i = 0; i < count; i++)
+        guests[i] = (hpcb_memguest_t){.used = below(node->real),
+                                      .reclaimable = below(2) ? below(GIB) : 0,
+                                      .growth = below(GIB),
+                                      .begin = (int64_t)below(100),
+                                      .ending = below(8) == 0,
+                                      .end = below(2)};
+    return count;
+}
+
+/* What guests hold above what is left, without growth. */
+static uint64_t lack(const hpcb_memnode_t *node, const hpcb_memguest_t *guests,
+                     size_t count, const hpcb_memguest_t *without)
+{
+    uint64_t left = 0, gone = 0, over, short_of;
+
+    for (size_t i = 0; i < count; i++) {
+        bool stays = !guests[i].ending && (!guests[i].end || &guests[i] == without);
+
+        left += stays ? guests[i].used : 0;
+        gone += stays ? 0 : guests[i].used;
+    }
+    over = left + node->primaries + node->reserve;
+    over = over > node->real ? over - node->real : 0;
+    short_of = node->reserve > node->available + gone
+                   ? node->reserve - node->available - gone
+                   : 0;
+    return over > short_of ? over : short_of;
+}
+
+/* After the ends that were decided on, reclaim gives what is still short, or no guest
+ * has anything else to give.  No guest ends for nothing. */
+START_TEST(properties_of_random_nodes)
+{
+    hpcb_memguest_t guests[GUESTS];
+    hpcb_memdecision_t decision;
+    hpcb_memnode_t node;
+
+    state = 88172645463325252;
+    for (int run = 0; run < RANDOM; run++) {
+        size_t count = random_node(&node, guests), left = 0;
+        uint64_t reclaimable = 0;
+        unsigned ended = 0;
+
+        hpcb_memguard_decide(&node, guests, count, &decision);
+        for (size_t i = 0; i < count; i++) {
+            ended += guests[i].end;
+            ck_assert(!guests[i].end || !guests[i].ending);
+            left += !guests[i].ending && !guests[i].end &&
+                    guests[i].used > guests[i].reclaimable;
+            if (!guests[i].ending && !guests[i].end)
+                reclaimable += guests[i].reclaimable < guests[i].used
+                                   ? guests[i].reclaimable
+                                   : guests[i].used;
+        }
+        ck_assert_uint_eq(ended, decision.ended);
+        ck_assert(left == 0 || lack(&node, guests, count, NULL) <= reclaimable);
+        ck_assert_uint_le(decision.limit, node.real);
+        ck_assert_uint_ge(decision.next_ms, HPCB_MEMGUARD_SAMPLE_MIN_MS);
+        ck_assert_uint_le(decision.next_ms, HPCB_MEMGUARD_SAMPLE_MAX_MS);
+        if (node.growth || node.stalled >= HPCB_MEMGUARD_STALLED)
+            continue;
+        for (size_t i = 0; i < count; i++)
+            ck_assert(!guests[i].end || ended > 1 ||
+                      lack(&node, guests, count, &guests[i]) > 0);
+    }
+}
+END_TEST
+
+/* A primary grows at a steady rate from nothing to all that it was promised; guests
+ * fill all that is lent and are gone 300 ms after they have been killed.  It is never
+ * short.
+ */
+START_TEST(a_steady_growth_never_meets_the_end_of_memory)
+{
+    for (uint64_t rate = MIB; rate <= 8 * GIB; rate *= 2) {
+        hpcb_memguest_t guests[GUESTS] = {{0}};
+        hpcb_memnode_t node = {.real = 100 * GIB, .reserve = 5 * GIB};
+        hpcb_memrate_t growth = {0};
+        int64_t now = 1000, killed[GUESTS] = {0};
+
+        for (size_t i = 0; i < GUESTS; i++)
+            guests[i] =
+                (hpcb_memguest_t){.used = 95 * GIB / GUESTS - MIB, .begin = (int64_t)i};
+        while (node.primaries < 95 * GIB) {
+            hpcb_memdecision_t decision;
+            uint64_t held = 0;
+
+            for (size_t i = 0; i < GUESTS; i++) {
+                if (guests[i].ending && now - killed[i] >= 300)
+                    guests[i].used = 0;
+                held += guests[i].used;
+            }
+            ck_assert_msg(node.primaries + held <= node.real,
+                          "at %lu MiB/s memory ends", (unsigned long)(rate / MIB));
+            node.available = node.real - node.primaries - held;
+            hpcb_memrate_add(&growth, node.primaries, now);
+            node.growth = growth.per_sec;
+            hpcb_memguard_decide(&node, guests, GUESTS, &decision);
+            for (size_t i = 0; i < GUESTS; i++) {
+                if (!guests[i].end)
+                    continue;
+                guests[i].ending = true;
+                killed[i] = now;
+            }
+            /* The daemon looks at once if half of the headroom goes. */
+            if (rate * decision.next_ms / 1000 > decision.headroom / 2 + MIB)
+                decision.next_ms = HPCB_MEMGUARD_SAMPLE_MIN_MS;
+            now += decision.next_ms;
+            node.primaries += rate * decision.next_ms / 1000;
+        }
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("memguard");
+    TCase *tcase = tcase_create("memguard");
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    tcase_add_test(tcase, growth_counts_at_once_and_fades);
+    tcase_add_test(tcase, a_sample_that_is_not_later_changes_no_rate);
+    tcase_add_test(tcase, with_room_nothing_happens);
+    tcase_add_test(tcase, reclaim_comes_before_an_end);
+    tcase_add_test(tcase, the_youngest_that_is_large_enough_ends);
+    tcase_add_test(tcase, the_largest_ends_first_if_none_is_large_enough);
+    tcase_add_test(tcase, growth_ends_guests_before_memory_is_short);
+    tcase_add_test(tcase, memory_that_nobody_is_charged_for_counts);
+    tcase_add_test(tcase, a_stall_ends_guests_near_the_reserve_only);
+    tcase_add_test(tcase, one_that_is_ending_is_not_asked_for_twice);
+    tcase_add_test(tcase, samples_are_closer_where_memory_goes_fast);
+    tcase_add_test(tcase, properties_of_random_nodes);
+    tcase_add_test(tcase, a_steady_growth_never_meets_the_end_of_memory);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
