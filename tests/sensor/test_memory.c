@@ -1,0 +1,245 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cgroup/steps.h"
+#include "common/file.h"
+#include "sensor/memory.h"
+#include "tests/cgroup/fake_kernel.h"
+#include "tests/common/tmp.h"
+
+#define MIB ((uint64_t)1024 * 1024)
+
+static hpcb_node_t *open_node(const char *root)
+{
+    hpcb_node_t *node;
+    hpcb_error_t err;
+
+    ck_assert_msg(hpcb_node_open(root, &node, &err) == 0, "%s", err.text);
+    return node;
+}
+
+START_TEST(reads_meminfo)
+{
+    hpcb_memory_node_t memory = {.total = 7};
+
+    ck_assert_int_eq(hpcb_memory_parse("MemTotal:       1000 kB\nMemFree: 1 kB\n"
+                                       "MemAvailable:    600 kB\nSwapFree: 5 kB\n"
+                                       "HugePages_Total:       3\n",
+                                       &memory),
+                     0);
+    ck_assert_uint_eq(memory.total, 1000 * 1024);
+    ck_assert_uint_eq(memory.available, 600 * 1024);
+    ck_assert_uint_eq(memory.swap_free, 5 * 1024);
+    ck_assert_uint_eq(memory.huge_pages, 3);
+    ck_assert_int_eq(hpcb_memory_parse("MemTotal: 1 kB\n", &memory), -1);
+    ck_assert_int_eq(hpcb_memory_parse("", &memory), -1);
+    ck_assert_uint_eq(memory.total, 1000 * 1024);
+}
+END_TEST
+
+/* Let the copy list pid where Slurm has the processes of its job; the job's directory.
+ */
+static void enlist(const hpcb_node_t *node, pid_t pid, const char *below, char *job)
+{
+    char path[PATH_MAX], text[32];
+    hpcb_error_t err;
+
+    ck_assert_msg(hpcb_steps_job(node, pid, job, PATH_MAX, &err) == 0, "%s", err.text);
+    ck_assert_int_lt(snprintf(path, sizeof(path), "%s/step_0/%s", job, below),
+                     PATH_MAX);
+    ck_assert_int_eq(hpcb_file_mkdirs(path, 0755, NULL), 0);
+    strcat(path, "/cgroup.procs");
+    snprintf(text, sizeof(text), "%d\n", (int)pid);
+    ck_assert_int_eq(hpcb_file_replace(path, text, strlen(text), 0644, NULL), 0);
+}
+
+static void knob(const char *dir, const char *name, const char *text)
+{
+    char path[PATH_MAX];
+
+    ck_assert_int_lt(snprintf(path, sizeof(path), "%s/%s", dir, name), PATH_MAX);
+    ck_assert_int_eq(hpcb_file_replace(path, text, strlen(text), 0644, NULL), 0);
+}
+
+START_TEST(clean_inactive_cache_does_not_count_on_v1)
+{
+    hpcb_node_t *node = open_node(fake_start("v1-hybrid"));
+    pid_t pid = fake_task(100);
+    char job[PATH_MAX], dir[PATH_MAX];
+    hpcb_memory_t memory;
+    hpcb_error_t err;
+
+    enlist(node, pid, "", job);
+    ck_assert_int_eq(
+        hpcb_node_job_dir(node, pid, HPCB_CTL_MEMORY, dir, sizeof(dir), NULL), 0);
+    knob(dir, "memory.usage_in_bytes", "1000000\n");
+    knob(dir, "memory.max_usage_in_bytes", "2000000\n");
+    knob(dir, "memory.stat",
+         "inactive_file 1\ndirty 1\ntotal_inactive_file 500000\ntotal_dirty 100000\n"
+         "total_writeback 50000\ntotal_active_file 7\n");
+    ck_assert_msg(hpcb_memory_job(node, job, false, &memory, &err) == 0, "%s",
+                  err.text);
+    ck_assert_str_eq(memory.dir, dir);
+    ck_assert_uint_eq(memory.cache, 350000);
+    ck_assert_uint_eq(memory.used, 650000);
+    ck_assert_uint_eq(memory.peak, 2000000);
+    hpcb_node_close(node);
+    fake_stop();
+}
+END_TEST
+
+START_TEST(clean_inactive_cache_does_not_count_on_v2)
+{
+    hpcb_node_t *node = open_node(fake_start("v2-slurm22"));
+    pid_t pid = fake_task(100);
+    char job[PATH_MAX];
+    hpcb_memory_t memory;
+
+    enlist(node, pid, "user", job);
+    knob(job, "memory.current", "1000000\n");
+    knob(job, "memory.peak", "3000000\n");
+    knob(job, "memory.stat",
+         "anon 5\ninactive_file 400000\nfile_dirty 500000\nfile_writeback 1\n");
+    ck_assert_int_eq(hpcb_memory_job(node, job, false, &memory, NULL), 0);
+    ck_assert_uint_eq(memory.cache, 0);
+    ck_assert_uint_eq(memory.used, 1000000);
+    ck_assert_uint_eq(memory.peak, 3000000);
+    hpcb_node_close(node);
+    fake_stop();
+}
+END_TEST
+
+START_TEST(a_job_without_processes_uses_nothing)
+{
+    hpcb_node_t *node = open_node("/");
+    char dir[TEST_TMP_MAX];
+    hpcb_memory_t memory;
+
+    test_tmp_dir(dir);
+    ck_assert_int_eq(hpcb_memory_job(node, dir, true, &memory, NULL), 0);
+    ck_assert_uint_eq(memory.used, 0);
+    ck_assert_str_eq(memory.dir, "");
+    ck_assert_int_eq(hpcb_memory_job(node, "/nonexistent", false, &memory, NULL), -1);
+    hpcb_node_close(node);
+}
+END_TEST
+
+static void *touch(size_t size, int flags, int fd)
+{
+    char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, fd, 0);
+
+    if (memory == MAP_FAILED)
+        _exit(1);
+    memset(memory, 1, size);
+    return memory;
+}
+
+/* 64 MiB of its own, 8 of them locked, 32 MiB in tmpfs that two processes map.  Each of
+ * the two writes its pid when it is ready. */
+static void run_load(int ready)
+{
+    int fd = memfd_create("load", MFD_CLOEXEC);
+    pid_t self;
+
+    if (fd < 0 || ftruncate(fd, 32 * MIB))
+        _exit(1);
+    if (fork() > 0) {
+        touch(56 * MIB, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+        mlock(touch(8 * MIB, MAP_PRIVATE | MAP_ANONYMOUS, -1), 8 * MIB);
+    }
+    touch(32 * MIB, MAP_SHARED, fd);
+    self = getpid();
+    if (write(ready, &self, sizeof(self)) != sizeof(self))
+        _exit(1);
+    for (;;)
+        pause();
+}
+
+START_TEST(within_a_hundredth_of_what_is_touched)
+{
+    hpcb_node_t *node = open_node("/");
+    bool v2 = hpcb_node_version(node, HPCB_CTL_FREEZER) == 2;
+    char path[PATH_MAX], text[64];
+    char dir[TEST_TMP_MAX];
+    hpcb_memory_t memory;
+    pid_t pids[2];
+    int ready[2];
+
+    test_tmp_dir(dir);
+    ck_assert_int_eq(pipe(ready), 0);
+    if (fork() == 0)
+        run_load(ready[1]);
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(read(ready[0], &pids[i], sizeof(pids[i])), sizeof(pids[i]));
+    snprintf(path, sizeof(path), "%s/step_0/%s", dir, v2 ? "user" : "");
+    ck_assert_int_eq(hpcb_file_mkdirs(path, 0755, NULL), 0);
+    snprintf(text, sizeof(text), "%d\n%d\n", (int)pids[0], (int)pids[1]);
+    knob(path, "cgroup.procs", text);
+    ck_assert_int_eq(hpcb_memory_job(node, dir, true, &memory, NULL), 0);
+    for (int i = 0; i < 2; i++)
+        kill(pids[i], SIGKILL);
+    fprintf(stderr, "# %.2f MiB of 96\n", (double)memory.used / (double)MIB);
+    ck_assert_uint_ge(memory.used, 96 * MIB * 99 / 100);
+    ck_assert_uint_le(memory.used, 96 * MIB * 101 / 100);
+    hpcb_node_close(node);
+}
+END_TEST
+
+START_TEST(stalls_are_thousandths)
+{
+    const char *root = fake_start("v2-slurm22");
+    hpcb_node_t *node = open_node(root);
+    uint64_t total = 0;
+    char dir[PATH_MAX];
+
+    snprintf(dir, sizeof(dir), "%s/proc/pressure", root);
+    ck_assert_int_eq(hpcb_file_mkdirs(dir, 0755, NULL), 0);
+    ck_assert_uint_eq(hpcb_memory_stalled(node, 1000, &total), 0);
+    knob(dir, "memory", "some avg10=0.00 avg60=0 avg300=0 total=5000\n");
+    ck_assert_uint_eq(hpcb_memory_stalled(node, 1000, &total), 0);
+    ck_assert_uint_eq(total, 5000);
+    knob(dir, "memory", "some avg10=0.00 avg60=0 avg300=0 total=5250\n");
+    ck_assert_uint_eq(hpcb_memory_stalled(node, 1000, &total), 250);
+    knob(dir, "memory", "some avg10=0.00 avg60=0 avg300=0 total=9999\n");
+    ck_assert_uint_eq(hpcb_memory_stalled(node, 1000, &total), 1000);
+    hpcb_node_close(node);
+    fake_stop();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("memory");
+    TCase *tcase = tcase_create("memory");
+    SRunner *runner;
+    int failed;
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, reads_meminfo);
+    tcase_add_test(tcase, clean_inactive_cache_does_not_count_on_v1);
+    tcase_add_test(tcase, clean_inactive_cache_does_not_count_on_v2);
+    tcase_add_test(tcase, a_job_without_processes_uses_nothing);
+    tcase_add_test(tcase, within_a_hundredth_of_what_is_touched);
+    tcase_add_test(tcase, stalls_are_thousandths);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
