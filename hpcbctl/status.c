@@ -482,6 +482,18 @@ static int print(json_object *status, bool json)
     return fflush(stdout);
 }
 
+/* What the daemon says of the node's memory has a place of its own. */
+static void add_hpcbd(json_object *status, json_object *said)
+{
+    json_object *memory;
+
+    json_object_object_add(status, "hpcbd", said);
+    if (!json_object_object_get_ex(said, "memory", &memory))
+        return;
+    json_object_object_add(status, "memory", json_object_get(memory));
+    json_object_object_del(said, "memory");
+}
+
 int hpcb_status(const hpcb_ctl_t *ctl)
 {
     hpcb_autojson json_object *status = NULL;
@@ -500,7 +512,7 @@ int hpcb_status(const hpcb_ctl_t *ctl)
     status = hpcb_status_collect(&conf, node, NULL, &problems);
     hpcb_node_close(node);
     if (status)
-        json_object_object_add(status, "hpcbd", hpcb_windows_ask(conf.state_dir, &err));
+        add_hpcbd(status, hpcb_windows_ask(conf.state_dir, &err));
     if (!status || print(status, ctl->json) < 0) {
         hpcb_log(HPCB_LOG_ERROR, "status: %s",
                  status ? "cannot write to stdout" : "out of memory");

@@ -24,6 +24,7 @@
 #include "hpcbd/balance.h"
 #include "hpcbd/hpcbd.h"
 #include "hpcbd/log.h"
+#include "hpcbd/memory.h"
 #include "hpcbd/node.h"
 #include "hpcbd/peers.h"
 #include "hpcbd/window.h"
@@ -46,7 +47,9 @@ static const char help[] =
     "SIGHUP reads the configuration again; SIGTERM and SIGINT end it.\n";
 
 static const hpcbd_part_t *const node_parts[] = {
-    &hpcbd_ship, /* forks: before others lock memory */
+    /* These fork: before others lock memory. */
+    &hpcbd_ship,
+    &hpcbd_memory,
     &hpcbd_window,
     &hpcbd_balance,
     &hpcbd_node,

@@ -12,7 +12,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +25,7 @@
 #include "common/log.h"
 #include "common/record.h"
 #include "hpcbd/seal.h"
+#include "hpcbd/ship_conn.h"
 #include "hpcbd/ship_spool.h"
 #include "hpcbd/worker.h"
 
@@ -60,66 +60,6 @@ static void sleep_ms(uint32_t ms)
         ;
 }
 
-/* A connected socket with time limits, or -1. */
-static int connect_to(const char *host, uint32_t port, hpcb_error_t *err)
-{
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
-    struct timeval limit = {.tv_sec = ANSWER_SECONDS};
-    struct addrinfo *list = NULL;
-    char service[16];
-    int fd = -1, rc;
-
-    snprintf(service, sizeof(service), "%u", (unsigned)port);
-    rc = getaddrinfo(host, service, &hints, &list);
-    if (rc)
-        return hpcb_error(err, "%.100s: %s", host, gai_strerror(rc));
-    for (const struct addrinfo *ai = list; ai && fd < 0; ai = ai->ai_next) {
-        fd = socket(ai->ai_family, ai->ai_socktype | SOCK_CLOEXEC, ai->ai_protocol);
-        if (fd < 0)
-            continue;
-        (void)hpcbd_bind_reserved(fd, ai->ai_family);
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-        if (connect(fd, ai->ai_addr, ai->ai_addrlen)) {
-            hpcb_error(err, "%.100s: %s", host, strerror(errno));
-            close(fd);
-            fd = -1;
-        }
-    }
-    freeaddrinfo(list);
-    return fd;
-}
-
-/* The first of the hosts that answers. */
-static int connect_any(const hpcb_conf_t *conf, hpcb_error_t *err)
-{
-    char list[HPCB_LIST_MAX];
-    char *rest = list, *host;
-    int fd = -1;
-
-    memcpy(list, conf->collector_hosts, sizeof(list));
-    while (fd < 0 && (host = strsep(&rest, ",")))
-        fd = connect_to(host, conf->collector_port, err);
-    return fd;
-}
-
-static int send_all(int fd, const void *data, size_t length)
-{
-    const char *rest = data;
-
-    while (length > 0) {
-        ssize_t n = send(fd, rest, length, MSG_NOSIGNAL);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return -1;
-        rest += n;
-        length -= (size_t)n;
-    }
-    return 0;
-}
-
 static int receive_all(int fd, void *data, size_t length)
 {
     char *rest = data;
@@ -135,18 +75,6 @@ static int receive_all(int fd, void *data, size_t length)
         length -= (size_t)n;
     }
     return 0;
-}
-
-static int send_frame(int fd, const char *credential, hpcb_error_t *err)
-{
-    unsigned char header[HPCBD_FRAME_HEADER];
-    size_t length = strlen(credential);
-
-    hpcbd_frame_header(header, length);
-    if (length <= HPCBD_FRAME_MAX && send_all(fd, header, sizeof(header)) == 0 &&
-        send_all(fd, credential, length) == 0)
-        return 0;
-    return hpcb_error(err, "the collector does not take it: %s", strerror(errno));
 }
 
 /* The text that was in the answer; the caller frees it. */
@@ -172,9 +100,10 @@ static char *exchange(const hpcb_conf_t *conf, hpcb_rjson_t *request, hpcb_error
 {
     hpcb_autofree char *text = hpcb_rjson_print(request, "", err);
     hpcb_autofree char *credential = text ? hpcbd_seal(text, strlen(text), err) : NULL;
-    hpcb_autoclose int fd = credential ? connect_any(conf, err) : -1;
+    hpcb_autoclose int fd =
+        credential ? hpcbd_ship_connect(conf, ANSWER_SECONDS, err) : -1;
 
-    if (fd < 0 || send_frame(fd, credential, err))
+    if (fd < 0 || hpcbd_ship_frame(fd, credential, err))
         return NULL;
     return receive_frame(fd, err);
 }

@@ -13,6 +13,7 @@
 #include "common/conf.h"
 #include "common/file.h"
 #include "hpcbd/balance.h"
+#include "hpcbd/memory.h"
 #include "hpcbd/peers.h"
 #include "hpcbd/status.h"
 #include "hpcbd/window.h"
@@ -136,5 +137,6 @@ int hpcbd_status_node(size_t next, char *text, size_t size)
     add(object, "cpu_seconds", json_object_new_double(own_cpu()));
     add_number(object, "rss_kib", own_rss_kib());
     add(object, "peers", hpcbd_peers_status());
+    add(object, "memory", hpcbd_memory_status());
     return render(object, text, size);
 }

@@ -10,7 +10,6 @@
  */
 #include "config.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,9 +21,9 @@
 #include "common/file.h"
 #include "common/jobrecord.h"
 #include "common/log.h"
+#include "hpcbd/slurm_module.h"
 #include "hpcbd/worker.h"
 #include "hpcbd/writer_runs.h"
-#include "hpcbd/writer_slurm.h"
 
 #define LOOK_MS 2000
 
@@ -59,36 +58,6 @@ static void sleep_ms(uint32_t ms)
 
     while (nanosleep(&left, &left) && errno == EINTR)
         ;
-}
-
-/* The number in the library's name goes up with each release of Slurm (22.05: 38). */
-static void *load_libslurm(void)
-{
-    char name[32];
-    void *library = dlopen("libslurm.so", RTLD_NOW | RTLD_GLOBAL);
-
-    for (int number = 38; !library && number < 64; number++) {
-        snprintf(name, sizeof(name), "libslurm.so.%d", number);
-        library = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
-    }
-    return library;
-}
-
-static const hpcbd_slurm_t *load_slurm(hpcb_error_t *err)
-{
-    const hpcbd_slurm_t *slurm = NULL;
-    void *module = NULL;
-
-    if (load_libslurm())
-        module = dlopen(HPCBD_SLURM_MODULE, RTLD_NOW);
-    if (module)
-        slurm = dlsym(module, HPCBD_SLURM_SYMBOL);
-    if (!slurm) {
-        const char *why = dlerror();
-
-        hpcb_error(err, "AdminComment is left alone: %s", why ? why : "no libslurm");
-    }
-    return slurm;
 }
 
 /* slurmdbd or slurmctld is away: nothing else to do than to wait. */
@@ -219,9 +188,9 @@ static int work(void *arg)
     hpcb_error_t err;
     char *cluster = NULL;
 
-    writer.slurm = load_slurm(&err);
+    writer.slurm = hpcbd_slurm_load(&err);
     if (!writer.slurm) {
-        hpcb_log(HPCB_LOG_INFO, "%s", err.text);
+        hpcb_log(HPCB_LOG_INFO, "AdminComment is left alone: %s", err.text);
         rest();
     }
     while (writer.slurm->get("", 0, &cluster) == HPCBD_FAILED)

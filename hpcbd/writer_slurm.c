@@ -4,6 +4,9 @@
  */
 #include "config.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -146,4 +149,71 @@ static hpcbd_outcome_t set(const char *cluster, uint32_t job_id, const char *com
     return slurmdb_connection_commit(connection, true) ? lose_connection() : HPCBD_DONE;
 }
 
-const hpcbd_slurm_t hpcbd_slurm = {.get = get, .set = set};
+/* The job's comment with text behind it, to be freed; NULL if it is there already, or
+ * nobody answers. */
+static char *comment_with(uint32_t job_id, const char *text)
+{
+    job_info_msg_t *jobs = NULL;
+    const char *old = NULL;
+    char *comment = NULL;
+
+    if (slurm_load_job(&jobs, job_id, SHOW_ALL))
+        return NULL;
+    if (jobs->record_count > 0)
+        old = jobs->job_array[0].comment;
+    if (!old || !strstr(old, text)) {
+        if (asprintf(&comment, "%s%s%s", old ? old : "", old && *old ? "; " : "",
+                     text) < 0)
+            comment = NULL;
+    }
+    slurm_free_job_info_msg(jobs);
+    return comment;
+}
+
+/* 0, or -1: a job that has ended, as it may have by now, takes none. */
+static int add_comment(uint32_t job_id, const char *text)
+{
+    char *comment = comment_with(job_id, text);
+    job_desc_msg_t change;
+    int rc = 0;
+
+    if (comment) {
+        slurm_init_job_desc_msg(&change);
+        change.job_id = job_id;
+        change.comment = comment;
+        rc = slurm_update_job(&change) ? -1 : 0;
+    }
+    free(comment);
+    return rc;
+}
+
+static hpcbd_outcome_t refused(uint32_t job_id, int error)
+{
+    switch (error) {
+    case ESLURM_JOB_PENDING:
+        return HPCBD_DONE;
+    case ESLURM_DISABLED:
+    case ESLURM_BATCH_ONLY:
+        slurm_kill_job(job_id, SIGKILL, KILL_FULL_JOB);
+        return HPCBD_NO_REQUEUE;
+    case ESLURM_INVALID_JOB_ID:
+    case ESLURM_ALREADY_DONE:
+        return HPCBD_NO_REQUEUE;
+    default:
+        return HPCBD_FAILED;
+    }
+}
+
+/* The comment first: so it is of the run that was ended. */
+static hpcbd_outcome_t requeue(uint32_t job_id, const char *text)
+{
+    int told = add_comment(job_id, text);
+    hpcbd_outcome_t outcome =
+        slurm_requeue(job_id, 0) ? refused(job_id, errno) : HPCBD_DONE;
+
+    if (told < 0 && outcome == HPCBD_DONE)
+        add_comment(job_id, text);
+    return outcome;
+}
+
+const hpcbd_slurm_t hpcbd_slurm = {.get = get, .set = set, .requeue = requeue};

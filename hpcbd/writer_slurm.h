@@ -19,7 +19,8 @@ typedef enum {
     HPCBD_DONE,
     HPCBD_NOT_ENDED, /* slurmdbd has not heard of its end yet, or not of the job */
     HPCBD_FAILED,    /* slurmdbd does not answer */
-    HPCBD_NO_DBD     /* the cluster has none */
+    HPCBD_NO_DBD,    /* the cluster has none */
+    HPCBD_NO_REQUEUE /* slurmctld does not know the job, or may not requeue it */
 } hpcbd_outcome_t;
 
 typedef struct {
@@ -30,6 +31,11 @@ typedef struct {
     /* Set it.  slurmdbd 22.05 puts the text into SQL as it is: it must hold neither
      * apostrophes nor backslashes. */
     hpcbd_outcome_t (*set)(const char *cluster, uint32_t job_id, const char *comment);
+
+    /* Requeue a job whose processes have been killed, and add text to its comment, once
+     * however often the job is requeued.  A job that cannot be requeued (--no-requeue,
+     * or no batch job) is cancelled: HPCBD_NO_REQUEUE.  The caller is root. */
+    hpcbd_outcome_t (*requeue)(uint32_t job_id, const char *text);
 } hpcbd_slurm_t;
 
 /* The module's only symbol. */

@@ -15,7 +15,8 @@ select_up() { # select_up [UP OPTION]...
     mkdir -p "$WORK" && chmod 1777 "$WORK"
     export CTLD_LOG=$HPCB_SANDBOX_DIR/log/slurmctld.log
     export CONF=$HPCB_SANDBOX_DIR/etc/hpc-balance.conf
-    printf '%s\n' 'GuestGres=yes' 'NodeName=n[1-3] MemBandwidth=20G NetBandwidth=1G' >> "$CONF"
+    # With lent memory no primary needs to have guests requeued.
+    printf '%s\n' 'GuestMemory=allocated' 'GuestGres=yes' 'NodeName=n[1-3] MemBandwidth=20G NetBandwidth=1G' >> "$CONF"
     as_root scontrol reconfigure
     ! has_plugins || wait_until 10 conf_is_read
 }

@@ -1,0 +1,102 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "hpcbd/memory.h"
+#include "hpcbd/memory_end.h"
+#include "hpcbd/memory_guard.h"
+#include "hpcbd/memory_report.h"
+#include "hpcbd/wire_live.h"
+#include "hpcbd/worker.h"
+
+static bool always(const hpcb_conf_t *conf)
+{
+    (void)conf;
+    return true;
+}
+
+static hpcbd_worker_t guard = {
+    .name = "hpcbd: memory", .wanted = always, .work = hpcbd_memory_guard};
+static hpcbd_worker_t reporter = {
+    .name = "hpcbd: report", .wanted = always, .work = hpcbd_memory_report};
+
+static const hpcb_conf_t *settings;
+
+static int start(hpcbd_t *daemon, hpcb_error_t *err)
+{
+    char dir[PATH_MAX];
+
+    settings = &daemon->conf;
+    if (snprintf(dir, sizeof(dir), "%s/" HPCBD_MEMORY_ENDED, settings->state_dir) >=
+        (int)sizeof(dir))
+        return hpcb_error(err, "StateDir=%.200s is too long", settings->state_dir);
+    if (hpcb_file_mkdirs(dir, 0755, err) < 0 ||
+        hpcbd_worker_start(&guard, daemon, err) < 0)
+        return -1;
+    return hpcbd_worker_start(&reporter, daemon, err);
+}
+
+static void reload(hpcbd_t *daemon)
+{
+    hpcbd_worker_reload(&guard, daemon);
+    hpcbd_worker_reload(&reporter, daemon);
+}
+
+static void stop(hpcbd_t *daemon)
+{
+    (void)daemon;
+    hpcbd_worker_stop(&reporter);
+    hpcbd_worker_stop(&guard);
+}
+
+static void add(json_object *object, const char *key, uint64_t value)
+{
+    json_object_object_add(object, key, json_object_new_int64((int64_t)value));
+}
+
+static uint64_t sum(const hpcb_live_node_t *node, bool guests)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < node->n_jobs; i++)
+        if (node->jobs[i].guest == guests)
+            bytes += node->jobs[i].used;
+    return bytes;
+}
+
+json_object *hpcbd_memory_status(void)
+{
+    json_object *object = json_object_new_object();
+    hpcb_live_node_t node;
+    uint64_t primaries, reserve;
+
+    if (!object || hpcbd_memory_read(settings, &node) < 0) {
+        json_object_put(object);
+        return NULL;
+    }
+    primaries = sum(&node, false);
+    reserve = hpcbd_memory_reserve(settings, node.memory);
+    add(object, "real", node.memory);
+    add(object, "reserve", reserve);
+    add(object, "primaries_expected", primaries);
+    add(object, "lent",
+        hpcb_live_is_fresh(&node, (int64_t)time(NULL)) &&
+                node.memory > reserve + primaries
+            ? node.memory - reserve - primaries
+            : 0);
+    add(object, "guests", sum(&node, true));
+    free(node.jobs);
+    return object;
+}
+
+const hpcbd_part_t hpcbd_memory = {
+    .name = "memory", .start = start, .reload = reload, .stop = stop};

@@ -1,0 +1,167 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * A killed process of an idle group gets next to no CPU beside a primary that spins,
+ * and so frees its memory late: process_mrelease(2) (Linux 5.15) takes it back here.
+ *
+ * The line for the user goes to what the guest has as its standard error.  What that
+ * is, the guest says: its descriptor is copied, so that it allows what it allowed
+ * there, and is written to as the guest's user, by a process that may hang and is
+ * killed then.
+ */
+#include "config.h"
+
+#include <grp.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cgroup/steps.h"
+#include "common/file.h"
+#include "hpcbd/memory_end.h"
+
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
+#endif
+#ifndef SYS_process_mrelease
+#define SYS_process_mrelease 448
+#endif
+
+#define ROUNDS_MAX    32  /* against a guest that forks */
+#define RELEASES_MAX  256 /* open at once */
+#define WRITE_SECONDS 5
+#define NOBODY        65534 /* no group is needed to write */
+
+typedef struct {
+    int signo;
+    int count;    /* in this round */
+    int released; /* descriptors in pidfds */
+    int pidfds[RELEASES_MAX];
+    int notice; /* the guest's standard error; -1: none yet */
+} sweep_t;
+
+static int pidfd_of(pid_t pid)
+{
+    return (int)syscall(SYS_pidfd_open, pid, 0);
+}
+
+/* Only what a line of text belongs into. */
+static bool takes_text(int fd)
+{
+    struct stat status;
+
+    return fstat(fd, &status) == 0 &&
+           (S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode) ||
+            (S_ISCHR(status.st_mode) && isatty(fd)));
+}
+
+static int copy_stderr(int pidfd)
+{
+    int fd = (int)syscall(SYS_pidfd_getfd, pidfd, STDERR_FILENO, 0);
+
+    if (fd >= 0 && takes_text(fd))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static int signal_process(pid_t pid, void *arg)
+{
+    sweep_t *sweep = arg;
+    int pidfd = pidfd_of(pid);
+
+    if (pidfd < 0)
+        return 0;
+    if (sweep->notice < 0)
+        sweep->notice = copy_stderr(pidfd);
+    if (kill(pid, sweep->signo) == 0)
+        sweep->count++;
+    if (sweep->signo == SIGKILL && sweep->released < RELEASES_MAX)
+        sweep->pidfds[sweep->released++] = pidfd;
+    else
+        close(pidfd);
+    return 0;
+}
+
+/* Takes a moment for each GiB.  Fails for a process whose memory another one that lives
+ * shares, and for one that has freed it itself. */
+static void release(sweep_t *sweep)
+{
+    for (int i = 0; i < sweep->released; i++) {
+        syscall(SYS_process_mrelease, sweep->pidfds[i], 0);
+        close(sweep->pidfds[i]);
+    }
+    sweep->released = 0;
+}
+
+static int signal_all(const hpcbd_ending_t *ending, sweep_t *sweep)
+{
+    int total = 0;
+
+    for (int round = 0; round < ROUNDS_MAX; round++) {
+        sweep->count = 0;
+        hpcb_steps_each(ending->node, ending->steps, signal_process, sweep);
+        total += sweep->count;
+        release(sweep);
+        if (sweep->count == 0 || sweep->signo != SIGKILL)
+            break;
+    }
+    return total;
+}
+
+/* The kernel checks who writes for some kinds of files: it must not be root. */
+static void __attribute__((noreturn)) write_notice(int fd, uid_t uid, const char *text)
+{
+    alarm(WRITE_SECONDS);
+    signal(SIGALRM, SIG_DFL);
+    if (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
+        setresuid(uid, uid, uid) == 0 && write(fd, text, strlen(text)) < 0)
+        _exit(EXIT_FAILURE);
+    _exit(EXIT_SUCCESS);
+}
+
+static void tell_user(const hpcbd_ending_t *ending, int fd)
+{
+    char text[256];
+
+    snprintf(text, sizeof(text),
+             "slurm-hpc-balance: " HPCBD_MEMORY_TEXT " (job %" PRIu32 " held %" PRIu64
+             " MiB on this node); it is requeued if it may be\n",
+             ending->job_id, ending->used >> 20);
+    if (fork() == 0)
+        write_notice(fd, ending->uid, text);
+}
+
+static int leave_note(const hpcbd_ending_t *ending, hpcb_error_t *err)
+{
+    char path[PATH_MAX], text[64];
+    int n = snprintf(path, sizeof(path), "%s/" HPCBD_MEMORY_ENDED "/%" PRIu32,
+                     ending->state_dir, ending->job_id);
+
+    if (n < 0 || n >= (int)sizeof(path))
+        return hpcb_error(err, "%.200s is too long", ending->state_dir);
+    n = snprintf(text, sizeof(text), "%" PRIu64 "\n", ending->used);
+    return hpcb_file_swap(path, text, (size_t)n, 0600, err);
+}
+
+/* The note first: Slurm takes a comment for the run that ends as long as it runs. */
+int hpcbd_memory_end(const hpcbd_ending_t *ending, bool first, hpcb_error_t *err)
+{
+    sweep_t sweep = {.signo = ending->at_once ? SIGKILL : SIGTERM, .notice = -1};
+    int noted = first ? leave_note(ending, err) : 0;
+    int total = signal_all(ending, &sweep);
+
+    if (first && sweep.notice >= 0)
+        tell_user(ending, sweep.notice);
+    if (sweep.notice >= 0)
+        close(sweep.notice);
+    return noted < 0 ? -1 : total;
+}

@@ -1,0 +1,184 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * A report that does not reach the collector is not sent again: the next one is newer.
+ * A note of a guest that was ended stays in StateDir/ended until slurmctld has
+ * answered, whoever dies meanwhile.
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "common/log.h"
+#include "common/text.h"
+#include "hpcbd/memory_end.h"
+#include "hpcbd/memory_guard.h"
+#include "hpcbd/memory_report.h"
+#include "hpcbd/seal.h"
+#include "hpcbd/ship_conn.h"
+#include "hpcbd/slurm_module.h"
+#include "hpcbd/wire_live.h"
+
+/* 1024 jobs of at most 150 bytes. */
+#define REPORT_BYTES (192 * 1024)
+
+/* A collector that does not answer must not keep requeues waiting. */
+#define SEND_SECONDS 3
+
+/* slurmctld forgets a job MinJobAge (300 s) after its end; then nobody can help. */
+#define REQUEUE_SECONDS 3600
+
+typedef struct {
+    const hpcb_conf_t *conf;
+    const hpcbd_slurm_t *slurm;
+    int64_t sent; /* time of the last report that went */
+    bool no_slurm, no_collector;
+} reporter_t;
+
+static char *read_text(const hpcb_conf_t *conf)
+{
+    hpcb_autofree char *text = malloc(REPORT_BYTES);
+    char path[PATH_MAX], *whole;
+
+    if (!text ||
+        snprintf(path, sizeof(path), "%s/" HPCBD_MEMORY_FILE, conf->state_dir) >=
+            (int)sizeof(path) ||
+        hpcb_file_read_trusted(path, text, REPORT_BYTES, NULL) < 0)
+        return NULL;
+    whole = text;
+    text = NULL;
+    return whole;
+}
+
+int hpcbd_memory_read(const hpcb_conf_t *conf, hpcb_live_node_t *node)
+{
+    hpcb_autofree char *text = read_text(conf);
+
+    return text ? hpcbd_live_parse(text, node, NULL) : -1;
+}
+
+static int send_text(const hpcb_conf_t *conf, const char *text, hpcb_error_t *err)
+{
+    hpcb_autofree char *credential = hpcbd_seal(text, strlen(text), err);
+    hpcb_autoclose int fd =
+        credential ? hpcbd_ship_connect(conf, SEND_SECONDS, err) : -1;
+
+    return fd < 0 ? -1 : hpcbd_ship_frame(fd, credential, err);
+}
+
+/* What is stale says nothing; what has been sent need not be sent again. */
+static void send_report(reporter_t *reporter)
+{
+    hpcb_autofree char *text = read_text(reporter->conf);
+    hpcb_live_node_t node;
+    hpcb_error_t err;
+    bool is_new;
+
+    if (!*reporter->conf->collector_hosts || !text ||
+        hpcbd_live_parse(text, &node, NULL) < 0)
+        return;
+    free(node.jobs);
+    is_new =
+        node.time != reporter->sent && hpcb_live_is_fresh(&node, (int64_t)time(NULL));
+    if (!is_new)
+        return;
+    if (send_text(reporter->conf, text, &err) < 0) {
+        hpcb_log_once(&reporter->no_collector, HPCB_LOG_ERROR,
+                      "this node lends no memory: %s", err.text);
+        return;
+    }
+    if (reporter->no_collector)
+        hpcb_log(HPCB_LOG_INFO, "the collector takes reports again");
+    reporter->no_collector = false;
+    reporter->sent = node.time;
+}
+
+/* True: there is nothing left to do for the job. */
+static bool requeue(reporter_t *reporter, uint32_t job_id)
+{
+    hpcb_error_t err;
+
+    if (!reporter->slurm)
+        reporter->slurm = hpcbd_slurm_load(&err);
+    if (!reporter->slurm) {
+        hpcb_log_once(&reporter->no_slurm, HPCB_LOG_ERROR,
+                      "guests that are ended are not requeued: %s", err.text);
+        return true;
+    }
+    switch (reporter->slurm->requeue(job_id, HPCBD_MEMORY_TEXT)) {
+    case HPCBD_DONE:
+        hpcb_log(HPCB_LOG_INFO, "job %u: requeued", job_id);
+        return true;
+    case HPCBD_FAILED:
+        return false;
+    default:
+        hpcb_log(HPCB_LOG_INFO, "job %u: cannot be requeued; it was cancelled", job_id);
+        return true;
+    }
+}
+
+static bool is_old(const char *path)
+{
+    struct stat status;
+
+    return lstat(path, &status) < 0 || time(NULL) - status.st_mtime > REQUEUE_SECONDS;
+}
+
+static void requeue_all(reporter_t *reporter)
+{
+    char dir[PATH_MAX], path[PATH_MAX + NAME_MAX + 1];
+    hpcb_autoclosedir DIR *handle = NULL;
+    struct dirent *entry;
+    uint64_t id;
+
+    snprintf(dir, sizeof(dir), "%.3900s/" HPCBD_MEMORY_ENDED,
+             reporter->conf->state_dir);
+    handle = opendir(dir);
+    while (handle && (entry = readdir(handle))) {
+        if (hpcb_text_u64(entry->d_name, UINT32_MAX, &id) || id == 0)
+            continue;
+        snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
+        if (requeue(reporter, (uint32_t)id) || is_old(path))
+            unlink(path);
+    }
+}
+
+static int watch(const hpcb_conf_t *conf)
+{
+    int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    char path[PATH_MAX];
+
+    if (fd >= 0 && snprintf(path, sizeof(path), "%s/" HPCBD_MEMORY_ENDED,
+                            conf->state_dir) < (int)sizeof(path))
+        inotify_add_watch(fd, path, IN_MOVED_TO);
+    return fd;
+}
+
+int hpcbd_memory_report(void *conf)
+{
+    reporter_t reporter = {.conf = conf};
+    struct pollfd watcher = {.fd = watch(conf), .events = POLLIN};
+    char events[4096];
+
+    for (;;) {
+        requeue_all(&reporter);
+        send_report(&reporter);
+        if (poll(&watcher, 1, HPCB_LIVE_REPORT_SECONDS * 1000) > 0)
+            while (read(watcher.fd, events, sizeof(events)) > 0)
+                ;
+    }
+}

@@ -1,0 +1,20 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/* A node's connections to the collector.  They block: for child processes. */
+#ifndef HPCB_HPCBD_SHIP_CONN_H
+#define HPCB_HPCBD_SHIP_CONN_H
+
+#include "common/conf.h"
+#include "common/error.h"
+
+/* Connect to the first of CollectorHost that answers.  Nothing on the socket, the
+ * connection included, takes more than so many seconds.  The caller closes it; -1 with
+ * err. */
+int hpcbd_ship_connect(const hpcb_conf_t *conf, unsigned seconds, hpcb_error_t *err);
+
+/* Send one frame (hpcbd/wire.h).  0, or -1 with err. */
+int hpcbd_ship_frame(int fd, const char *credential, hpcb_error_t *err);
+
+#endif

@@ -1,0 +1,144 @@
+#!/usr/bin/env bats
+# A primary that grows into lent memory gets it: guests end, and are requeued.
+#
+# The machine's memory is every node's here.  A reserve that leaves 1 GiB of what is
+# available now makes a small node of it, so that no test takes much.
+
+load helpers
+load guest
+
+# MiB that the reserve leaves.
+SMALL=1024
+
+setup_file() {
+    cluster_up || return 1
+    export CONF=$HPCB_SANDBOX_DIR/etc/hpc-balance.conf
+    cp "$CONF" "$CONF.before"
+    write_toucher
+}
+teardown_file() { cluster_down; }
+
+setup() {
+    cancel_all
+    shrink_nodes
+}
+
+# touch MIB SECONDS: hold MIB of anonymous memory (and ignore SIGTERM).
+write_toucher() {
+    cat > "$WORK/touch.py" << 'END'
+import mmap, os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+size = int(sys.argv[1]) << 20
+if len(sys.argv) > 3:
+    time.sleep(float(sys.argv[3]))
+start = time.monotonic()
+memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+for i in range(0, size, 4096):
+    memory[i] = 1
+print("touched", sys.argv[1], f"{time.monotonic() - start:.2f}", flush=True)
+time.sleep(float(sys.argv[2]))
+print("done", flush=True)
+END
+    chmod 755 "$WORK/touch.py"
+}
+
+# Tell both daemons of a reserve that leaves SMALL MiB of what is available.
+shrink_nodes() {
+    local available reserve n
+    available=$(awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo)
+    reserve=$((available - SMALL))
+    { cat "$CONF.before"; echo GuestMemory=unused; echo "GuestMemoryReserve=${reserve}M"; } > "$CONF"
+    for n in n1 n2; do
+        # shellcheck disable=SC2016 # expanded in the node
+        run_in_node $n bash -c 'kill -HUP "$(cat /run/pids/hpcbd)"'
+    done
+    wait_until 20 reserve_is $((reserve * 1048576))
+}
+
+memory_of() { # memory_of NODE KEY: in bytes
+    run_in_node "$1" "$HPCBCTL" status --json |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["memory"][sys.argv[1]])' "$2"
+}
+
+reserve_is() { [ "$(memory_of n1 reserve)" = "$1" ] && [ "$(memory_of n2 reserve)" = "$1" ]; }
+
+# Slurm counts slurmstepd and the interpreter too.
+holds() { # holds NODE KEY MIB: within a hundredth and 64 MiB
+    local mib=$(($(memory_of "$1" "$2") / 1048576))
+    [ $mib -ge $(($3 * 99 / 100)) ] && [ $mib -le $(($3 * 101 / 100 + 64)) ]
+}
+
+was_requeued() { [ "$(job_field "$1" Restarts)" = 1 ]; }
+
+@test "status says what guests hold" {
+    guest=$(submit --guest --mem=700 -w n1 -n1 --wrap "exec python3 $WORK/touch.py 200 60")
+    wait_until 30 holds n1 guests 200
+    [ "$(state_of "$guest")" = RUNNING ]
+}
+
+@test "a primary grows into lent memory: a guest that ignores SIGTERM ends and is requeued" {
+    guest=$(OUT=$WORK/guest-%j submit --guest --requeue --mem=700 -w n1 -n1 \
+        --wrap "exec python3 $WORK/touch.py 500 300")
+    wait_until 30 holds n1 guests 500
+    primary=$(OUT=$WORK/primary-%j submit --mem=1200 -w n1 -n1 \
+        --wrap "exec python3 $WORK/touch.py 900 3")
+    wait_until 30 was_requeued "$guest"
+    grep -q 'slurm-hpc-balance: guest ended: a primary needed its memory' "$WORK/guest-$guest"
+    [[ $(as_root scontrol -o show job "$guest") = *"Comment=guest ended: a primary needed its memory"* ]]
+    wait_for_end "$primary" 60
+    grep -q '^done' "$WORK/primary-$primary"
+    [ "$(state_of "$primary")" = COMPLETED ]
+}
+
+@test "a guest that cannot be requeued is cancelled" {
+    guest=$(submit --guest --no-requeue --mem=700 -w n1 -n1 \
+        --wrap "exec python3 $WORK/touch.py 500 300")
+    wait_until 30 holds n1 guests 500
+    primary=$(submit --mem=1200 -w n1 -n1 --wrap "exec python3 $WORK/touch.py 900 3")
+    wait_for_end "$guest" 30
+    wait_for_end "$primary" 60
+    [ "$(state_of "$primary")" = COMPLETED ]
+}
+
+@test "a hostile guest: forks, mlocks, fills tmpfs, ignores SIGTERM" {
+    cat > "$WORK/hostile.sh" << 'END'
+#!/bin/bash
+trap '' TERM
+for i in 1 2 3 4; do (trap '' TERM; while :; do sleep 0.1 & wait; done) & done
+dd if=/dev/zero of=/dev/shm/hostile-$SLURM_JOB_ID bs=1M count=50 2> /dev/null
+exec python3 "$1" 400 300
+END
+    chmod 755 "$WORK/hostile.sh"
+    guest=$(submit --guest --requeue --mem=700 -w n1 -n1 \
+        --wrap "exec $WORK/hostile.sh $WORK/touch.py")
+    wait_until 30 holds n1 guests 450 || true
+    primary=$(submit --mem=1200 -w n1 -n1 --wrap "exec python3 $WORK/touch.py 900 3")
+    wait_until 30 was_requeued "$guest"
+    wait_for_end "$primary" 60
+    [ "$(state_of "$primary")" = COMPLETED ]
+}
+
+@test "a guest of two nodes ends on both" {
+    guest=$(submit --guest --requeue --mem=700 -N2 -n2 \
+        --wrap "srun -K1 python3 $WORK/touch.py 200 300")
+    wait_until 30 holds n1 guests 200
+    wait_until 30 holds n2 guests 200
+    primary=$(submit --mem=1200 -w n1 -n1 --wrap "exec python3 $WORK/touch.py 1000 3")
+    wait_until 30 was_requeued "$guest"
+    wait_until 30 holds n2 guests 0
+    wait_for_end "$primary" 60
+    [ "$(state_of "$primary")" = COMPLETED ]
+}
+
+@test "GuestMemory=allocated: what a guest has is its own" {
+    cp "$CONF.before" "$CONF"
+    echo GuestMemory=allocated >> "$CONF"
+    echo GuestMemoryReserve=90% >> "$CONF"
+    # shellcheck disable=SC2016 # expanded in the node
+    run_in_node n1 bash -c 'kill -HUP "$(cat /run/pids/hpcbd)"'
+    guest=$(submit --guest --requeue --mem=700 -w n1 -n1 \
+        --wrap "exec python3 $WORK/touch.py 300 300")
+    wait_until 30 holds n1 guests 300
+    sleep "$(secs 7)"
+    [ "$(state_of "$guest")" = RUNNING ] && [ "$(job_field "$guest" Restarts)" = 0 ]
+}
