@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # Memory of guests with GuestMemory=unused, where primaries hold all memory on paper: the
-# controller's side.  What nodes report is written by tests/e2e/live.py in the place of the
-# nodes' hpcbd, which keep quiet here (CollectorHost).
+# controller's side.  tests/e2e/live.py writes what nodes report, into a directory that
+# slurmctld reads in the place of the collector's.
 # Two nodes of one core each; DefMemPerCPU is RealMemory / CPUs, as most sites have it.
 
 load helpers
