@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "mpi/page.h"
+#include "common/page.h"
 #include "policy/balance.h"
 
 #define POLL_NS      1000000

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "common/histogram.h"
-#include "hpcbd/window.h"
+#include "common/window.h"
 
 #define BILLION   INT64_C(1000000000)
 #define PERIOD_NS INT64_C(5000000)

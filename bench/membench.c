@@ -21,10 +21,10 @@
 #include <string.h>
 #include <unistd.h>
 #include "bench/args.h"
-#include "bench/membench_cache.h"
-#include "bench/membench_kernel.h"
-#include "bench/membench_run.h"
 #include "bench/usage.h"
+#include "sensor/membench_cache.h"
+#include "sensor/membench_kernel.h"
+#include "sensor/membench_run.h"
 
 #define WORD      sizeof(hpcb_membench_word_t)
 #define BLOCK_MIN ((size_t)1 << 20)

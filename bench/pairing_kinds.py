@@ -8,7 +8,7 @@ import random
 
 from pairing_run import LONGEST_SECONDS, Kind
 
-# What membench asks for falls with the stride (bench/membench_kernel.h) and with reuse.
+# What membench asks for falls with the stride (sensor/membench_kernel.h) and with reuse.
 # Where a core alone can keep the memory bus busy with reading and writing, those below
 # ask for about 1, 0.6 (reading only), 0.5, 0.25 and 0.06 of what PROBE does; in the
 # paper's figure 1 MG and SP ask for 0.84 of what CG does, LU and IS for 0.7, FT and BT

@@ -8,6 +8,30 @@
 #include <strings.h>
 #include "common/class.h"
 
+static const char *const class_names[] = {
+    [HPCB_CLASS_UNKNOWN] = "unknown",
+    [HPCB_CLASS_PRIMARY] = "primary",
+    [HPCB_CLASS_GUEST] = "guest",
+};
+
+#define N_CLASSES (sizeof(class_names) / sizeof(class_names[0]))
+
+const char *hpcb_class_name(hpcb_class_t klass)
+{
+    return class_names[(size_t)klass < N_CLASSES ? klass : HPCB_CLASS_UNKNOWN];
+}
+
+int hpcb_class_from_name(const char *name, hpcb_class_t *klass)
+{
+    for (size_t i = 0; i < N_CLASSES; i++) {
+        if (strcmp(class_names[i], name) == 0) {
+            *klass = (hpcb_class_t)i;
+            return 0;
+        }
+    }
+    return -1;
+}
+
 static bool is_guest_partition(const hpcb_conf_t *conf, const char *partition)
 {
     return partition && strcmp(partition, conf->guest_partition) == 0;

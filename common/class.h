@@ -12,7 +12,14 @@
 
 #include <stdbool.h>
 #include "common/conf.h"
-#include "common/state.h"
+#include "common/options.h"
+
+typedef enum { HPCB_CLASS_UNKNOWN, HPCB_CLASS_PRIMARY, HPCB_CLASS_GUEST } hpcb_class_t;
+
+const char *hpcb_class_name(hpcb_class_t klass);
+
+/* The reverse, "unknown" included.  0, or -1 with klass untouched. */
+int hpcb_class_from_name(const char *name, hpcb_class_t *klass);
 
 /* What begins the label of a guest; the partition that it was sent to follows. */
 #define HPCB_CLASS_LABEL_GUEST "guest@"

@@ -31,7 +31,7 @@ typedef struct {
     char step[HPCB_STEP_MAX]; /* a number */
     char policy[HPCB_BALANCE_TEXT_MAX];
     uint32_t cpus;       /* of the job on this node */
-    char page[PATH_MAX]; /* rank N's is <page>.N (mpi/page.h); "": they have none */
+    char page[PATH_MAX]; /* rank N's is <page>.N (common/page.h); "": they have none */
     unsigned n;
     hpcb_ranks_task_t task[HPCB_RANKS_MAX]; /* by their number on this node */
 } hpcb_ranks_t;

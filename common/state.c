@@ -40,30 +40,6 @@
 #define USAGE_BYTES  16384 /* of one job; some 150 steps */
 #define LOCK_TRIES   50    /* of 1 ms */
 
-static const char *const class_names[] = {
-    [HPCB_CLASS_UNKNOWN] = "unknown",
-    [HPCB_CLASS_PRIMARY] = "primary",
-    [HPCB_CLASS_GUEST] = "guest",
-};
-
-#define N_CLASSES (sizeof(class_names) / sizeof(class_names[0]))
-
-const char *hpcb_class_name(hpcb_class_t klass)
-{
-    return class_names[(size_t)klass < N_CLASSES ? klass : HPCB_CLASS_UNKNOWN];
-}
-
-int hpcb_class_from_name(const char *name, hpcb_class_t *klass)
-{
-    for (size_t i = 0; i < N_CLASSES; i++) {
-        if (strcmp(class_names[i], name) == 0) {
-            *klass = (hpcb_class_t)i;
-            return 0;
-        }
-    }
-    return -1;
-}
-
 /* "" is a word as well: a job's partition may be unknown. */
 static bool is_word(const char *text)
 {

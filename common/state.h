@@ -16,19 +16,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
+#include "common/class.h"
 #include "common/conf.h"
 #include "common/error.h"
 #include "common/options.h"
 
 /* A SLUID and its NUL: 's' and 13 letters or digits (Slurm 26.05). */
 #define HPCB_SLUID_MAX 15
-
-typedef enum { HPCB_CLASS_UNKNOWN, HPCB_CLASS_PRIMARY, HPCB_CLASS_GUEST } hpcb_class_t;
-
-const char *hpcb_class_name(hpcb_class_t klass);
-
-/* The reverse, "unknown" included.  0, or -1 with klass untouched. */
-int hpcb_class_from_name(const char *name, hpcb_class_t *klass);
 
 typedef struct {
     uint32_t job_id;

@@ -15,6 +15,10 @@
 #define HPCB_WINDOW_PERIOD_MIN_US UINT64_C(1000)
 #define HPCB_WINDOW_PERIOD_MAX_US UINT64_C(3600000000)
 
+/* SCHED_FIFO priority of the daemon: above every job that it favours, below interrupt
+ * threads (50). */
+#define HPCBD_PRIORITY 40
+
 /* 0 < favoured_us < period_us; both 0: no window. */
 typedef struct {
     uint64_t period_us;

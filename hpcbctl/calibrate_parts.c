@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "bench/membench_cache.h"
-#include "bench/membench_kernel.h"
-#include "bench/membench_run.h"
 #include "common/cleanup.h"
 #include "common/state.h"
 #include "hpcbctl/calibrate.h"
 #include "hpcbctl/tasks.h"
+#include "sensor/membench_cache.h"
+#include "sensor/membench_kernel.h"
+#include "sensor/membench_run.h"
 
 #define PASSES HPCB_CALIBRATE_PASSES
 

@@ -13,7 +13,7 @@
 #include "cgroup/task.h"
 #include "common/log.h"
 #include "hpcbd/balance_rank.h"
-#include "mpi/page.h"
+#include "common/page.h"
 
 /* Of a wait, so that a rank that has only just begun to sleep is not taken for one that
  * spins. */

@@ -4,7 +4,7 @@
  */
 /*
  * The eyes of rank balancing: what one rank says of its iterations in its page
- * (mpi/page.h, which the user owns), and what the kernel says of it where it says
+ * (common/page.h, which the user owns), and what the kernel says of it where it says
  * nothing.
  */
 #ifndef HPCB_HPCBD_BALANCE_RANK_H

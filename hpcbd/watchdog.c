@@ -20,9 +20,9 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/window.h"
 #include "hpcbd/loop.h"
 #include "hpcbd/watchdog.h"
-#include "hpcbd/window.h"
 
 /* Where the kernel has no close_range (before Linux 5.9). */
 #define FD_TRIED 1024

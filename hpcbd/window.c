@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "common/log.h"
+#include "common/window.h"
 #include "hpcbd/calm.h"
 #include "hpcbd/freeze.h"
 #include "hpcbd/guard.h"

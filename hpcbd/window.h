@@ -15,10 +15,6 @@
 #include "hpcbd/hpcbd.h"
 #include "hpcbd/registry.h"
 
-/* SCHED_FIFO priority of the daemon: above every job that it favours, below interrupt
- * threads (50). */
-#define HPCBD_PRIORITY 40
-
 typedef struct {
     uint64_t edges;         /* jobs switched at an edge */
     uint64_t missed;        /* edges slept over */

@@ -21,6 +21,8 @@
 
 #define PAGE_VARIABLE "HPCB_PAGE"
 
+_Static_assert(HPCB_PERIOD_MAX <= HPCB_PAGE_PERIOD_MAX, "readers refuse longer ones");
+
 /* Reading the clock twice, and what goes with it; more than was ever measured here. */
 #define PER_CALL_NS 50
 

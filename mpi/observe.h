@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "common/ppr.h"
-#include "mpi/page.h"
+#include "common/page.h"
 #include "policy/periodicity.h"
 
 /* The clock is read once in so many iterations, to see whether they still are as short

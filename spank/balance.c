@@ -17,7 +17,7 @@
 #include "common/log.h"
 #include "common/ranks.h"
 #include "common/tell.h"
-#include "mpi/page.h"
+#include "common/page.h"
 #include "policy/balance.h"
 #include "spank/balance.h"
 #include "spank/useropts.h"

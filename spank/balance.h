@@ -4,7 +4,7 @@
  */
 /*
  * Balancing ranks is hpcbd's work.  A step leaves word which processes its ranks are
- * (common/ranks.h) and gives each a page to say how its iterations go (mpi/page.h);
+ * (common/ranks.h) and gives each a page to say how its iterations go (common/page.h);
  * libhpcb_mpi.so, which writes it, is there by spank/yield.h.
  */
 #ifndef HPCB_SPANK_BALANCE_H

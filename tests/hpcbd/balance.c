@@ -30,7 +30,7 @@
 #include "common/log.h"
 #include "common/state.h"
 #include "hpcbd/balance_unit.h"
-#include "mpi/page.h"
+#include "common/page.h"
 #include "tests/cgroup/fake_kernel.h"
 #include "tests/common/scratch.h"
 

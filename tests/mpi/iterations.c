@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "../../mpi/page.h"
+#include "../../common/page.h"
 #include "say.h"
 
 #define ITERATIONS 60

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "mpi/page.h"
+#include "common/page.h"
 #include "policy/periodicity.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -40,7 +40,7 @@ static hpcb_page_t good_page(void)
 
 static void check(const hpcb_page_t *page)
 {
-    FUZZ_ASSERT(page->period <= HPCB_PERIOD_MAX);
+    FUZZ_ASSERT(page->period <= HPCB_PAGE_PERIOD_MAX);
     FUZZ_ASSERT(page->compute_ns <= HPCB_PAGE_LONGEST_NS);
     FUZZ_ASSERT(page->wait_ns <= HPCB_PAGE_LONGEST_NS);
     FUZZ_ASSERT(page->mean_ns <= HPCB_PAGE_LONGEST_NS);

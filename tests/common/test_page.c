@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "mpi/page.h"
+#include "common/page.h"
 
 static char directory[] = "/tmp/hpcb-page-XXXXXX";
 static int dir = -1, fd = -1;

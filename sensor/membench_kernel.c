@@ -3,7 +3,7 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 #include "config.h"
-#include "bench/membench_kernel.h"
+#include "sensor/membench_kernel.h"
 
 /* Half of the smallest first-level cache of the last twenty years. */
 #define CHUNK_BYTES 16384

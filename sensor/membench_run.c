@@ -21,8 +21,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-#include "bench/membench_kernel.h"
-#include "bench/membench_run.h"
+#include "sensor/membench_kernel.h"
+#include "sensor/membench_run.h"
 #include "common/cleanup.h"
 
 /* Enough of a pass between two looks at the clock, some ten microseconds, not to see

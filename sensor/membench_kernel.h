@@ -17,8 +17,8 @@
  * more than once before going on; more by writing each word that was read: memory then
  * moves each line twice.
  */
-#ifndef HPCB_BENCH_MEMBENCH_KERNEL_H
-#define HPCB_BENCH_MEMBENCH_KERNEL_H
+#ifndef HPCB_SENSOR_MEMBENCH_KERNEL_H
+#define HPCB_SENSOR_MEMBENCH_KERNEL_H
 
 #include <stdbool.h>
 #include <stddef.h>

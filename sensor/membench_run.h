@@ -7,8 +7,8 @@
  * runs, then one pass after the other.  Used by bench/membench and by `hpcbctl
  * calibrate`, so that both measure the same.
  */
-#ifndef HPCB_BENCH_MEMBENCH_RUN_H
-#define HPCB_BENCH_MEMBENCH_RUN_H
+#ifndef HPCB_SENSOR_MEMBENCH_RUN_H
+#define HPCB_SENSOR_MEMBENCH_RUN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -10,9 +10,9 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include "bench/membench_cache.h"
-#include "bench/membench_kernel.h"
-#include "bench/membench_run.h"
+#include "sensor/membench_cache.h"
+#include "sensor/membench_kernel.h"
+#include "sensor/membench_run.h"
 
 #define MIB   ((size_t)1 << 20)
 #define WORDS 32768 /* of the largest chunk */

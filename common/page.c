@@ -5,14 +5,12 @@
 /* The reader's side of page.h; not part of libhpcb_mpi.so. */
 #include "config.h"
 
-#include "mpi/page.h"
+#include "common/page.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <unistd.h>
-
-#include "policy/periodicity.h"
 
 /* The writer is in between for some 10 ns: twice in a row says that it stays there. */
 #define ATTEMPTS 3
@@ -75,7 +73,7 @@ static int copy(int fd, hpcb_page_t *page)
 static bool is_sane(const hpcb_page_t *page)
 {
     return page->magic == HPCB_PAGE_MAGIC && page->version == HPCB_PAGE_VERSION &&
-           page->size == HPCB_PAGE_SIZE && page->period <= HPCB_PERIOD_MAX &&
+           page->size == HPCB_PAGE_SIZE && page->period <= HPCB_PAGE_PERIOD_MAX &&
            page->compute_ns <= HPCB_PAGE_LONGEST_NS &&
            page->wait_ns <= HPCB_PAGE_LONGEST_NS &&
            page->mean_ns <= HPCB_PAGE_LONGEST_NS &&

@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /* How large a block of membench must be to come from memory, through hwloc. */
-#ifndef HPCB_BENCH_MEMBENCH_CACHE_H
-#define HPCB_BENCH_MEMBENCH_CACHE_H
+#ifndef HPCB_SENSOR_MEMBENCH_CACHE_H
+#define HPCB_SENSOR_MEMBENCH_CACHE_H
 
 #include <stddef.h>
 #include "common/error.h"

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <hwloc.h>
 #include <string.h>
-#include "bench/membench_cache.h"
+#include "sensor/membench_cache.h"
 
 #define MIB           ((size_t)1 << 20)
 #define TIMES_CACHES  8

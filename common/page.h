@@ -16,8 +16,8 @@
  * page, and only the first one uses it.  Numbers are the machine's own; a reader that
  * does not know the version leaves the page alone.
  */
-#ifndef HPCB_MPI_PAGE_H
-#define HPCB_MPI_PAGE_H
+#ifndef HPCB_COMMON_PAGE_H
+#define HPCB_COMMON_PAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,6 +27,9 @@
 #define HPCB_PAGE_MAGIC   0x6567617062637068U
 #define HPCB_PAGE_VERSION 3
 #define HPCB_PAGE_SIZE    256
+
+/* No period has more MPI calls (policy/periodicity.h finds no longer one). */
+#define HPCB_PAGE_PERIOD_MAX 256U
 
 /* No iteration and no interval is longer (11 days). */
 #define HPCB_PAGE_LONGEST_NS 1000000000000000U
