@@ -66,7 +66,7 @@ static hpcb_rjson_t *start_comment(const char *before)
     return outer;
 }
 
-/* Return whether slurmdbd takes the text (hpcbd/writer_slurm.h): its SQL is made with
+/* Return whether slurmdbd takes the text (hpcbd/collector/writer_slurm.h): its SQL is made with
  * neither quotes nor backslashes, and JSON writes a quotation mark as \". */
 static bool slurmdbd_takes(const char *text)
 {

@@ -6,7 +6,7 @@
  * The live state of nodes: what hpcbd on each node reports every few seconds, and the
  * file on the controller by which slurmctld's plugins know it.
  *
- *   hpcbd --> collector (hpcbd/wire_live.h) --> CollectorDir/live --> select/
+ *   hpcbd --> collector (hpcbd/records/wire_live.h) --> CollectorDir/live --> select/
  *
  * The collector replaces the file as a whole, at most once a second; a reader never
  * waits for anybody.  Who owns the file counts: root, or the user that reads it.  A

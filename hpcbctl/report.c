@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/text.h"
-#include "hpcbctl/rules.h"
+#include "hpcbctl/check/rules.h"
 
 #define TEXT_MAX 8192
 

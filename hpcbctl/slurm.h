@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "common/error.h"
-#include "hpcbctl/table.h"
+#include "hpcbctl/status/columns.h"
 
 typedef struct {
     hpcb_table_t config;      /* show config */

@@ -34,13 +34,13 @@ typedef struct {
     void (*stop)(hpcbd_t *daemon);
 } hpcbd_part_t;
 
-/* hpcbd/ship.c: sends the node's records to the collector. */
+/* hpcbd/records/ship.c: sends the node's records to the collector. */
 extern const hpcbd_part_t hpcbd_ship;
 
-/* hpcbd/collector.c: merges them. */
+/* hpcbd/collector/collector.c: merges them. */
 extern const hpcbd_part_t hpcbd_collector;
 
-/* hpcbd/writer.c: gives jobs their figures in AdminComment. */
+/* hpcbd/collector/writer.c: gives jobs their figures in AdminComment. */
 extern const hpcbd_part_t hpcbd_writer;
 
 #endif

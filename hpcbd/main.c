@@ -21,13 +21,13 @@
 
 #include "common/file.h"
 #include "common/log.h"
-#include "hpcbd/balance.h"
+#include "hpcbd/balance/balance.h"
 #include "hpcbd/hpcbd.h"
 #include "hpcbd/log.h"
 #include "hpcbd/memory.h"
-#include "hpcbd/node.h"
-#include "hpcbd/peers.h"
-#include "hpcbd/window.h"
+#include "hpcbd/node/socket.h"
+#include "hpcbd/windows/peers.h"
+#include "hpcbd/windows/windows.h"
 
 #define EXIT_USAGE 2
 

@@ -15,7 +15,7 @@
 #include "hpcbd/memory_end.h"
 #include "hpcbd/memory_guard.h"
 #include "hpcbd/memory_report.h"
-#include "hpcbd/wire_live.h"
+#include "hpcbd/records/wire_live.h"
 #include "hpcbd/worker.h"
 
 static bool always(const hpcb_conf_t *conf)

@@ -28,10 +28,10 @@
 #include "hpcbd/memory_end.h"
 #include "hpcbd/memory_guard.h"
 #include "hpcbd/memory_report.h"
-#include "hpcbd/seal.h"
+#include "hpcbd/records/seal.h"
 #include "hpcbd/ship_conn.h"
 #include "hpcbd/slurm_module.h"
-#include "hpcbd/wire_live.h"
+#include "hpcbd/records/wire_live.h"
 
 /* 1024 jobs of at most 150 bytes. */
 #define REPORT_BYTES (192 * 1024)

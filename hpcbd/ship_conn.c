@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "hpcbd/ship_conn.h"
-#include "hpcbd/wire.h"
+#include "hpcbd/records/wire.h"
 
 /* A connected socket with time limits, or -1. */
 static int connect_to(const char *host, uint32_t port, unsigned seconds,

@@ -14,7 +14,7 @@
  * err. */
 int hpcbd_ship_connect(const hpcb_conf_t *conf, unsigned seconds, hpcb_error_t *err);
 
-/* Send one frame (hpcbd/wire.h).  0, or -1 with err. */
+/* Send one frame (hpcbd/records/wire.h).  0, or -1 with err. */
 int hpcbd_ship_frame(int fd, const char *credential, hpcb_error_t *err);
 
 #endif

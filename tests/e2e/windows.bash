@@ -22,7 +22,7 @@ on_window_nodes() {
 
 # A machine of tests/platforms/vm is nobody else's.
 needs_own_clock() {
-    [ -e /run/vm/init ] || skip "this machine's clock is everybody's (tests/hpcbd/node_window sets one of its own)"
+    [ -e /run/vm/init ] || skip "this machine's clock is everybody's (tests/hpcbd/windows/test_windows sets one of its own)"
 }
 
 # Slurm must not see it: it would take nodes for lost, jobs for over time.

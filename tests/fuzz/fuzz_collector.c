@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "common/record_parts.h"
-#include "hpcbd/wire.h"
+#include "hpcbd/records/wire.h"
 #include "records/database.h"
 #include "records/import.h"
 #include "tests/fuzz/fuzz.h"

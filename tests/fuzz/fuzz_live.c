@@ -6,7 +6,7 @@
 #include "config.h"
 
 #include "common/live.h"
-#include "hpcbd/wire_live.h"
+#include "hpcbd/records/wire_live.h"
 #include "tests/fuzz/fuzz.h"
 
 #define NODE                                                                           \

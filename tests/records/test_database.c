@@ -21,7 +21,7 @@
 #include "records/fields.h"
 #include "records/import.h"
 #include "tests/common/scratch.h"
-#include "tests/hpcbd/collector_records.h"
+#include "tests/hpcbd/collector/sample_records.h"
 
 static sqlite3 *open_at(const char *dir, bool *repaired, hpcb_error_t *err)
 {

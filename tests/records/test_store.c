@@ -23,7 +23,7 @@
 #include "records/database.h"
 #include "records/store.h"
 #include "tests/common/scratch.h"
-#include "tests/hpcbd/collector_records.h"
+#include "tests/hpcbd/collector/sample_records.h"
 
 static hpcb_store_t *open_at(const char *dir)
 {

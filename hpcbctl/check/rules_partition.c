@@ -1,0 +1,338 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The two queues.  A partition of primaries is any other partition that has nodes in
+ * common with the guests'; the rest of the cluster does not concern us.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "hpcbctl/hostlist.h"
+#include "hpcbctl/check/rule_tests.h"
+
+#define LINE_MAX_BYTES 4096
+
+static const char *slurm_conf(const hpcb_facts_t *facts)
+{
+    return hpcb_slurm_file(facts, "slurm.conf");
+}
+
+static const char *name_of(const hpcb_table_t *partition)
+{
+    return hpcb_table_text(partition, "PartitionName");
+}
+
+static const hpcb_table_t *guests(const hpcb_facts_t *facts)
+{
+    return hpcb_slurm_partition(&facts->slurm, facts->conf.guest_partition);
+}
+
+static bool meets_guests(const hpcb_facts_t *facts, const hpcb_table_t *partition)
+{
+    const hpcb_table_t *guest = guests(facts);
+
+    return guest && partition != guest &&
+           hpcb_hostlist_compare(hpcb_table_text(partition, "Nodes"),
+                                 hpcb_table_text(guest, "Nodes")) != HPCB_HOSTS_APART;
+}
+
+/* The next partition of primaries from *at on; NULL after the last. */
+static const hpcb_table_t *next_primary(const hpcb_facts_t *facts, size_t *at)
+{
+    while (*at < facts->slurm.n_partitions) {
+        const hpcb_table_t *partition = &facts->slurm.partitions[(*at)++];
+
+        if (meets_guests(facts, partition))
+            return partition;
+    }
+    return NULL;
+}
+
+/* Every other rule has nothing to say where there are no guests. */
+static bool no_guests(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    if (guests(facts))
+        return false;
+    hpcb_found(report, HPCB_VERDICT_ELSEWHERE, NULL, "no partition %s to look at",
+               facts->conf.guest_partition);
+    return true;
+}
+
+/* What slurm.conf does not have, or what says no more than its absence would. */
+static bool is_left_out(const hpcb_pair_t *pair)
+{
+    static const char *const derived[] = {"TotalCPUs", "TotalNodes", "TRES", "QoS"};
+    static const char *const usual[] = {"ALL",       "N/A", "NONE", "(null)",
+                                        "UNLIMITED", "NO",  "0",    ""};
+
+    if (strcasecmp(pair->key, "PriorityJobFactor") == 0) /* its default is 1 */
+        return false;
+    for (size_t i = 0; i < sizeof(derived) / sizeof(derived[0]); i++)
+        if (strcasecmp(pair->key, derived[i]) == 0 &&
+            (strcasecmp(pair->key, "QoS") != 0 || strcmp(pair->value, "N/A") == 0))
+            return true;
+    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+        if (strcasecmp(pair->value, usual[i]) == 0)
+            return true;
+    return false;
+}
+
+/* False where it does not fit. */
+static bool append(char *line, const char *key, const char *value)
+{
+    size_t used = strlen(line), room = LINE_MAX_BYTES - used;
+
+    return snprintf(line + used, room, "%s%s=%s", used ? " " : "", key, value) <
+           (int)room;
+}
+
+/* The partition's whole line with key set to value: what is pasted over the old one
+ * loses nothing.  A line that is too long to be whole is not for pasting. */
+static void mend_partition(hpcb_report_t *report, const hpcb_table_t *partition,
+                           const char *key, const char *value)
+{
+    char line[LINE_MAX_BYTES] = "";
+    bool whole = true;
+
+    for (size_t i = 0; i < partition->count; i++) {
+        const hpcb_pair_t *pair = &partition->pairs[i];
+
+        if (strcasecmp(pair->key, key) != 0 && !is_left_out(pair))
+            whole &= append(line, pair->key, pair->value);
+    }
+    whole &= append(line, key, value);
+    if (whole)
+        hpcb_mend(report, "%s", line);
+    else
+        hpcb_mend(report, "%s=%s (in the line of partition %s)", key, value,
+                  name_of(partition));
+}
+
+void hpcb_rule_guest_partition(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    const hpcb_table_t *guest = guests(facts);
+    const char *state = guest ? hpcb_table_text(guest, "State") : "";
+    size_t at = 0;
+    const hpcb_table_t *primary = next_primary(facts, &at);
+
+    if (!guest) {
+        hpcb_found(report, HPCB_VERDICT_FAIL, slurm_conf(facts),
+                   "there is no partition %s (GuestPartition in %s)",
+                   facts->conf.guest_partition, facts->conf_path);
+        hpcb_mend(report,
+                  "PartitionName=%s Nodes=ALL PriorityTier=20 "
+                  "OverSubscribe=FORCE:1 PriorityJobFactor=0 State=UP",
+                  facts->conf.guest_partition);
+    } else if (!primary) {
+        hpcb_found(report, HPCB_VERDICT_WARN, slurm_conf(facts),
+                   "partition %s has no node in common with any other", name_of(guest));
+    } else if (strcasecmp(state, "UP") != 0) {
+        hpcb_found(report, HPCB_VERDICT_WARN, slurm_conf(facts),
+                   "partition %s has State=%s: no guest starts", name_of(guest), state);
+        mend_partition(report, guest, "State", "UP");
+    } else {
+        hpcb_found(report, HPCB_VERDICT_OK, slurm_conf(facts), "PartitionName=%s",
+                   name_of(guest));
+    }
+}
+
+void hpcb_rule_guest_default(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    const hpcb_table_t *guest = guests(facts);
+    bool bad;
+
+    if (no_guests(facts, report))
+        return;
+    bad = strcasecmp(hpcb_table_text(guest, "Default"), "YES") == 0;
+    hpcb_found(report, bad ? HPCB_VERDICT_FAIL : HPCB_VERDICT_OK, slurm_conf(facts),
+               "PartitionName=%s Default=%s", name_of(guest),
+               hpcb_table_text(guest, "Default"));
+    if (bad)
+        mend_partition(report, guest, "Default", "NO");
+}
+
+static uint64_t tier_of(const hpcb_table_t *partition)
+{
+    return hpcb_table_number(partition, "PriorityTier", 1);
+}
+
+static uint64_t highest_tier(const hpcb_facts_t *facts)
+{
+    const hpcb_table_t *primary;
+    uint64_t highest = 0;
+
+    for (size_t at = 0; (primary = next_primary(facts, &at));)
+        highest = tier_of(primary) > highest ? tier_of(primary) : highest;
+    return highest;
+}
+
+void hpcb_rule_guest_tier(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    const hpcb_table_t *guest = guests(facts);
+    uint64_t highest = highest_tier(facts);
+    char wanted[24];
+    bool good;
+
+    if (no_guests(facts, report))
+        return;
+    good = tier_of(guest) > highest;
+    hpcb_found(report, good ? HPCB_VERDICT_OK : HPCB_VERDICT_FAIL, slurm_conf(facts),
+               "PartitionName=%s PriorityTier=%" PRIu64 ", primaries have %s%" PRIu64,
+               name_of(guest), tier_of(guest), good ? "" : "up to ", highest);
+    snprintf(wanted, sizeof(wanted), "%" PRIu64, highest + 10);
+    if (!good)
+        mend_partition(report, guest, "PriorityTier", wanted);
+}
+
+/* The first partition of primaries before primary that meets it in another tier (or in
+ * the same one); NULL where there is none.  Lists of hosts are compared last: that
+ * takes its time. */
+static const hpcb_table_t *find_clash(const hpcb_facts_t *facts,
+                                      const hpcb_table_t *primary, bool same_tier)
+{
+    const char *nodes = hpcb_table_text(primary, "Nodes");
+    const hpcb_table_t *other = facts->slurm.partitions;
+
+    for (; other != primary; other++)
+        if ((tier_of(other) == tier_of(primary)) == same_tier &&
+            hpcb_hostlist_compare(hpcb_table_text(other, "Nodes"), nodes) !=
+                HPCB_HOSTS_APART &&
+            meets_guests(facts, other))
+            return other;
+    return NULL;
+}
+
+bool hpcb_primaries_meet(const hpcb_facts_t *facts, const char **one, const char **two)
+{
+    const hpcb_table_t *primary, *other = NULL;
+
+    for (size_t at = 0; !other && (primary = next_primary(facts, &at));) {
+        other = find_clash(facts, primary, true);
+        *one = other ? name_of(other) : NULL;
+        *two = name_of(primary);
+    }
+    return other != NULL;
+}
+
+void hpcb_rule_primary_tiers(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    const hpcb_table_t *primary, *other;
+    char wanted[24];
+
+    if (no_guests(facts, report))
+        return;
+    for (size_t at = 0; (primary = next_primary(facts, &at));) {
+        other = find_clash(facts, primary, false);
+        if (!other)
+            continue;
+        hpcb_found(report, HPCB_VERDICT_FAIL, slurm_conf(facts),
+                   "partitions %s (PriorityTier=%" PRIu64
+                   ") and %s (PriorityTier=%" PRIu64 ") share nodes",
+                   name_of(other), tier_of(other), name_of(primary), tier_of(primary));
+        snprintf(wanted, sizeof(wanted), "%" PRIu64, tier_of(other));
+        mend_partition(report, primary, "PriorityTier", wanted);
+    }
+    if (report->count == 0 || report->findings[report->count - 1].rule != report->rule)
+        hpcb_found(report, HPCB_VERDICT_OK, slurm_conf(facts),
+                   "one PriorityTier for all primaries that meet");
+}
+
+/* EXCLUSIVE, NO, YES and FORCE (which means FORCE:4) each break a promise. */
+static bool check_sharing(const hpcb_facts_t *facts, hpcb_report_t *report,
+                          const hpcb_table_t *partition)
+{
+    const char *value = hpcb_table_text(partition, "OverSubscribe");
+
+    if (strcasecmp(value, "FORCE:1") == 0)
+        return true;
+    hpcb_found(report, HPCB_VERDICT_FAIL, slurm_conf(facts),
+               "PartitionName=%s OverSubscribe=%s", name_of(partition), value);
+    mend_partition(report, partition, "OverSubscribe", "FORCE:1");
+    if (strcasecmp(value, "EXCLUSIVE") == 0 &&
+        !hpcb_conf_is_exclusive(&facts->conf, name_of(partition))) {
+        hpcb_found(report, HPCB_VERDICT_FAIL, facts->conf_path,
+                   "partition %s gives whole nodes, which FORCE:1 does not",
+                   name_of(partition));
+        hpcb_mend(report, "ExclusivePartitions=%s", name_of(partition));
+    }
+    return false;
+}
+
+void hpcb_rule_oversubscribe(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    const hpcb_table_t *primary;
+    bool good;
+
+    if (no_guests(facts, report))
+        return;
+    good = check_sharing(facts, report, guests(facts));
+    for (size_t at = 0; (primary = next_primary(facts, &at));)
+        good &= check_sharing(facts, report, primary);
+    if (good)
+        hpcb_found(report, HPCB_VERDICT_OK, slurm_conf(facts), "OverSubscribe=FORCE:1");
+}
+
+static bool check_exclusive(const hpcb_facts_t *facts, hpcb_report_t *report,
+                            const hpcb_table_t *partition)
+{
+    if (strcasecmp(hpcb_table_text(partition, "ExclusiveUser"), "YES") != 0)
+        return true;
+    hpcb_found(report, HPCB_VERDICT_FAIL, slurm_conf(facts),
+               "PartitionName=%s ExclusiveUser=YES", name_of(partition));
+    mend_partition(report, partition, "ExclusiveUser", "NO");
+    return false;
+}
+
+void hpcb_rule_exclusive_user(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    const hpcb_table_t *primary;
+    bool good;
+
+    if (no_guests(facts, report))
+        return;
+    good = check_exclusive(facts, report, guests(facts));
+    for (size_t at = 0; (primary = next_primary(facts, &at));)
+        good &= check_exclusive(facts, report, primary);
+    if (good)
+        hpcb_found(report, HPCB_VERDICT_OK, slurm_conf(facts), "ExclusiveUser=NO");
+}
+
+void hpcb_rule_same_nodes(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    const hpcb_table_t *guest = guests(facts), *primary;
+
+    if (no_guests(facts, report))
+        return;
+    for (size_t at = 0; (primary = next_primary(facts, &at));) {
+        if (hpcb_hostlist_compare(hpcb_table_text(primary, "Nodes"),
+                                  hpcb_table_text(guest, "Nodes")) == HPCB_HOSTS_SAME) {
+            hpcb_found(report, HPCB_VERDICT_OK, slurm_conf(facts), "Nodes=%s",
+                       hpcb_table_text(guest, "Nodes"));
+            return;
+        }
+    }
+    hpcb_found(report, HPCB_VERDICT_WARN, slurm_conf(facts),
+               "PartitionName=%s Nodes=%s: no partition of primaries has just these",
+               name_of(guest), hpcb_table_text(guest, "Nodes"));
+    mend_partition(report, guest, "Nodes", "ALL");
+}
+
+void hpcb_rule_guest_job_factor(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    const hpcb_table_t *guest = guests(facts);
+    uint64_t factor;
+
+    if (no_guests(facts, report))
+        return;
+    factor = hpcb_table_number(guest, "PriorityJobFactor", 1);
+    hpcb_found(report, factor ? HPCB_VERDICT_FAIL : HPCB_VERDICT_OK, slurm_conf(facts),
+               "PartitionName=%s PriorityJobFactor=%" PRIu64, name_of(guest), factor);
+    if (factor)
+        mend_partition(report, guest, "PriorityJobFactor", "0");
+}

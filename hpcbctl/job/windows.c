@@ -1,0 +1,236 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cgroup/favour.h"
+#include "cgroup/freeze.h"
+#include "common/cleanup.h"
+#include "common/conf.h"
+#include "common/log.h"
+#include "common/tell.h"
+#include "hpcbctl/job/balance.h"
+#include "hpcbctl/output.h"
+#include "hpcbctl/verbs.h"
+#include "hpcbctl/job/windows.h"
+
+#define WAIT_MS   1000
+#define PAGES_MAX 64
+
+static int ask_page(int fd, uint64_t from, hpcb_error_t *err)
+{
+    char text[64];
+    int n = snprintf(text, sizeof(text), "{\"verb\":\"status\",\"from\":%" PRIu64 "}",
+                     from);
+
+    if (send(fd, text, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL) == n)
+        return 0;
+    return hpcb_error(err, "hpcbd: %s", strerror(errno));
+}
+
+/* One packet as an object, or NULL. */
+static json_object *receive(int fd, hpcb_error_t *err)
+{
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    char text[HPCB_TELL_MAX + 1];
+    json_object *object = NULL;
+    ssize_t length = -1;
+
+    if (poll(&wait, 1, WAIT_MS) == 1)
+        length = recv(fd, text, HPCB_TELL_MAX, MSG_DONTWAIT);
+    if (length > 0) {
+        text[length] = '\0';
+        object = json_tokener_parse(text);
+    }
+    if (!object)
+        hpcb_error(err, "hpcbd does not answer");
+    return object;
+}
+
+/* The last object of a page; what comes before it goes to jobs. */
+static json_object *read_page(int fd, json_object *jobs, hpcb_error_t *err)
+{
+    json_object *object;
+
+    while ((object = receive(fd, err))) {
+        if (json_object_object_get_ex(object, "end", NULL))
+            return object;
+        if (hpcb_json_append(jobs, object) < 0)
+            break;
+    }
+    return NULL;
+}
+
+json_object *hpcb_windows_ask(const char *state_dir, hpcb_error_t *err)
+{
+    hpcb_autoclose int fd = hpcb_tell_connect(state_dir, err);
+    hpcb_autojson json_object *jobs = json_object_new_array();
+    json_object *last = NULL;
+    uint64_t from = 0;
+
+    for (int page = 0; fd >= 0 && jobs && page < PAGES_MAX; page++) {
+        json_object_put(last);
+        last = ask_page(fd, from, err) == 0 ? read_page(fd, jobs, err) : NULL;
+        if (!last || !json_object_object_get_ex(last, "next", NULL))
+            break;
+        from = hpcb_json_get_u64(last, "next");
+    }
+    if (last && hpcb_json_add(last, "jobs", json_object_get(jobs)) < 0) {
+        json_object_put(last);
+        hpcb_error(err, "out of memory");
+        return NULL;
+    }
+    return last;
+}
+
+static void text_job(json_object *job, FILE *out)
+{
+    struct timespec now;
+    double left;
+
+    if (strcmp(hpcb_json_get_text(job, "window"), "none") == 0)
+        return;
+    clock_gettime(CLOCK_REALTIME, &now);
+    left = (double)hpcb_json_get_u64(job, "next_edge_ns") * 1e-9 -
+           ((double)now.tv_sec + (double)now.tv_nsec * 1e-9);
+    fprintf(
+        out,
+        "%-10" PRIu64 "  %-16s  %-8s  %8.3f  %-9s  %7" PRIu64 "  %6" PRIu64 "%s%s\n",
+        hpcb_json_get_u64(job, "job"), hpcb_json_get_text(job, "window"),
+        hpcb_json_get_text(job, "phase"), left > 0 ? left : 0,
+        hpcb_json_get_text(job, "mechanism"), hpcb_json_get_u64(job, "threads"),
+        hpcb_json_get_u64(job, "missed"), *hpcb_json_get_text(job, "why") ? "  " : "",
+        hpcb_json_get_text(job, "why"));
+}
+
+static void text_peers(json_object *peers, FILE *out)
+{
+    size_t count = peers ? json_object_array_length(peers) : 0;
+
+    for (size_t i = 0; i < count; i++) {
+        json_object *peer = json_object_array_get_idx(peers, i);
+        json_object *offset = json_object_object_get(peer, "offset_us");
+
+        fprintf(out,
+                "clock of %s: %+" PRId64 " us (%" PRIu64 " us round trip, %" PRIu64
+                " s ago)\n",
+                hpcb_json_get_text(peer, "host"), json_object_get_int64(offset),
+                hpcb_json_get_u64(peer, "round_trip_us"),
+                hpcb_json_get_u64(peer, "age_s"));
+    }
+}
+
+void hpcb_windows_text(json_object *hpcbd, FILE *out)
+{
+    json_object *late = hpcbd ? json_object_object_get(hpcbd, "late_us") : NULL;
+    json_object *jobs = hpcbd ? json_object_object_get(hpcbd, "jobs") : NULL;
+    const char *suspended = hpcbd ? hpcb_json_get_text(hpcbd, "suspended") : "";
+
+    if (!hpcbd || !late || !jobs) {
+        fputs("\nhpcbd does not run: no windows\n", out);
+        return;
+    }
+    fprintf(
+        out,
+        "\nhpcbd: %" PRIu64 " edges, %" PRIu64 " missed, late by %" PRIu64 "/%" PRIu64
+        "/%" PRIu64 " us (median, p99, most); %" PRIu64 " clock sets; %.3f s CPU, "
+        "%" PRIu64 " KiB%s\n",
+        hpcb_json_get_u64(hpcbd, "edges"), hpcb_json_get_u64(hpcbd, "missed"),
+        hpcb_json_get_u64(late, "p50"), hpcb_json_get_u64(late, "p99"),
+        hpcb_json_get_u64(late, "max"), hpcb_json_get_u64(hpcbd, "clock_sets"),
+        hpcb_json_get_double(hpcbd, "cpu_seconds"), hpcb_json_get_u64(hpcbd, "rss_kib"),
+        hpcb_json_get_bool(hpcbd, "realtime") ? "" : "; not real-time");
+    text_peers(json_object_object_get(hpcbd, "peers"), out);
+    if (*suspended)
+        fprintf(out, "windows are suspended: %s\n", suspended);
+    fprintf(out, "%-10s  %-16s  %-8s  %8s  %-9s  %7s  %6s\n", "JOB", "WINDOW", "PHASE",
+            "EDGE s", "MECHANISM", "THREADS", "MISSED");
+    for (size_t i = 0; i < json_object_array_length(jobs); i++)
+        text_job(json_object_array_get_idx(jobs, i), out);
+    hpcb_balance_text(jobs, out);
+}
+
+static int load_conf(const hpcb_ctl_t *ctl, hpcb_conf_t *conf)
+{
+    char path[PATH_MAX];
+    hpcb_error_t err;
+
+    if (hpcb_conf_load(hpcb_conf_find(ctl->conf_path, path, sizeof(path)), conf,
+                       &err) == 0)
+        return 0;
+    hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
+    return -1;
+}
+
+static int show(const hpcb_ctl_t *ctl, const hpcb_conf_t *conf, bool clear)
+{
+    hpcb_autojson json_object *hpcbd = NULL;
+    hpcb_error_t err;
+
+    hpcbd = hpcb_windows_ask(conf->state_dir, &err);
+    if (!hpcbd) {
+        hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
+        return 1;
+    }
+    if (clear)
+        fputs("\033[H\033[J", stdout);
+    if (ctl->json)
+        hpcb_json_print(hpcbd, stdout);
+    else
+        hpcb_windows_text(hpcbd, stdout);
+    return fflush(stdout) ? 1 : 0;
+}
+
+int hpcb_top(const hpcb_ctl_t *ctl)
+{
+    bool again = !ctl->json && isatty(STDOUT_FILENO);
+    hpcb_conf_t conf;
+    int rc;
+
+    if (load_conf(ctl, &conf))
+        return 1;
+    do
+        rc = show(ctl, &conf, again);
+    while (rc == 0 && again && sleep(1) == 0);
+    return rc;
+}
+
+int hpcb_release_windows(const hpcb_ctl_t *ctl)
+{
+    char dir[PATH_MAX];
+    hpcb_node_t *node;
+    hpcb_conf_t conf;
+    hpcb_error_t err;
+    int favoured, frozen, balanced;
+
+    if (load_conf(ctl, &conf))
+        return 1;
+    if (snprintf(dir, sizeof(dir), "%s/window", conf.state_dir) >= (int)sizeof(dir) ||
+        hpcb_node_open("/", &node, &err) < 0) {
+        hpcb_log(HPCB_LOG_ERROR, "release windows: this node cannot be looked at");
+        return 1;
+    }
+    favoured = hpcb_favour_release(node, dir, conf.window_cgroup, &err);
+    frozen = hpcb_freeze_release(node, conf.state_dir, favoured < 0 ? NULL : &err);
+    balanced =
+        hpcb_balance_release(node, &conf, favoured < 0 || frozen < 0 ? NULL : &err);
+    hpcb_node_close(node);
+    if (favoured < 0 || frozen < 0 || balanced < 0) {
+        hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
+        return 1;
+    }
+    printf("%d settings of favoured and %d of balanced jobs undone, %d groups of "
+           "guests thawed\n",
+           favoured, balanced, frozen);
+    return 0;
+}

@@ -1,0 +1,24 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/* What `hpcbctl metrics` prints, made apart from it for tests. */
+#ifndef HPCB_HPCBCTL_STATUS_METRICS_H
+#define HPCB_HPCBCTL_STATUS_METRICS_H
+
+#include <stdio.h>
+#include <json-c/json.h>
+#include "hpcbctl/status/totals.h"
+
+typedef struct {
+    json_object *status; /* hpcb_status_collect */
+    unsigned problems;   /* that it found */
+    hpcb_totals_t totals[HPCB_N_CLASSES];
+    uint64_t spooled;       /* records that wait in SpoolDir */
+    json_object *collector; /* CollectorDir/stats.json; NULL: no collector is here */
+} hpcb_metrics_t;
+
+/* In Prometheus' text format, version 0.0.4.  Errors are those of out. */
+void hpcb_metrics_text(const hpcb_metrics_t *metrics, FILE *out);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The balance engine: shares a node's CPUs out among the ranks of each step that is to
+ * be balanced (hpcbd/balance/unit.h).  A part of the daemon (hpcbd/hpcbd.h); these
+ * calls are for its other parts.
+ */
+#ifndef HPCB_HPCBD_BALANCE_BALANCE_H
+#define HPCB_HPCBD_BALANCE_BALANCE_H
+
+#include <json-c/json.h>
+#include "hpcbd/hpcbd.h"
+
+extern const hpcbd_part_t hpcbd_balance;
+
+/* Something about the job has changed in StateDir. */
+void hpcbd_balance_job(uint32_t job_id);
+void hpcbd_balance_job_end(uint32_t job_id);
+
+/* What is said of the job's steps: an array, or NULL where there are none. */
+json_object *hpcbd_balance_status(uint32_t job_id);
+
+#endif

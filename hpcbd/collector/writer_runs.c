@@ -1,0 +1,120 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/file.h"
+#include "common/text.h"
+#include "hpcbd/collector/writer_runs.h"
+#include "records/database.h"
+
+static int position_path(const char *dir, char path[static PATH_MAX], hpcb_error_t *err)
+{
+    return snprintf(path, PATH_MAX, "%s/writer.pos", dir) < PATH_MAX
+               ? 0
+               : hpcb_error(err, "%.200s is too long", dir);
+}
+
+int hpcbd_writer_load(const char *dir, int64_t *position, hpcb_error_t *err)
+{
+    char path[PATH_MAX], text[64];
+    uint64_t number = 0;
+    ssize_t n;
+
+    if (position_path(dir, path, err))
+        return -1;
+    n = hpcb_file_read(path, text, sizeof(text), NULL);
+    if (n > 0 && text[n - 1] == '\n')
+        text[n - 1] = '\0';
+    if (n <= 0 || hpcb_text_u64(text, INT64_MAX, &number))
+        number = 0;
+    *position = (int64_t)number;
+    return 0;
+}
+
+int hpcbd_writer_save(const char *dir, int64_t position, hpcb_error_t *err)
+{
+    char path[PATH_MAX], text[32];
+
+    if (position_path(dir, path, err))
+        return -1;
+    snprintf(text, sizeof(text), "%" PRId64 "\n", position);
+    return hpcb_file_replace(path, text, strlen(text), 0644, err);
+}
+
+static double number_or(sqlite3_stmt *row, int column, double otherwise)
+{
+    return sqlite3_column_type(row, column) == SQLITE_NULL
+               ? otherwise
+               : sqlite3_column_double(row, column);
+}
+
+static void read_row(sqlite3_stmt *row, hpcbd_writer_run_t *entry)
+{
+    const char *cluster = (const char *)sqlite3_column_text(row, 1);
+    const char *klass = (const char *)sqlite3_column_text(row, 4);
+    hpcb_run_t *run = &entry->run;
+
+    *entry = (hpcbd_writer_run_t){.seq = sqlite3_column_int64(row, 0)};
+    snprintf(run->cluster, sizeof(run->cluster), "%s", cluster ? cluster : "");
+    run->job_id = (uint32_t)sqlite3_column_int64(row, 2);
+    run->restart = (uint32_t)sqlite3_column_int64(row, 3);
+    if (!klass || hpcb_class_from_name(klass, &run->klass))
+        run->klass = HPCB_CLASS_UNKNOWN;
+    run->guests_known = sqlite3_column_type(row, 5) != SQLITE_NULL;
+    run->guests = (uint64_t)sqlite3_column_int64(row, 5);
+    run->efficiency = number_or(row, 6, -1);
+    run->stolen_fraction = number_or(row, 7, -1);
+    run->cpu_seconds = number_or(row, 8, 0);
+    run->wall_seconds = number_or(row, 9, 0);
+}
+
+static int select_runs(sqlite3 *db, int64_t position, hpcbd_writer_run_t *runs)
+{
+    static const char sql[] =
+        "SELECT seq, cluster, job_id, restart, class, guests_beside, efficiency,"
+        " stolen_fraction, cpu_seconds, wall_seconds FROM run WHERE seq > ?1"
+        " ORDER BY seq LIMIT ?2";
+    sqlite3_stmt *row = NULL;
+    int count = 0;
+
+    if (sqlite3_prepare_v2(db, sql, -1, &row, NULL) == SQLITE_OK) {
+        sqlite3_bind_int64(row, 1, position);
+        sqlite3_bind_int(row, 2, HPCBD_WRITER_RUNS);
+        while (count < HPCBD_WRITER_RUNS && sqlite3_step(row) == SQLITE_ROW)
+            read_row(row, &runs[count++]);
+    }
+    sqlite3_finalize(row);
+    return count;
+}
+
+static void check_position(sqlite3 *db, int64_t *position)
+{
+    int64_t last;
+
+    if (hpcb_database_number(db, "SELECT max(0, max(seq)) FROM run", &last, NULL) ==
+            0 &&
+        last < *position)
+        *position = last;
+}
+
+/* The file is not kept open: it may be moved. */
+int hpcbd_writer_next(const char *dir, int64_t *position,
+                      hpcbd_writer_run_t runs[static HPCBD_WRITER_RUNS])
+{
+    sqlite3 *db = hpcb_database_open_reader(dir, NULL);
+    int count;
+
+    if (!db)
+        return 0;
+    count = select_runs(db, *position, runs);
+    if (count == 0)
+        check_position(db, position);
+    sqlite3_close(db);
+    return count;
+}

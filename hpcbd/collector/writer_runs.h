@@ -1,0 +1,36 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The runs whose AdminComment is to be written next: those of the database of records
+ * with a larger seq than CollectorDir/writer.pos says.
+ */
+#ifndef HPCB_HPCBD_COLLECTOR_WRITER_RUNS_H
+#define HPCB_HPCBD_COLLECTOR_WRITER_RUNS_H
+
+#include <stdint.h>
+#include "common/jobrecord.h"
+
+/* Runs that are read together. */
+#define HPCBD_WRITER_RUNS 64
+
+typedef struct {
+    hpcb_run_t run;
+    int64_t seq;
+} hpcbd_writer_run_t;
+
+/* Read the position from dir/writer.pos; 0 if there is none, or an earlier release's.
+ * 0, or -1 with err. */
+int hpcbd_writer_load(const char *dir, int64_t *position, hpcb_error_t *err);
+
+/* Write it.  0, or -1 with err. */
+int hpcbd_writer_save(const char *dir, int64_t position, hpcb_error_t *err);
+
+/* Read the next runs behind position, in the order of their seq.  Their number, 0 also
+ * if the database cannot be read.  A position behind the end of the database, which was
+ * then begun anew, becomes its end. */
+int hpcbd_writer_next(const char *dir, int64_t *position,
+                      hpcbd_writer_run_t runs[static HPCBD_WRITER_RUNS]);
+
+#endif

@@ -1,0 +1,219 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/compat.h"
+#include <slurm/slurmdb.h>
+
+#include "hpcbd/collector/writer_slurm.h"
+
+extern __attribute__((visibility("default"))) const hpcbd_slurm_t hpcbd_slurm;
+
+static void *connection;
+
+/* The answer is kept for good, and so is what it was read from: releases disagree on
+ * how that is freed. */
+static int has_dbd(void)
+{
+    static slurm_conf_t *conf;
+
+    if (!conf && slurm_load_ctl_conf(0, &conf))
+        return -1;
+    return conf->accounting_storage_type &&
+           strcmp(conf->accounting_storage_type, "accounting_storage/slurmdbd") == 0;
+}
+
+static hpcbd_outcome_t open_connection(void)
+{
+    uint16_t flags = 0;
+    int found;
+
+    if (connection)
+        return HPCBD_DONE;
+    found = has_dbd();
+    if (found <= 0)
+        return found ? HPCBD_FAILED : HPCBD_NO_DBD;
+    connection = slurmdb_connection_get(&flags);
+    return connection ? HPCBD_DONE : HPCBD_FAILED;
+}
+
+static hpcbd_outcome_t lose_connection(void)
+{
+    if (connection)
+        slurmdb_connection_close(&connection);
+    connection = NULL;
+    return HPCBD_FAILED;
+}
+
+/* The lists have no destructor: what is in them is the caller's. */
+typedef struct {
+    slurmdb_job_cond_t cond;
+    slurm_selected_step_t step;
+} question_t;
+
+/* For Slurm's interfaces, which write to none of these texts. */
+static void *unconst(const char *text)
+{
+    void *same;
+
+    memcpy(&same, &text, sizeof(same));
+    return same;
+}
+
+static void ask_for(question_t *question, const char *cluster, uint32_t job_id)
+{
+    memset(question, 0, sizeof(*question));
+    question->cond.db_flags = SLURMDB_JOB_FLAG_NOTSET;
+    question->cond.flags = JOBCOND_FLAG_NO_STEP | JOBCOND_FLAG_NO_DEFAULT_USAGE;
+    question->step.array_task_id = NO_VAL;
+    question->step.het_job_offset = NO_VAL;
+    question->step.step_id.job_id = job_id;
+    question->step.step_id.step_id = NO_VAL;
+    question->step.step_id.step_het_comp = NO_VAL;
+    question->cond.step_list = slurm_list_create(NULL);
+    question->cond.cluster_list = slurm_list_create(NULL);
+    slurm_list_append(question->cond.step_list, &question->step);
+    slurm_list_append(question->cond.cluster_list, unconst(cluster));
+}
+
+static void forget(question_t *question)
+{
+    slurm_list_destroy(question->cond.step_list);
+    slurm_list_destroy(question->cond.cluster_list);
+}
+
+/* An element of an array has two ids; slurmdbd may answer with all of its array.
+ * Slurm's types of lists and iterators changed their names in 23.11. */
+static hpcbd_outcome_t read_comment(void *jobs, uint32_t job_id, char **comment)
+{
+    void *each = slurm_list_iterator_create(jobs);
+    hpcbd_outcome_t outcome = HPCBD_NOT_ENDED;
+    const slurmdb_job_rec_t *job;
+
+    while ((job = slurm_list_next(each))) {
+        if (job->jobid != job_id || job->end == 0)
+            continue;
+        free(*comment);
+        *comment = strdup(job->admin_comment ? job->admin_comment : "");
+        outcome = *comment ? HPCBD_DONE : HPCBD_FAILED;
+    }
+    slurm_list_iterator_destroy(each);
+    return outcome;
+}
+
+static hpcbd_outcome_t get(const char *cluster, uint32_t job_id, char **comment)
+{
+    hpcbd_outcome_t outcome = open_connection();
+    question_t question;
+    void *jobs;
+
+    if (outcome != HPCBD_DONE)
+        return outcome;
+    ask_for(&question, cluster, job_id);
+    jobs = slurmdb_jobs_get(connection, &question.cond);
+    forget(&question);
+    if (!jobs)
+        return lose_connection();
+    *comment = NULL;
+    outcome = read_comment(jobs, job_id, comment);
+    slurm_list_destroy(jobs);
+    return outcome;
+}
+
+static hpcbd_outcome_t set(const char *cluster, uint32_t job_id, const char *comment)
+{
+    hpcbd_outcome_t outcome = open_connection();
+    slurmdb_job_rec_t job;
+    question_t question;
+    void *changed;
+
+    if (outcome != HPCBD_DONE)
+        return outcome;
+    memset(&job, 0, sizeof(job));
+    job.derived_ec = NO_VAL;
+    job.admin_comment = unconst(comment);
+    ask_for(&question, cluster, job_id);
+    changed = slurmdb_job_modify(connection, &question.cond, &job);
+    forget(&question);
+    if (!changed)
+        return lose_connection();
+    slurm_list_destroy(changed);
+    return slurmdb_connection_commit(connection, true) ? lose_connection() : HPCBD_DONE;
+}
+
+/* The job's comment with text behind it, to be freed; NULL if it is there already, or
+ * nobody answers. */
+static char *comment_with(uint32_t job_id, const char *text)
+{
+    job_info_msg_t *jobs = NULL;
+    const char *old = NULL;
+    char *comment = NULL;
+
+    if (slurm_load_job(&jobs, job_id, SHOW_ALL))
+        return NULL;
+    if (jobs->record_count > 0)
+        old = jobs->job_array[0].comment;
+    if (!old || !strstr(old, text)) {
+        if (asprintf(&comment, "%s%s%s", old ? old : "", old && *old ? "; " : "",
+                     text) < 0)
+            comment = NULL;
+    }
+    slurm_free_job_info_msg(jobs);
+    return comment;
+}
+
+/* 0, or -1: a job that has ended, as it may have by now, takes none. */
+static int add_comment(uint32_t job_id, const char *text)
+{
+    char *comment = comment_with(job_id, text);
+    job_desc_msg_t change;
+    int rc = 0;
+
+    if (comment) {
+        slurm_init_job_desc_msg(&change);
+        change.job_id = job_id;
+        change.comment = comment;
+        rc = slurm_update_job(&change) ? -1 : 0;
+    }
+    free(comment);
+    return rc;
+}
+
+static hpcbd_outcome_t refused(uint32_t job_id, int error)
+{
+    switch (error) {
+    case ESLURM_JOB_PENDING:
+        return HPCBD_DONE;
+    case ESLURM_DISABLED:
+    case ESLURM_BATCH_ONLY:
+        slurm_kill_job(job_id, SIGKILL, KILL_FULL_JOB);
+        return HPCBD_NO_REQUEUE;
+    case ESLURM_INVALID_JOB_ID:
+    case ESLURM_ALREADY_DONE:
+        return HPCBD_NO_REQUEUE;
+    default:
+        return HPCBD_FAILED;
+    }
+}
+
+/* The comment first: so it is of the run that was ended. */
+static hpcbd_outcome_t requeue(uint32_t job_id, const char *text)
+{
+    int told = add_comment(job_id, text);
+    hpcbd_outcome_t outcome =
+        slurm_requeue(job_id, 0) ? refused(job_id, errno) : HPCBD_DONE;
+
+    if (told < 0 && outcome == HPCBD_DONE)
+        add_comment(job_id, text);
+    return outcome;
+}
+
+const hpcbd_slurm_t hpcbd_slurm = {.get = get, .set = set, .requeue = requeue};

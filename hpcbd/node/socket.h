@@ -1,0 +1,27 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The socket of a node's daemon (common/tell.h).  Whoever connects is hostile:
+ * SO_PEERCRED says who it is, root alone may tell about jobs, a user may ask about jobs
+ * of the user's own.
+ *
+ *   {"verb":"job","job":N}     root: the job is new, or has new tasks
+ *   {"verb":"end","job":N}     root: the job has ended here
+ *   {"verb":"clock",...}       the daemon's own child (hpcbd/windows/peers_talk.h)
+ *   {"verb":"status","from":I} an object for each of the next jobs, then one with
+ *                              "end": true and, where there are more, "next": I
+ *
+ * A packet is one message: nothing is buffered for anybody.  Who sends nothing for a
+ * while, or does not read its answer, is cut off; who connects too often waits, and so
+ * does everybody behind, but the loop does not.
+ */
+#ifndef HPCB_HPCBD_NODE_SOCKET_H
+#define HPCB_HPCBD_NODE_SOCKET_H
+
+#include "hpcbd/hpcbd.h"
+
+extern const hpcbd_part_t hpcbd_node;
+
+#endif

@@ -1,0 +1,237 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The node's part of collection: a child process that sends what waits in the spool,
+ * and waits itself for the rest.  A record leaves the spool when the collector says
+ * that it is on its disk; whatever goes wrong before that ends in sending it again, so
+ * that the collector may see it twice.  No time stamp decides anything: clocks may
+ * step.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/record.h"
+#include "hpcbd/records/seal.h"
+#include "hpcbd/ship_conn.h"
+#include "hpcbd/records/spool.h"
+#include "hpcbd/worker.h"
+
+/* A collector that fsyncs on a busy disk may be slow; one that is gone is known sooner,
+ * by the kernel. */
+#define ANSWER_SECONDS 60
+
+/* inotify wakes us; this is for what it does not tell (a directory made anew). */
+#define LOOK_MS 15000
+
+#define BACKOFF_FIRST_MS 500
+#define BACKOFF_MAX_MS   60000
+
+/* Thousands of nodes end a job at the same moment. */
+#define SPREAD_MS 1000
+
+static uint32_t random_below(uint32_t limit)
+{
+    uint32_t number = 0;
+
+    if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != (ssize_t)sizeof(number))
+        number = (uint32_t)getpid();
+    return limit ? number % limit : 0;
+}
+
+static void sleep_ms(uint32_t ms)
+{
+    struct timespec left = {.tv_sec = ms / 1000,
+                            .tv_nsec = (long)(ms % 1000) * 1000000};
+
+    while (nanosleep(&left, &left) && errno == EINTR)
+        ;
+}
+
+static int receive_all(int fd, void *data, size_t length)
+{
+    char *rest = data;
+
+    while (length > 0) {
+        ssize_t n = recv(fd, rest, length, 0);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return -1;
+        rest += n;
+        length -= (size_t)n;
+    }
+    return 0;
+}
+
+/* The text that was in the answer; the caller frees it. */
+static char *receive_frame(int fd, hpcb_error_t *err)
+{
+    unsigned char header[HPCBD_FRAME_HEADER];
+    hpcb_autofree char *credential = NULL;
+    size_t length;
+
+    errno = 0;
+    if (receive_all(fd, header, sizeof(header)) ||
+        hpcbd_frame_length(header, &length) || !(credential = malloc(length + 1)) ||
+        receive_all(fd, credential, length)) {
+        hpcb_error(err, "the collector does not answer%s%s", errno ? ": " : "",
+                   errno ? strerror(errno) : "");
+        return NULL;
+    }
+    credential[length] = '\0';
+    return hpcbd_unseal(credential, err);
+}
+
+static char *exchange(const hpcb_conf_t *conf, hpcb_rjson_t *request, hpcb_error_t *err)
+{
+    hpcb_autofree char *text = hpcb_rjson_print(request, "", err);
+    hpcb_autofree char *credential = text ? hpcbd_seal(text, strlen(text), err) : NULL;
+    hpcb_autoclose int fd =
+        credential ? hpcbd_ship_connect(conf, ANSWER_SECONDS, err) : -1;
+
+    if (fd < 0 || hpcbd_ship_frame(fd, credential, err))
+        return NULL;
+    return receive_frame(fd, err);
+}
+
+static void settle(const char *id, hpcbd_verdict_t verdict, void *arg)
+{
+    hpcbd_spool_settle(arg, id, verdict);
+}
+
+/* Returns the number of records that went, or -1. */
+static int send_batch(const hpcb_conf_t *conf, hpcbd_spool_t *spool, hpcb_error_t *err)
+{
+    hpcb_rjson_auto hpcb_rjson_t *request = NULL;
+    hpcb_autofree char *answer = NULL;
+    char nonce[HPCBD_NONCE_MAX];
+    int count;
+
+    if (hpcbd_nonce(nonce, err))
+        return -1;
+    request = hpcbd_request_new(nonce);
+    if (!request)
+        return hpcb_error(err, "out of memory");
+    count = hpcbd_spool_read(spool, request, err);
+    if (count <= 0)
+        return count;
+    answer = exchange(conf, request, err);
+    if (!answer || hpcbd_answer_parse(answer, nonce, settle, spool, err))
+        return -1;
+    return count;
+}
+
+static int watch(const hpcb_conf_t *conf)
+{
+    const char *const dirs[] = {conf->spool_dir, conf->state_dir};
+    int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    char path[PATH_MAX];
+
+    for (size_t i = 0; fd >= 0 && i < 2; i++)
+        if (snprintf(path, sizeof(path), "%s/" HPCB_SPOOL_RECORDS, dirs[i]) <
+            (int)sizeof(path))
+            inotify_add_watch(fd, path, IN_MOVED_TO);
+    return fd;
+}
+
+static void wait_for_records(int watcher)
+{
+    struct pollfd poll_fd = {.fd = watcher, .events = POLLIN};
+    char events[4096];
+
+    if (poll(&poll_fd, 1, LOOK_MS) <= 0)
+        return;
+    sleep_ms(random_below(SPREAD_MS));
+    while (read(watcher, events, sizeof(events)) > 0)
+        ;
+}
+
+typedef struct {
+    uint32_t backoff_ms;
+    bool complained; /* the log says once that it does not work, once that it does */
+} trouble_t;
+
+static void back_off(trouble_t *trouble, const hpcb_error_t *err)
+{
+    hpcb_log_once(&trouble->complained, HPCB_LOG_ERROR, "records wait in the spool: %s",
+                  err->text);
+    hpcb_log(HPCB_LOG_DEBUG, "%s", err->text);
+    sleep_ms(trouble->backoff_ms / 2 + random_below(trouble->backoff_ms));
+    trouble->backoff_ms *= 2;
+    if (trouble->backoff_ms > BACKOFF_MAX_MS)
+        trouble->backoff_ms = BACKOFF_MAX_MS;
+}
+
+static void recover(trouble_t *trouble)
+{
+    if (trouble->complained)
+        hpcb_log(HPCB_LOG_INFO, "the collector takes records again");
+    *trouble = (trouble_t){.backoff_ms = BACKOFF_FIRST_MS};
+}
+
+static int ship(void *arg)
+{
+    const hpcb_conf_t *conf = arg;
+    trouble_t trouble = {.backoff_ms = BACKOFF_FIRST_MS};
+    hpcbd_spool_t spool;
+    int watcher;
+
+    hpcbd_spool_open(&spool, conf);
+    watcher = watch(conf);
+    for (;;) {
+        hpcb_error_t err = {""};
+        int sent;
+
+        hpcbd_spool_prune(&spool);
+        sent = send_batch(conf, &spool, &err);
+        if (sent < 0) {
+            back_off(&trouble, &err);
+        } else if (sent == 0) {
+            wait_for_records(watcher);
+        } else {
+            recover(&trouble);
+        }
+    }
+    return EXIT_FAILURE;
+}
+
+static bool is_wanted(const hpcb_conf_t *conf)
+{
+    return *conf->collector_hosts != '\0';
+}
+
+static hpcbd_worker_t worker = {
+    .name = "hpcbd: ship", .wanted = is_wanted, .work = ship};
+
+static int start(hpcbd_t *daemon, hpcb_error_t *err)
+{
+    return hpcbd_worker_start(&worker, daemon, err);
+}
+
+static void reload(hpcbd_t *daemon)
+{
+    hpcbd_worker_reload(&worker, daemon);
+}
+
+static void stop(hpcbd_t *daemon)
+{
+    (void)daemon;
+    hpcbd_worker_stop(&worker);
+}
+
+const hpcbd_part_t hpcbd_ship = {
+    .name = "ship", .start = start, .reload = reload, .stop = stop};

@@ -1,0 +1,32 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * A node's report of its live state (common/live.h), as it goes to the collector every
+ * HPCB_LIVE_REPORT_SECONDS: one frame of hpcbd/records/wire.h with a MUNGE credential around
+ *
+ *   {"version":1,"type":"live","node":{"name":N,"time":T,"memory":B,"available":B,
+ *    "protects":true,"jobs":[{"job_id":I,"guest":false,"used":B,"growth":B,"peak":B},…]}}
+ *
+ * with version and type first, so that they can be told without reading the rest.  The
+ * collector closes the connection, without an answer.  The last report of a node
+ * counts; one that is lost is made good by the next.  Members that a reader does not
+ * know are passed over.
+ */
+#ifndef HPCB_HPCBD_RECORDS_WIRE_LIVE_H
+#define HPCB_HPCBD_RECORDS_WIRE_LIVE_H
+
+#include "common/live.h"
+
+/* The report as text, to be sealed; the caller frees it.  NULL with err (errno EINVAL:
+ * its name is none, or too many jobs). */
+char *hpcbd_live_print(const hpcb_live_node_t *node, hpcb_error_t *err);
+
+/* Tell a report from other messages by its first bytes. */
+bool hpcbd_live_is_report(const char *text);
+
+/* Read a report; the caller frees node->jobs.  0, or -1 with err and node untouched. */
+int hpcbd_live_parse(const char *text, hpcb_live_node_t *node, hpcb_error_t *err);
+
+#endif

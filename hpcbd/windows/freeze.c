@@ -1,0 +1,261 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cgroup/knob.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "hpcbd/windows/freeze.h"
+
+typedef struct {
+    char *dir;
+    int fd;     /* hpcb_knob_write_kept */
+    bool noted; /* the log names it: it may be stopped */
+    bool found; /* by the look that is going on */
+} level_t;
+
+typedef struct {
+    uint32_t job_id;
+    unsigned reasons; /* hpcbd_freeze_reason_t; 0: it runs */
+    level_t *levels;
+    size_t count;
+    bool found; /* by the look that is going on */
+} stopped_t;
+
+struct hpcbd_freeze {
+    const hpcb_node_t *node;
+    const char *state_dir;
+    stopped_t *jobs[HPCBD_JOBS_MAX];
+    size_t count;
+    size_t levels; /* of all jobs */
+    bool changed;  /* the log does not name what there is */
+    bool failing;  /* and could not be replaced */
+};
+
+hpcbd_freeze_t *hpcbd_freeze_new(const hpcb_node_t *node, const char *state_dir)
+{
+    hpcbd_freeze_t *freeze = calloc(1, sizeof(*freeze));
+
+    if (!freeze)
+        return NULL;
+    freeze->node = node;
+    freeze->state_dir = state_dir;
+    freeze->changed = true; /* there may be a log of a daemon that died */
+    return freeze;
+}
+
+/* A level that has gone is found out by the next look. */
+static void write_level(level_t *level, bool stop)
+{
+    if (level->noted)
+        hpcb_knob_write_kept(&level->fd, level->dir, HPCB_FREEZE_KNOB, stop ? "1" : "0",
+                             NULL);
+}
+
+static void write_job(stopped_t *job)
+{
+    for (size_t i = 0; i < job->count; i++)
+        write_level(&job->levels[i], job->reasons != 0);
+}
+
+static void drop_level(hpcbd_freeze_t *freeze, stopped_t *job, size_t i)
+{
+    level_t *level = &job->levels[i];
+
+    if (job->reasons)
+        write_level(level, false);
+    hpcb_knob_close(&level->fd);
+    free(level->dir);
+    *level = job->levels[--job->count];
+    freeze->levels--;
+    freeze->changed = true;
+}
+
+static void drop_job(hpcbd_freeze_t *freeze, size_t i)
+{
+    stopped_t *job = freeze->jobs[i];
+
+    while (job->count)
+        drop_level(freeze, job, job->count - 1);
+    free(job->levels);
+    free(job);
+    freeze->jobs[i] = freeze->jobs[--freeze->count];
+}
+
+static stopped_t *find(const hpcbd_freeze_t *freeze, uint32_t job_id)
+{
+    for (size_t i = 0; i < freeze->count; i++)
+        if (freeze->jobs[i]->job_id == job_id)
+            return freeze->jobs[i];
+    return NULL;
+}
+
+static stopped_t *find_or_add(hpcbd_freeze_t *freeze, uint32_t job_id)
+{
+    stopped_t *job = find(freeze, job_id);
+
+    if (job || freeze->count == HPCBD_JOBS_MAX)
+        return job;
+    job = calloc(1, sizeof(*job));
+    if (!job)
+        return NULL;
+    job->job_id = job_id;
+    freeze->jobs[freeze->count++] = job;
+    return job;
+}
+
+typedef struct {
+    hpcbd_freeze_t *freeze;
+    stopped_t *job;
+} look_t;
+
+static void add_level(hpcbd_freeze_t *freeze, stopped_t *job, const char *dir)
+{
+    level_t *larger, level = {.fd = -1, .found = true};
+
+    if (freeze->levels == HPCB_FREEZE_LEVELS_MAX)
+        return;
+    larger = reallocarray(job->levels, job->count + 1, sizeof(level));
+    if (!larger)
+        return;
+    job->levels = larger;
+    level.dir = strdup(dir);
+    if (!level.dir)
+        return;
+    job->levels[job->count++] = level;
+    freeze->levels++;
+    freeze->changed = true;
+}
+
+static int see_level(const char *dir, void *arg)
+{
+    look_t *look = arg;
+    stopped_t *job = look->job;
+
+    for (size_t i = 0; i < job->count; i++) {
+        if (strcmp(job->levels[i].dir, dir) == 0) {
+            job->levels[i].found = true;
+            return 0;
+        }
+    }
+    add_level(look->freeze, job, dir);
+    return 0;
+}
+
+static void look_at(hpcbd_freeze_t *freeze, const hpcbd_job_t *guest)
+{
+    stopped_t *job = find_or_add(freeze, guest->state.job_id);
+    look_t look = {freeze, job};
+
+    if (!job)
+        return;
+    job->found = true;
+    for (size_t i = 0; i < job->count; i++)
+        job->levels[i].found = false;
+    hpcb_freeze_levels(freeze->node, job->job_id, guest->dir, see_level, &look);
+    for (size_t i = job->count; i-- > 0;)
+        if (!job->levels[i].found)
+            drop_level(freeze, job, i);
+}
+
+/* The levels that there are, as an array of freeze->levels; the caller frees it. */
+static const char **list_levels(const hpcbd_freeze_t *freeze)
+{
+    const char **names = calloc(freeze->levels + 1, sizeof(*names));
+    size_t n = 0;
+
+    for (size_t i = 0; names && i < freeze->count; i++)
+        for (size_t k = 0; k < freeze->jobs[i]->count; k++)
+            names[n++] = freeze->jobs[i]->levels[k].dir;
+    return names;
+}
+
+static int replace_log(hpcbd_freeze_t *freeze)
+{
+    hpcb_autofree const char **names = list_levels(freeze);
+    hpcb_error_t err;
+
+    hpcb_error(&err, "out of memory");
+    if (names &&
+        hpcb_freeze_log_replace(freeze->state_dir, names, freeze->levels, &err) == 0) {
+        freeze->changed = freeze->failing = false;
+        return 0;
+    }
+    if (!freeze->failing)
+        hpcb_log(HPCB_LOG_ERROR, "%s; guests that start now are not frozen", err.text);
+    freeze->failing = true;
+    return -1;
+}
+
+/* The log names all levels: what is new in a stopped job is stopped. */
+static void stop_new(stopped_t *job)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        level_t *level = &job->levels[i];
+
+        if (level->noted)
+            continue;
+        level->noted = true;
+        if (job->reasons)
+            write_level(level, true);
+    }
+}
+
+void hpcbd_freeze_look(hpcbd_freeze_t *freeze, const hpcbd_registry_t *registry)
+{
+    for (size_t i = 0; i < freeze->count; i++)
+        freeze->jobs[i]->found = false;
+    for (size_t i = 0; i < registry->count; i++)
+        if (registry->jobs[i]->state.klass == HPCB_CLASS_GUEST)
+            look_at(freeze, registry->jobs[i]);
+    for (size_t i = freeze->count; i-- > 0;)
+        if (!freeze->jobs[i]->found)
+            drop_job(freeze, i);
+    if (!freeze->changed || replace_log(freeze) < 0)
+        return;
+    for (size_t i = 0; i < freeze->count; i++)
+        stop_new(freeze->jobs[i]);
+}
+
+static void set_reasons(stopped_t *job, unsigned reasons)
+{
+    bool write = !job->reasons != !reasons;
+
+    job->reasons = reasons;
+    if (write)
+        write_job(job);
+}
+
+void hpcbd_freeze_stop(hpcbd_freeze_t *freeze, uint32_t job_id,
+                       hpcbd_freeze_reason_t reason)
+{
+    stopped_t *job = find(freeze, job_id);
+
+    if (job)
+        set_reasons(job, job->reasons | reason);
+}
+
+void hpcbd_freeze_go(hpcbd_freeze_t *freeze, uint32_t job_id,
+                     hpcbd_freeze_reason_t reason)
+{
+    stopped_t *job = find(freeze, job_id);
+
+    if (job)
+        set_reasons(job, job->reasons & ~(unsigned)reason);
+}
+
+void hpcbd_freeze_free(hpcbd_freeze_t *freeze)
+{
+    if (!freeze)
+        return;
+    while (freeze->count)
+        drop_job(freeze, freeze->count - 1);
+    if (freeze->changed)
+        replace_log(freeze);
+    free(freeze);
+}

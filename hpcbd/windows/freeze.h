@@ -1,0 +1,47 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The one owner of stopped guests on a node.  Parts of the daemon ask for a job to be
+ * stopped, each with a reason of its own; the job runs when the last reason has gone.
+ * Slurm's suspend is a reason that the kernel keeps: it acts on another level
+ * (cgroup/freeze.h), so that a suspended job stays so whatever is asked for here.
+ *
+ * What a crash leaves stopped is set going by hpcb_freeze_release: by the watchdog, by
+ * the unit's end (hpcbctl release windows) and by the daemon's next start.
+ */
+#ifndef HPCB_HPCBD_WINDOWS_FREEZE_H
+#define HPCB_HPCBD_WINDOWS_FREEZE_H
+
+#include "cgroup/freeze.h"
+#include "hpcbd/node/registry.h"
+
+/* Who wants a job stopped; may be combined. */
+typedef enum {
+    HPCBD_FREEZE_WINDOW = 1 << 0,    /* a job with windows is favoured */
+    HPCBD_FREEZE_GANG = 1 << 1,      /* it is another guest's turn */
+    HPCBD_FREEZE_GUARD = 1 << 2,     /* it harms a primary */
+    HPCBD_FREEZE_EXPERIMENT = 1 << 3 /* how much it harms is being measured */
+} hpcbd_freeze_reason_t;
+
+typedef struct hpcbd_freeze hpcbd_freeze_t;
+
+/* state_dir: StateDir.  Both must outlive the handle.  NULL when memory runs out. */
+hpcbd_freeze_t *hpcbd_freeze_new(const hpcb_node_t *node, const char *state_dir);
+/* Set every job going first.  NULL is fine. */
+void hpcbd_freeze_free(hpcbd_freeze_t *freeze);
+
+/* Look where the guests of registry can be stopped now: walks through directories, so
+ * not at an edge.  What is new in a stopped job is stopped; a job that has gone is
+ * forgotten. */
+void hpcbd_freeze_look(hpcbd_freeze_t *freeze, const hpcbd_registry_t *registry);
+
+/* One write for each level of the job, none if another reason keeps it stopped.  A job
+ * that no look has found yet is left alone. */
+void hpcbd_freeze_stop(hpcbd_freeze_t *freeze, uint32_t job_id,
+                       hpcbd_freeze_reason_t reason);
+void hpcbd_freeze_go(hpcbd_freeze_t *freeze, uint32_t job_id,
+                     hpcbd_freeze_reason_t reason);
+
+#endif

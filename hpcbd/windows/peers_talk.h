@@ -1,0 +1,26 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/* The child process of peers.c: questions and answers by UDP. */
+#ifndef HPCB_HPCBD_WINDOWS_PEERS_TALK_H
+#define HPCB_HPCBD_WINDOWS_PEERS_TALK_H
+
+#include <stdint.h>
+#include "common/conf.h"
+
+#define HPCBD_PEERS_MAX 16
+
+typedef struct {
+    const char *state_dir; /* of the daemon's socket, where answers are told */
+    uint16_t port;
+    unsigned count;
+    char names[HPCBD_PEERS_MAX][HPCB_NAME_MAX];
+} hpcbd_peers_talk_t;
+
+/* Runs until it is ended; the exit code where it cannot.  arg: a hpcbd_peers_talk_t.
+ * Tells the daemon of each answer:
+ * {"verb":"clock","peer":I,"offset_ns":N,"round_trip_ns":N}, I the place in names. */
+int hpcbd_peers_talk(void *arg);
+
+#endif

@@ -1,0 +1,176 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/log.h"
+#include "common/window.h"
+#include "hpcbd/loop.h"
+#include "hpcbd/windows/watchdog.h"
+
+/* Where the kernel has no close_range (before Linux 5.9). */
+#define FD_TRIED 1024
+
+struct hpcbd_watchdog_page {
+    _Atomic int64_t end_ns; /* CLOCK_MONOTONIC; 0: nobody is favoured */
+    atomic_bool asleep;     /* without a limit: to be woken by a byte in the pipe */
+};
+
+static int64_t monotonic_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* How long to sleep; -1: until woken, 0: the time is up. */
+static int wait_ms(hpcbd_watchdog_page_t *page)
+{
+    int64_t end_ns = atomic_load(&page->end_ns), left;
+
+    if (end_ns == 0) {
+        atomic_store(&page->asleep, true);
+        /* What was armed before it could see that wakes nobody. */
+        end_ns = atomic_load(&page->end_ns);
+        if (end_ns == 0)
+            return -1;
+        atomic_store(&page->asleep, false);
+    }
+    left = end_ns + HPCBD_WATCHDOG_GRACE_NS - monotonic_ns();
+    return left <= 0 ? 0 : (int)(left / 1000000) + 1;
+}
+
+/* Returns when the daemon is no more; true: it had to go. */
+static bool watch(hpcbd_watchdog_page_t *page, int fd, pid_t daemon)
+{
+    for (;;) {
+        struct pollfd pipe = {.fd = fd, .events = POLLIN};
+        int limit_ms = wait_ms(page), n;
+        char byte;
+        ssize_t length;
+
+        if (limit_ms == 0) {
+            kill(daemon, SIGKILL);
+            return true;
+        }
+        n = poll(&pipe, 1, limit_ms);
+        if (n <= 0)
+            continue;
+        length = read(fd, &byte, sizeof(byte));
+        if (length == 0 || (length < 0 && errno != EINTR && errno != EAGAIN))
+            return false;
+    }
+}
+
+/* Nothing of the daemon's may stay open here: its sockets must end with it. */
+static void close_others(int keep)
+{
+    if (keep > 3)
+        syscall(SYS_close_range, 3, keep - 1, 0);
+    if (syscall(SYS_close_range, keep + 1, ~0U, 0) == 0)
+        return;
+    for (int fd = 3; fd < FD_TRIED; fd++)
+        if (fd != keep)
+            close(fd);
+}
+
+static void become(void)
+{
+    const struct sched_param param = {.sched_priority = HPCBD_PRIORITY + 1};
+
+    prctl(PR_SET_NAME, "hpcbd-watchdog");
+    /* systemd ends the whole unit at once: this is the part that goes last. */
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    hpcb_loop_unblock_signals();
+    mlockall(MCL_CURRENT);
+    sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
+}
+
+static void __attribute__((noreturn))
+be_watchdog(hpcbd_watchdog_page_t *page, int fd, pid_t daemon,
+            void (*release)(void *arg), void *arg)
+{
+    bool hung;
+
+    close_others(fd);
+    become();
+    hung = watch(page, fd, daemon);
+    release(arg);
+    if (hung)
+        hpcb_log(HPCB_LOG_ERROR, "hpcbd hung while a job was favoured: killed");
+    _exit(0);
+}
+
+static int fail(hpcbd_watchdog_page_t *page, const int ends[2], hpcb_error_t *err)
+{
+    hpcb_error(err, "watchdog: %s", strerror(errno));
+    if (page)
+        munmap(page, sizeof(*page));
+    if (ends) {
+        close(ends[0]);
+        close(ends[1]);
+    }
+    return -1;
+}
+
+int hpcbd_watchdog_start(hpcbd_watchdog_t *watchdog, void (*release)(void *arg),
+                         void *arg, hpcb_error_t *err)
+{
+    pid_t daemon = getpid(), pid;
+    hpcbd_watchdog_page_t *page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE,
+                                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int ends[2];
+
+    if (page == MAP_FAILED)
+        return fail(NULL, NULL, err);
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+        return fail(page, NULL, err);
+    pid = fork();
+    if (pid < 0)
+        return fail(page, ends, err);
+    if (pid == 0)
+        be_watchdog(page, ends[0], daemon, release, arg);
+    close(ends[0]);
+    *watchdog = (hpcbd_watchdog_t){.fd = ends[1], .pid = pid, .page = page};
+    return 0;
+}
+
+void hpcbd_watchdog_arm(hpcbd_watchdog_t *watchdog, int64_t end_ns)
+{
+    if (watchdog->fd < 0)
+        return;
+    atomic_store(&watchdog->page->end_ns, end_ns);
+    if (end_ns && atomic_exchange(&watchdog->page->asleep, false) &&
+        write(watchdog->fd, "", 1) < 0)
+        hpcb_log(HPCB_LOG_DEBUG, "the watchdog cannot be woken: %s", strerror(errno));
+}
+
+void hpcbd_watchdog_stop(hpcbd_watchdog_t *watchdog)
+{
+    if (watchdog->fd < 0)
+        return;
+    close(watchdog->fd);
+    watchdog->fd = -1;
+    while (waitpid(watchdog->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    munmap(watchdog->page, sizeof(*watchdog->page));
+}

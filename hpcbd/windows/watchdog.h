@@ -1,0 +1,47 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * A process beside the daemon that ends favour when the daemon cannot: when it has died
+ * (kill -9), or hangs over an edge.  It has no loop and no socket: it sleeps until the
+ * daemon is late, and at the end of a pipe it sees that the daemon has gone.
+ *
+ * Until when somebody is favoured is in memory that both see, so that an edge costs no
+ * system call and wakes nobody: the watchdog finds that it has been put off when it
+ * looks, once a period or less often.  Only when it sleeps without a limit, because
+ * nobody was favoured when it looked last, does it have to be woken.
+ */
+#ifndef HPCB_HPCBD_WINDOWS_WATCHDOG_H
+#define HPCB_HPCBD_WINDOWS_WATCHDOG_H
+
+#include <stdint.h>
+#include <sys/types.h>
+#include "common/error.h"
+
+/* How late an edge may be before the watchdog ends the daemon. */
+#define HPCBD_WATCHDOG_GRACE_NS INT64_C(500000000)
+
+/* What the two processes share. */
+typedef struct hpcbd_watchdog_page hpcbd_watchdog_page_t;
+
+typedef struct {
+    /* The watchdog has gone when this reports an error (EPOLLERR); -1: none. */
+    int fd;
+    pid_t pid;
+    hpcbd_watchdog_page_t *page;
+} hpcbd_watchdog_t;
+
+/* Fork it.  release is called there, as the last thing, when the daemon has gone; it
+ * must not depend on anything that changes after the fork.  0, or -1 with err; watchdog
+ * is untouched then. */
+int hpcbd_watchdog_start(hpcbd_watchdog_t *watchdog, void (*release)(void *arg),
+                         void *arg, hpcb_error_t *err);
+
+/* Favour will end at end_ns of CLOCK_MONOTONIC; 0: nobody is favoured. */
+void hpcbd_watchdog_arm(hpcbd_watchdog_t *watchdog, int64_t end_ns);
+
+/* It releases once more, and ends.  Harmless where there is none. */
+void hpcbd_watchdog_stop(hpcbd_watchdog_t *watchdog);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The windows engine: favours the jobs of this node from edge to edge.  A part of the
+ * daemon (hpcbd/hpcbd.h); these calls are for its other parts.
+ */
+#ifndef HPCB_HPCBD_WINDOWS_WINDOWS_H
+#define HPCB_HPCBD_WINDOWS_WINDOWS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "common/histogram.h"
+#include "hpcbd/hpcbd.h"
+#include "hpcbd/node/registry.h"
+
+typedef struct {
+    uint64_t edges;         /* jobs switched at an edge */
+    uint64_t missed;        /* edges slept over */
+    uint64_t clock_sets;    /* somebody has set the clock */
+    hpcb_histogram_t late;  /* from an edge until the job was switched, ns */
+    hpcb_histogram_t turns; /* how long the loop was busy at a time, ns */
+    const char *suspended;  /* why nobody is favoured; NULL: windows are on */
+    bool realtime;          /* the daemon itself runs as SCHED_FIFO */
+} hpcbd_window_stats_t;
+
+extern const hpcbd_part_t hpcbd_window;
+
+/* Something about the job has changed in StateDir. */
+void hpcbd_window_job(uint32_t job_id);
+void hpcbd_window_job_end(uint32_t job_id);
+
+/* The clock is not to be trusted, because of why (a string that stays): favour nobody
+ * from now on; NULL: it is. */
+void hpcbd_window_suspend(const char *why);
+
+const hpcbd_registry_t *hpcbd_window_registry(void);
+const hpcbd_window_stats_t *hpcbd_window_stats(void);
+
+#endif

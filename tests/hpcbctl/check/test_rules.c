@@ -1,0 +1,1034 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Rules of `hpcbctl check` against what scontrol said on a cluster where all is well
+ * (tests/hpcbctl/fixtures, a sandbox with Slurm 22.05).  Each test breaks one thing and
+ * expects that one rule, and no other, changes its mind and says how to mend it.
+ *
+ * Left out: MUNGE and the controller's own plugin, which are facts of this machine.
+ */
+#include "config.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "hpcbctl/check/rules.h"
+#include "tests/common/tmp.h"
+
+#define RULES_MAX 64
+#define TEXT_MAX  65536
+
+#define OK        HPCB_VERDICT_OK
+#define WARN      HPCB_VERDICT_WARN
+#define FAIL      HPCB_VERDICT_FAIL
+#define ELSEWHERE HPCB_VERDICT_ELSEWHERE
+
+typedef struct {
+    hpcb_facts_t facts;
+    char config[TEXT_MAX];
+    char partitions[TEXT_MAX];
+    char node[TEXT_MAX];
+    char dir[TEST_TMP_MAX]; /* Slurm's configuration of this test */
+} cluster_t;
+
+static cluster_t cluster;
+
+/* -- the good cluster -- */
+
+static const char *source_path(const char *name)
+{
+    static char path[PATH_MAX];
+    const char *top = getenv("HPCB_SRCDIR");
+
+    snprintf(path, sizeof(path), "%s/tests/%s", top ? top : ".", name);
+    return path;
+}
+
+static void read_fixture(const char *name, char *text)
+{
+    FILE *stream = fopen(source_path(name), "r");
+    size_t size;
+
+    ck_assert_msg(stream != NULL, "%s", source_path(name));
+    size = fread(text, 1, TEXT_MAX - 1, stream);
+    fclose(stream);
+    ck_assert_uint_gt(size, 0);
+    ck_assert_uint_lt(size, TEXT_MAX - 1);
+    text[size] = '\0';
+}
+
+static void write_file(const char *name, mode_t mode, const char *text)
+{
+    char path[PATH_MAX];
+    FILE *stream;
+
+    snprintf(path, sizeof(path), "%s/%s", cluster.dir, name);
+    stream = fopen(path, "w");
+    ck_assert_ptr_nonnull(stream);
+    ck_assert_int_ge(fputs(text, stream), 0);
+    ck_assert_int_eq(fclose(stream), 0);
+    ck_assert_int_eq(chmod(path, mode), 0);
+}
+
+/* Put value in the place of what follows key on its line of scontrol show config. */
+static void set_config(const char *key, const char *value)
+{
+    char *line = cluster.config, rest[TEXT_MAX];
+    size_t length = strlen(key);
+
+    while (strncmp(line, key, length) != 0 || !strchr(" =[", line[length])) {
+        line = strchr(line, '\n');
+        ck_assert_msg(line != NULL, "no %s in the fixture", key);
+        line++;
+    }
+    line = strchr(line, '=') + 1;
+    snprintf(rest, sizeof(rest), "%s", line + strcspn(line, "\n"));
+    ck_assert_int_lt(snprintf(line, (size_t)(cluster.config + TEXT_MAX - line), " %s%s",
+                              value, rest),
+                     TEXT_MAX - (line - cluster.config));
+}
+
+/* The first such text at or behind where the partition's line begins. */
+static void replace(const char *partition, const char *old, const char *new)
+{
+    char opening[80], rest[TEXT_MAX];
+    char *at;
+
+    snprintf(opening, sizeof(opening), "PartitionName=%s ", partition);
+    at = strstr(cluster.partitions, opening);
+    ck_assert_msg(at != NULL, "no partition %s", partition);
+    at = strstr(at, old);
+    ck_assert_msg(at != NULL, "no %s in partition %s", old, partition);
+    snprintf(rest, sizeof(rest), "%s", at + strlen(old));
+    snprintf(at, (size_t)(cluster.partitions + TEXT_MAX - at), "%s%s", new, rest);
+}
+
+static void add_partition(const char *line)
+{
+    ck_assert_uint_lt(strlen(cluster.partitions) + strlen(line) + 1, TEXT_MAX);
+    strcat(strcat(cluster.partitions, line), "\n");
+}
+
+static void point_at(const char *key, const char *name)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "%s/%s", cluster.dir, name);
+    set_config(key, path);
+}
+
+static void use_node(const char *snapshot)
+{
+    hpcb_facts_t *facts = &cluster.facts;
+
+    if (facts->node)
+        hpcb_node_close(facts->node);
+    snprintf(facts->root, sizeof(facts->root), "%s", source_path(snapshot));
+    ck_assert_msg(hpcb_node_open(facts->root, &facts->node, &facts->node_error) == 0,
+                  "%s", facts->node_error.text);
+}
+
+static void store_at(const char *name)
+{
+    snprintf(cluster.facts.conf.profile_store, sizeof(cluster.facts.conf.profile_store),
+             "%s/%s", cluster.dir, name);
+}
+
+static void set_up(void)
+{
+    hpcb_facts_t *facts = &cluster.facts;
+
+    memset(&cluster, 0, sizeof(cluster));
+    test_tmp_dir(cluster.dir);
+    read_fixture("hpcbctl/fixtures/config.txt", cluster.config);
+    read_fixture("hpcbctl/fixtures/partitions.txt", cluster.partitions);
+    read_fixture("hpcbctl/fixtures/node.txt", cluster.node);
+    write_file("prolog", 0755, "#!/bin/sh\nexec /usr/sbin/hpcbctl job begin\n");
+    write_file("epilog", 0755, "#!/bin/sh\nexec /usr/sbin/hpcbctl job end\n");
+    write_file("plugstack.conf", 0644, "optional /none/hpc_balance.so\n");
+    write_file("hpc-balance.conf", 0644, "GuestPartition=guest\n");
+    point_at("Prolog", "prolog");
+    point_at("Epilog", "epilog");
+    facts->qos_threshold = UINT64_MAX;
+    facts->answered = facts->on_node = facts->conf_read = true;
+    hpcb_conf_defaults(&facts->conf);
+    ck_assert_int_eq(chmod(cluster.dir, 0755), 0);
+    store_at("profiles.json");
+    snprintf(facts->host, sizeof(facts->host), "n1");
+    snprintf(facts->etc, sizeof(facts->etc), "%s", cluster.dir);
+    snprintf(facts->conf_path, sizeof(facts->conf_path), "%s/hpc-balance.conf",
+             cluster.dir);
+    use_node("snapshots/v1-hybrid");
+}
+
+static void tear_down(void)
+{
+    static const char *const names[] = {"prolog",           "epilog", "plugstack.conf",
+                                        "hpc-balance.conf", "quiet",  "profiles.json"};
+    char path[PATH_MAX];
+
+    hpcb_facts_free(&cluster.facts);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", cluster.dir, names[i]);
+        unlink(path);
+    }
+    rmdir(cluster.dir);
+}
+
+/* -- what the rules say -- */
+
+static void run_rules(hpcb_report_t *report)
+{
+    static const char *const machine[] = {"munge", "job-submit-plugin", "select-plugin",
+                                          "preempt-plugin"};
+    size_t count;
+    const hpcb_rule_t *rules = hpcb_rules(&count);
+    hpcb_error_t err;
+
+    ck_assert_uint_le(count, RULES_MAX);
+    hpcb_slurm_free(&cluster.facts.slurm);
+    ck_assert_msg(hpcb_slurm_parse(cluster.config, cluster.partitions, cluster.node,
+                                   &cluster.facts.slurm, &err) == 0,
+                  "%s", err.text);
+    *report = (hpcb_report_t){0};
+    for (size_t i = 0; i < count; i++) {
+        bool here = true;
+
+        for (size_t j = 0; j < sizeof(machine) / sizeof(machine[0]); j++)
+            here &= strcmp(rules[i].name, machine[j]) != 0;
+        report->rule = &rules[i];
+        if (here)
+            rules[i].test(&cluster.facts, report);
+    }
+    ck_assert(!report->broken);
+}
+
+static hpcb_verdict_t verdict_of(const hpcb_report_t *report, const char *rule,
+                                 const char **mend)
+{
+    hpcb_verdict_t worst = OK;
+    bool seen = false;
+
+    for (size_t i = 0; i < report->count; i++) {
+        const hpcb_finding_t *finding = &report->findings[i];
+
+        if (strcmp(finding->rule->name, rule) != 0)
+            continue;
+        if (!seen || finding->verdict > worst) {
+            worst = finding->verdict;
+            if (mend)
+                *mend = finding->mend;
+        }
+        seen = true;
+    }
+    return worst;
+}
+
+static void record_verdicts(hpcb_verdict_t *verdicts)
+{
+    hpcb_report_t report;
+    size_t count;
+    const hpcb_rule_t *rules = hpcb_rules(&count);
+
+    run_rules(&report);
+    for (size_t i = 0; i < count; i++)
+        verdicts[i] = verdict_of(&report, rules[i].name, NULL);
+    hpcb_report_free(&report);
+}
+
+/* Of all rules only rule differs from before, says verdict, and its mending line has
+ * that text ("": any text; NULL: no line is wanted). */
+static void expect_only(const hpcb_verdict_t *before, const char *rule,
+                        hpcb_verdict_t verdict, const char *text)
+{
+    hpcb_report_t report;
+    const char *mend = NULL;
+    size_t count;
+    const hpcb_rule_t *rules = hpcb_rules(&count);
+
+    run_rules(&report);
+    for (size_t i = 0; i < count; i++) {
+        hpcb_verdict_t now = verdict_of(&report, rules[i].name, NULL);
+        bool meant = strcmp(rules[i].name, rule) == 0;
+
+        ck_assert_msg(now == (meant ? verdict : before[i]), "%s: rule %s says %d", rule,
+                      rules[i].name, (int)now);
+    }
+    verdict_of(&report, rule, &mend);
+    if (text)
+        ck_assert_msg(mend && *mend && strstr(mend, text), "%s is mended by %s", rule,
+                      mend ? mend : "nothing");
+    hpcb_report_free(&report);
+}
+
+/* Rules whose verdict the recorded texts alone decide. */
+static const char *const texts_decide[] = {
+    "same-conf",         "select-type",
+    "select-parameters", "default-memory",
+    "preempt-type",      "preempt-mode",
+    "scheduler-type",    "guests-never-reserve",
+    "primaries-reserve", "released-guests",
+    "guest-partition",   "guest-default",
+    "guest-tier",        "primary-tiers",
+    "oversubscribe",     "exclusive-user",
+    "same-nodes",        "guest-job-factor",
+    "job-submit",        "prolog-flags",
+    "plugstack",         "memory-limit",
+    "core-limit",        "process-tracking",
+    "accounting",        "sched-ext",
+    "profile-store",     "node-capacities",
+    "primaries-apart",   "queue-depth",
+    "ssh-sessions",      "outside-jobs",
+    "user-top",          "guest-default-memory",
+};
+
+START_TEST(test_good_cluster)
+{
+    hpcb_report_t report;
+
+    run_rules(&report);
+    for (size_t i = 0; i < sizeof(texts_decide) / sizeof(texts_decide[0]); i++)
+        ck_assert_msg(verdict_of(&report, texts_decide[i], NULL) == OK, "%s",
+                      texts_decide[i]);
+    if (geteuid() == 0) {
+        ck_assert_int_eq(verdict_of(&report, "prolog", NULL), OK);
+        ck_assert_int_eq(verdict_of(&report, "epilog", NULL), OK);
+    }
+    hpcb_report_free(&report);
+}
+END_TEST
+
+/* -- one setting of slurm.conf or cgroup.conf -- */
+
+/* SchedulerParameters that no rule minds, each for one of the two that read them. */
+#define DEPTH   "partition_job_depth=99,bf_max_job_part=9"
+#define RESERVE "bf_min_prio_reserve=1000"
+
+static const struct {
+    const char *key, *value, *rule;
+    hpcb_verdict_t verdict;
+    const char *mend;
+} settings[] = {
+    {"SlurmctldParameters", "enable_user_top", "user-top", FAIL,
+     "SlurmctldParameters="},
+    {"SlurmctldParameters", "enable_configless,enable_user_top,idle_on_node_suspend",
+     "user-top", FAIL, "SlurmctldParameters=enable_configless,idle_on_node_suspend"},
+    {"SlurmctldParameters", "enable_configless", "user-top", OK, NULL},
+    {"SelectType", "select/linear", "select-type", FAIL, "SelectType=select/cons_tres"},
+    {"SelectType", "select/cons_res", "select-type", FAIL,
+     "SelectType=select/cons_tres"},
+    {"SelectTypeParameters", "CR_CORE", "select-parameters", FAIL, "CR_Core_Memory"},
+    {"SelectTypeParameters", "NONE", "select-parameters", FAIL, "CR_Core_Memory"},
+    {"SelectTypeParameters", "CR_CPU_MEMORY", "select-parameters", WARN,
+     "CR_Core_Memory"},
+    {"DefMemPerCPU", "UNLIMITED", "default-memory", FAIL, "DefMemPerCPU="},
+    {"DefMemPerCPU", "0", "default-memory", FAIL, "DefMemPerCPU="},
+    {"DefMemPerCPU", "9642", "guest-default-memory", WARN,
+     "PartitionName=guest DefMemPerCPU="},
+    {"PreemptType", "preempt/partition_prio", "preempt-type", FAIL,
+     "PreemptType=preempt/none"},
+    {"PreemptType", "preempt/qos", "preempt-type", FAIL, "PreemptType=preempt/none"},
+    {"PreemptMode", "GANG,SUSPEND", "preempt-mode", FAIL, "PreemptMode=OFF"},
+    {"PreemptMode", "GANG", "preempt-mode", FAIL, "PreemptMode=OFF"},
+    {"PreemptType", "preempt/hpc_balance", "preempt-mode", FAIL, "PreemptMode=REQUEUE"},
+    {"SchedulerType", "sched/builtin", "scheduler-type", FAIL,
+     "SchedulerType=sched/backfill"},
+    {"SchedulerParameters", DEPTH, "guests-never-reserve", FAIL,
+     "SchedulerParameters=" DEPTH ",bf_min_prio_reserve=1000"},
+    {"SchedulerParameters", "bf_min_prio_reserve=100,sched_interval=2," DEPTH,
+     "guests-never-reserve", FAIL,
+     "SchedulerParameters=sched_interval=2," DEPTH ",bf_min_prio_reserve=1000"},
+    {"SchedulerParameters", DEPTH ",bf_min_prio_reserve=99999999999999999999",
+     "guests-never-reserve", FAIL, DEPTH ",bf_min_prio_reserve=1000"},
+    {"SchedulerParameters", DEPTH ",xbf_min_prio_reserve=1000", "guests-never-reserve",
+     FAIL, ",xbf_min_prio_reserve=1000,bf_min_prio_reserve=1000"},
+    {"SchedulerParameters", "bf_min_prio_reserve=10001," DEPTH, "primaries-reserve",
+     WARN, "PriorityWeightPartition=100010"},
+    {"SchedulerParameters", RESERVE, "queue-depth", WARN, "partition_job_depth=100"},
+    {"SchedulerParameters", RESERVE ",partition_job_depth=99", "queue-depth", WARN,
+     "bf_max_job_part=100"},
+    {"SchedulerParameters", RESERVE ",bf_max_job_part=9", "queue-depth", WARN, NULL},
+    {"SchedulerParameters",
+     RESERVE ",default_queue_depth=50,partition_job_depth=50,bf_max_job_part=9",
+     "queue-depth", WARN, "default_queue_depth=1000"},
+    {"SchedulerParameters", RESERVE ",partition_job_depth=100,bf_max_job_part=9",
+     "queue-depth", WARN, NULL},
+    {"SchedulerParameters", RESERVE ",partition_job_depth=99,bf_max_job_part=9",
+     "queue-depth", OK, NULL},
+    {"PriorityWeightPartition", "0", "primaries-reserve", WARN,
+     "PriorityWeightPartition=10000"},
+    {"PriorityType", "priority/basic", "released-guests", FAIL,
+     "PriorityType=priority/multifactor"},
+    {"JobSubmitPlugins", "(null)", "job-submit", FAIL, "JobSubmitPlugins=hpc_balance"},
+    {"JobSubmitPlugins", "lua", "job-submit", FAIL, "JobSubmitPlugins=lua,hpc_balance"},
+    {"JobSubmitPlugins", "hpc_balance,lua", "job-submit", WARN,
+     "JobSubmitPlugins=lua,hpc_balance"},
+    {"JobSubmitPlugins", "hpc_balance2", "job-submit", FAIL,
+     "hpc_balance2,hpc_balance"},
+    {"PrologFlags", "(null)", "prolog-flags", FAIL, "PrologFlags=Alloc,NoHold"},
+    {"PrologFlags", "Serial", "prolog-flags", FAIL, "PrologFlags=Serial,Alloc,NoHold"},
+    {"PrologFlags", "Allocate", "prolog-flags", FAIL,
+     "PrologFlags=Allocate,Alloc,NoHold"},
+    {"PrologFlags", "Alloc", "prolog-flags", WARN, "PrologFlags=Alloc,NoHold"},
+    {"PrologFlags", "Alloc,Serial", "prolog-flags", WARN,
+     "PrologFlags=Alloc,Serial,NoHold"},
+    {"PrologFlags", "Alloc,Contain", "prolog-flags", OK, NULL},
+    {"PrologFlags", "Alloc,Contain,X11", "prolog-flags", OK, NULL},
+    {"Prolog", "(null)", "prolog", FAIL, "Prolog=/"},
+    {"Prolog", "/bin/true", "prolog", FAIL, "hpc-balance/prolog"},
+    {"Prolog", "/none/at/all", "prolog", FAIL, "hpc-balance/prolog"},
+    {"Epilog", "(null)", "epilog", FAIL, "Epilog=/"},
+    {"Epilog", "/bin/true", "epilog", FAIL, "hpc-balance/epilog"},
+    {"ConstrainRAMSpace", "no", "memory-limit", FAIL, "ConstrainRAMSpace=yes"},
+    {"TaskPlugin", "task/affinity", "memory-limit", FAIL, "task/cgroup"},
+    {"TaskPlugin", "(null)", "memory-limit", FAIL, "task/cgroup"},
+    {"ConstrainCores", "no", "core-limit", FAIL, "ConstrainCores=yes"},
+    {"ConstrainCores", "(null)", "core-limit", FAIL, "ConstrainCores=yes"},
+    {"ProctrackType", "proctrack/linuxproc", "process-tracking", FAIL,
+     "ProctrackType=proctrack/cgroup"},
+    {"HASH_VAL", "Different Ours=0x1 Slurmctld=0x2", "same-conf", WARN, "reconfigure"},
+};
+
+START_TEST(test_setting)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    set_config(settings[_i].key, settings[_i].value);
+    expect_only(before, settings[_i].rule, settings[_i].verdict, settings[_i].mend);
+}
+END_TEST
+
+/* -- one word of a partition's line -- */
+
+static const struct {
+    const char *partition, *old, *new, *rule;
+    hpcb_verdict_t verdict;
+    const char *mend;
+} words[] = {
+    {"guest", "State=UP", "State=DOWN", "guest-partition", WARN, "State=UP"},
+    {"guest", "State=UP", "State=DRAIN", "guest-partition", WARN, "State=UP"},
+    {"guest", "Default=NO", "Default=YES", "guest-default", FAIL, "Default=NO"},
+    {"guest", "PriorityTier=20", "PriorityTier=10", "guest-tier", FAIL,
+     "PriorityTier=20"},
+    {"guest", "PriorityTier=20", "PriorityTier=5", "guest-tier", FAIL,
+     "PriorityTier=20"},
+    {"primary", "PriorityTier=10", "PriorityTier=20", "guest-tier", FAIL,
+     "PartitionName=guest"},
+    {"primary", "FORCE:1", "NO", "oversubscribe", FAIL, "PartitionName=primary"},
+    {"primary", "FORCE:1", "EXCLUSIVE", "oversubscribe", FAIL, "OverSubscribe=FORCE:1"},
+    {"guest", "FORCE:1", "FORCE:4", "oversubscribe", FAIL, "PartitionName=guest"},
+    {"guest", "FORCE:1", "YES:1", "oversubscribe", FAIL, "OverSubscribe=FORCE:1"},
+    {"primary", "ExclusiveUser=NO", "ExclusiveUser=YES", "exclusive-user", FAIL,
+     "ExclusiveUser=NO"},
+    {"guest", "ExclusiveUser=NO", "ExclusiveUser=YES", "exclusive-user", FAIL,
+     "PartitionName=guest"},
+    {"guest", "Nodes=n[1-2]", "Nodes=n1", "same-nodes", WARN, "Nodes=ALL"},
+    {"guest", "Nodes=n[1-2]", "Nodes=n[1-99999999]", "same-nodes", WARN, "Nodes=ALL"},
+    {"guest", "PriorityJobFactor=0", "PriorityJobFactor=1", "guest-job-factor", FAIL,
+     "PriorityJobFactor=0"},
+    {"primary", "PriorityJobFactor=1", "PriorityJobFactor=0", "primaries-reserve", WARN,
+     "PriorityJobFactor=1"},
+};
+
+START_TEST(test_word)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    replace(words[_i].partition, words[_i].old, words[_i].new);
+    expect_only(before, words[_i].rule, words[_i].verdict, words[_i].mend);
+}
+END_TEST
+
+/* -- more than one word -- */
+
+#define MORE " Nodes=n[1-2] OverSubscribe=FORCE:1 PriorityJobFactor=1 State=UP"
+
+START_TEST(test_another_tier)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    add_partition("PartitionName=debug PriorityTier=15" MORE);
+    expect_only(before, "primary-tiers", FAIL, "PriorityTier=10");
+}
+END_TEST
+
+/* PluginDir of the recorded cluster has no select plugin of ours. */
+START_TEST(test_two_partitions_of_a_tier)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    add_partition("PartitionName=debug PriorityTier=10" MORE);
+    expect_only(before, "primaries-apart", FAIL, "");
+}
+END_TEST
+
+/* debug meets all, and neither of them is the first. */
+START_TEST(test_tiers_apart_from_the_first)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    replace("primary", "Nodes=n[1-2]", "Nodes=n1");
+    replace("guest", "Nodes=n[1-2]", "Nodes=n[1-3]");
+    add_partition(
+        "PartitionName=all PriorityTier=10 Nodes=n3,n1,n2 OverSubscribe=FORCE:1");
+    record_verdicts(before);
+    add_partition("PartitionName=debug PriorityTier=15 Nodes=n3 OverSubscribe=FORCE:1");
+    expect_only(before, "primary-tiers", FAIL, "PartitionName=debug");
+}
+END_TEST
+
+START_TEST(test_partition_elsewhere)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    add_partition("PartitionName=gpu PriorityTier=1 Nodes=g[1-4] OverSubscribe=NO "
+                  "ExclusiveUser=YES PriorityJobFactor=1");
+    expect_only(before, "none", OK, NULL);
+}
+END_TEST
+
+START_TEST(test_no_default_memory_in_one_partition)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    set_config("DefMemPerCPU", "UNLIMITED");
+    replace("primary", "DefMemPerNode=UNLIMITED", "DefMemPerNode=1000");
+    expect_only(before, "default-memory", FAIL, "DefMemPerCPU=");
+    replace("guest", "DefMemPerNode=UNLIMITED", "DefMemPerCPU=1000");
+    expect_only(before, "default-memory", OK, NULL);
+    replace("guest", "DefMemPerCPU=1000", "DefMemPerCPU=0");
+    set_config("JobSubmitPlugins", "lua,hpc_balance");
+    expect_only(before, "default-memory", WARN, "DefMemPerCPU=");
+}
+END_TEST
+
+START_TEST(test_reserve_by_qos)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    strcpy(cluster.facts.conf.guest_qos, "visitor");
+    set_config("AccountingStorageEnforce", "associations,limits,qos");
+    cluster.facts.qos_threshold = 100;
+    expect_only(before, "guests-never-reserve", FAIL,
+                "sacctmgr modify qos visitor set MinPrioThreshold=1000");
+    cluster.facts.qos_threshold = 0;
+    expect_only(before, "none", OK, NULL);
+    set_config("SchedulerParameters", DEPTH);
+    cluster.facts.qos_threshold = 1000;
+    expect_only(before, "none", OK, NULL);
+    set_config("AccountingStorageEnforce", "associations");
+    expect_only(before, "guests-never-reserve", FAIL, "bf_min_prio_reserve=1000");
+    cluster.facts.conf.guest_priority = 5000;
+    expect_only(before, "guests-never-reserve", FAIL, "bf_min_prio_reserve=5001");
+}
+END_TEST
+
+/* Either of two settings makes the groups that are read. */
+START_TEST(test_accounting)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    set_config("JobAcctGatherType", "jobacct_gather/linux");
+    expect_only(before, "none", OK, NULL);
+    set_config("JobAcctGatherType", "jobacct_gather/cgroup");
+    set_config("ConstrainRAMSpace", "no");
+    record_verdicts(before);
+    set_config("JobAcctGatherType", "jobacct_gather/linux");
+    expect_only(before, "accounting", WARN, "JobAcctGatherType=jobacct_gather/cgroup");
+}
+END_TEST
+
+/* Without guests the other rules of rules_partition.c have nothing to look at. */
+START_TEST(test_no_guest_partition)
+{
+    hpcb_report_t report;
+    const char *mend = NULL;
+
+    snprintf(cluster.facts.conf.guest_partition,
+             sizeof(cluster.facts.conf.guest_partition), "visitors");
+    run_rules(&report);
+    ck_assert_int_eq(verdict_of(&report, "guest-partition", &mend), FAIL);
+    ck_assert_ptr_nonnull(strstr(mend, "PartitionName=visitors"));
+    ck_assert_int_eq(verdict_of(&report, "guest-tier", NULL), ELSEWHERE);
+    ck_assert_int_eq(verdict_of(&report, "oversubscribe", NULL), ELSEWHERE);
+    ck_assert_int_eq(verdict_of(&report, "same-nodes", NULL), ELSEWHERE);
+    hpcb_report_free(&report);
+}
+END_TEST
+
+START_TEST(test_guests_alone)
+{
+    hpcb_report_t report;
+
+    replace("primary", "Nodes=n[1-2]", "Nodes=m[1-2]");
+    run_rules(&report);
+    ck_assert_int_eq(verdict_of(&report, "guest-partition", NULL), WARN);
+    hpcb_report_free(&report);
+}
+END_TEST
+
+/* The line that is pasted over the old one keeps what the old one says. */
+START_TEST(test_mended_line_keeps_the_rest)
+{
+    hpcb_report_t report;
+    const char *mend = NULL;
+
+    replace("guest", "PriorityTier=20", "PriorityTier=5");
+    replace("guest", "AllowGroups=ALL", "AllowGroups=staff");
+    run_rules(&report);
+    verdict_of(&report, "guest-tier", &mend);
+    ck_assert_ptr_nonnull(mend);
+    ck_assert_ptr_nonnull(strstr(mend, "PartitionName=guest "));
+    ck_assert_ptr_nonnull(strstr(mend, " AllowGroups=staff "));
+    ck_assert_ptr_nonnull(strstr(mend, " Nodes=n[1-2] "));
+    ck_assert_ptr_nonnull(strstr(mend, " OverSubscribe=FORCE:1 "));
+    ck_assert_ptr_nonnull(strstr(mend, " PriorityJobFactor=0 "));
+    ck_assert_ptr_null(strstr(mend, "PriorityTier=5"));
+    ck_assert_ptr_null(strstr(mend, "TotalCPUs"));
+    hpcb_report_free(&report);
+}
+END_TEST
+
+/* A line that cannot be printed whole is not for pasting. */
+START_TEST(test_mended_line_is_whole)
+{
+    static char groups[6000] = "AllowGroups=";
+    hpcb_report_t report;
+    const char *mend = NULL;
+
+    memset(groups + strlen(groups), 'g', sizeof(groups) - strlen(groups) - 1);
+    replace("guest", "AllowGroups=ALL", groups);
+    replace("guest", "PriorityTier=20", "PriorityTier=5");
+    run_rules(&report);
+    verdict_of(&report, "guest-tier", &mend);
+    ck_assert_ptr_nonnull(mend);
+    ck_assert_ptr_nonnull(strstr(mend, "PriorityTier=20"));
+    ck_assert_ptr_null(strstr(mend, "gggg"));
+    hpcb_report_free(&report);
+}
+END_TEST
+
+START_TEST(test_long_scheduler_parameters)
+{
+    static char value[6000];
+    hpcb_report_t report;
+    const char *mend = NULL;
+
+    memset(value, 'x', sizeof(value) - 1);
+    set_config("SchedulerParameters", value);
+    run_rules(&report);
+    verdict_of(&report, "guests-never-reserve", &mend);
+    ck_assert_ptr_nonnull(mend);
+    ck_assert_ptr_nonnull(strstr(mend, "bf_min_prio_reserve=1000"));
+    ck_assert_ptr_null(strstr(mend, "SchedulerParameters="));
+    ck_assert_ptr_null(strstr(mend, "xx"));
+    hpcb_report_free(&report);
+}
+END_TEST
+
+/* -- files of this node -- */
+
+static const struct {
+    const char *text;
+    hpcb_verdict_t verdict;
+} plugstacks[] = {
+    {"", FAIL},
+    {"# optional hpc_balance.so\n", FAIL},
+    {"required /none/hpc_balance.so\n", WARN},
+};
+
+START_TEST(test_plugstack)
+{
+    hpcb_report_t report;
+    const char *mend = NULL;
+
+    write_file("plugstack.conf", 0644, plugstacks[_i].text);
+    run_rules(&report);
+    ck_assert_int_eq(verdict_of(&report, "plugstack", &mend), plugstacks[_i].verdict);
+    ck_assert_ptr_nonnull(mend);
+    ck_assert_ptr_nonnull(strstr(mend, "optional /"));
+    hpcb_report_free(&report);
+}
+END_TEST
+
+static const struct {
+    mode_t mode;
+    const char *text;
+} prologs[] = {
+    {0644, "exec hpcbctl job begin\n"},
+    {0777, "exec hpcbctl job begin\n"},
+    {0755, "# exec hpcbctl job begin\n"},
+    {0755, "exec hpcbctl job end\n"},
+    {0755, "exec hpcbctl\n job begin\n"},
+    {0755, "\xff\x01\n"},
+    {0755, ""},
+};
+
+START_TEST(test_prolog_script)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    write_file("prolog", prologs[_i].mode, prologs[_i].text);
+    expect_only(before, "prolog", FAIL, "");
+}
+END_TEST
+
+/* slurmd runs what a pattern matches; since Slurm 23.11 scontrol numbers the scripts.
+ */
+START_TEST(test_lists_of_scripts)
+{
+    hpcb_verdict_t before[RULES_MAX];
+    char added[TEST_TMP_MAX + 64];
+
+    record_verdicts(before);
+    point_at("Prolog", "p*log");
+    expect_only(before, "none", OK, NULL);
+    set_config("Prolog", "/bin/true");
+    snprintf(added, sizeof(added), "Prolog[1] = %s/prolog\n", cluster.dir);
+    strcat(cluster.config, added);
+    expect_only(before, "none", OK, NULL);
+}
+END_TEST
+
+START_TEST(test_snapshots)
+{
+    hpcb_verdict_t before[RULES_MAX];
+    hpcb_report_t report;
+
+    record_verdicts(before);
+    use_node("snapshots/no-cgroups");
+    run_rules(&report);
+    ck_assert_int_ne(verdict_of(&report, "isolation", NULL), OK);
+    ck_assert_int_eq(verdict_of(&report, "meter", NULL), WARN);
+    ck_assert_int_eq(verdict_of(&report, "guest-tier", NULL), OK);
+    hpcb_report_free(&report);
+}
+END_TEST
+
+/* -- doors beside Slurm's -- */
+
+static void node_file(const char *name, const char *text)
+{
+    char path[PATH_MAX], command[PATH_MAX + 32];
+    FILE *stream;
+
+    snprintf(path, sizeof(path), "%s/root%s", cluster.dir, name);
+    snprintf(command, sizeof(command), "mkdir -p '%.*s'",
+             (int)(strrchr(path, '/') - path), path);
+    ck_assert_int_eq(system(command), 0);
+    stream = fopen(path, "w");
+    ck_assert_ptr_nonnull(stream);
+    ck_assert_int_ge(fputs(text, stream), 0);
+    ck_assert_int_eq(fclose(stream), 0);
+}
+
+/* An empty root, beside the kernel that facts->node has. */
+static void use_root(void)
+{
+    snprintf(cluster.facts.root, sizeof(cluster.facts.root), "%s/root", cluster.dir);
+    node_file("/etc/passwd", "");
+}
+
+static void remove_root(void)
+{
+    char command[TEST_TMP_MAX + 32];
+
+    snprintf(command, sizeof(command), "rm -r '%s/root'", cluster.dir);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static const struct {
+    const char *name, *rule;
+    const char *mend; /* NULL: it is fine, with what cures it if that is given */
+    const char *cure;
+} doors[] = {
+    {"/var/lib/systemd/linger/mallory", "outside-jobs", "disable-linger mallory", NULL},
+    {"/run/atd.pid", "outside-jobs", "/etc/at.allow", "/etc/at.allow"},
+    {"/run/crond.pid", "outside-jobs", "/etc/cron.allow", "/etc/cron.allow"},
+    {"/run/cron.pid", "outside-jobs", "/etc/cron.allow", "/etc/cron.allow"},
+    {"/etc/cron.deny", "outside-jobs", NULL, NULL},
+};
+
+START_TEST(test_doors)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    use_root();
+    record_verdicts(before);
+    node_file(doors[_i].name, "");
+    expect_only(before, doors[_i].rule, doors[_i].mend ? WARN : OK, doors[_i].mend);
+    if (doors[_i].cure) {
+        node_file(doors[_i].cure, "");
+        expect_only(before, doors[_i].rule, OK, NULL);
+    }
+    remove_root();
+}
+END_TEST
+
+static const struct {
+    const char *snapshot, *line;
+    hpcb_verdict_t verdict;
+    const char *mend;
+} sshd[] = {
+    {"snapshots/v1-hybrid", "account required pam_nologin.so\n", WARN, "pam_access"},
+    {"snapshots/v1-hybrid", "account required pam_access.so\n", OK, NULL},
+    {"snapshots/v1-hybrid", "account required pam_slurm.so\n", WARN, "pam_access"},
+    {"snapshots/v1-hybrid", "account required pam_slurm_adopt.so\n", WARN, NULL},
+    {"snapshots/v2-slurm22", "# pam_slurm_adopt\n", WARN, "pam_slurm_adopt"},
+    {"snapshots/v2-slurm22", "account required pam_slurm_adopt.so\n", OK, NULL},
+};
+
+START_TEST(test_ssh_sessions)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    use_node(sshd[_i].snapshot);
+    use_root();
+    record_verdicts(before);
+    node_file("/etc/pam.d/sshd", sshd[_i].line);
+    expect_only(before, "ssh-sessions", sshd[_i].verdict, sshd[_i].mend);
+    remove_root();
+}
+END_TEST
+
+START_TEST(test_no_node)
+{
+    hpcb_report_t report;
+
+    hpcb_node_close(cluster.facts.node);
+    cluster.facts.node = NULL;
+    run_rules(&report);
+    ck_assert_int_eq(verdict_of(&report, "isolation", NULL), FAIL);
+    ck_assert_int_eq(verdict_of(&report, "meter", NULL), WARN);
+    hpcb_report_free(&report);
+}
+END_TEST
+
+/* -- where guests go -- */
+
+#define STORE "{\"version\":1,\"profiles\":[\n]}\n"
+
+static const struct {
+    mode_t dir, file;
+    const char *text, *mend; /* text NULL: no file; mend NULL: all is well */
+} stores[] = {
+    {0755, 0, NULL, NULL},
+    {0755, 0644, STORE, NULL},
+    {0777, 0644, STORE, "chmod 755"},
+    {0700, 0644, STORE, "chmod 755"},
+    {0755, 0600, STORE, "chmod 644"},
+    {0755, 0666, STORE, "chmod 644"},
+    {0755, 0644, "{", ".damaged"},
+    {0755, 0644, "", ".damaged"},
+};
+
+START_TEST(test_store)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    if (stores[_i].text)
+        write_file("profiles.json", stores[_i].file, stores[_i].text);
+    ck_assert_int_eq(chmod(cluster.dir, stores[_i].dir), 0);
+    expect_only(before, "profile-store", stores[_i].mend ? FAIL : OK, stores[_i].mend);
+}
+END_TEST
+
+START_TEST(test_store_for_slurm_as_root)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    write_file("profiles.json", 0600, STORE);
+    set_config("SlurmUser", "root(0)");
+    expect_only(before, "none", OK, NULL);
+}
+END_TEST
+
+START_TEST(test_store_in_no_directory)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    store_at("not/yet/profiles.json");
+    expect_only(before, "none", OK, NULL);
+    ck_assert_int_eq(chmod(cluster.dir, 0777), 0);
+    expect_only(before, "profile-store", FAIL, "chown root");
+    ck_assert_int_eq(chmod(cluster.dir, 0755), 0);
+    store_at("prolog/profiles.json");
+    expect_only(before, "profile-store", FAIL, "ProfileStore=/");
+}
+END_TEST
+
+static const struct {
+    const char *line, *mend; /* NULL: all is well */
+} capacities[] = {
+    {"", NULL},
+    {"NodeName=ALL MemBandwidth=1G", NULL},
+    {"NodeName=n[1-2] MemBandwidth=1G\nNodeName=n2 NetBandwidth=1G", NULL},
+    {"NodeName=n[1-3] MemBandwidth=1G", "n3"},
+    {"NodeName=ALL MemBandwidth=1G\nNodeName=N1 NetBandwidth=1G", "N1"},
+    {"NodeName=n[1-99999999] MemBandwidth=1G", "ALL"},
+};
+
+START_TEST(test_capacities)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    write_file("hpc-balance.conf", 0644, capacities[_i].line);
+    expect_only(before, "node-capacities", capacities[_i].mend ? WARN : OK,
+                capacities[_i].mend);
+}
+END_TEST
+
+/* On the controller, without our select plugin. */
+START_TEST(test_guest_memory)
+{
+    hpcb_report_t report;
+
+    cluster.facts.on_controller = true;
+    run_rules(&report);
+    ck_assert_int_eq(verdict_of(&report, "guest-memory", NULL), WARN);
+    hpcb_report_free(&report);
+    set_config("SelectTypeParameters", "CR_CORE");
+    run_rules(&report);
+    ck_assert_int_eq(verdict_of(&report, "guest-memory", NULL), WARN);
+    hpcb_report_free(&report);
+    cluster.facts.conf.guest_memory_unused = false;
+    run_rules(&report);
+    ck_assert_int_eq(verdict_of(&report, "guest-memory", NULL), OK);
+    hpcb_report_free(&report);
+}
+END_TEST
+
+/* A default of guests' own. */
+START_TEST(test_guest_default_memory)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    set_config("DefMemPerCPU", "9642");
+    replace("guest", "DefMemPerNode=UNLIMITED", "DefMemPerCPU=1000");
+    expect_only(before, "none", OK, NULL);
+}
+END_TEST
+
+/* What the partition's jobs had must not be lost with EXCLUSIVE. */
+START_TEST(test_partition_of_whole_nodes)
+{
+    hpcb_report_t report;
+    bool said = false;
+
+    replace("primary", "FORCE:1", "EXCLUSIVE");
+    run_rules(&report);
+    for (size_t i = 0; i < report.count; i++)
+        said |= report.findings[i].mend &&
+                strcmp(report.findings[i].mend, "ExclusivePartitions=primary") == 0;
+    ck_assert(said);
+    hpcb_report_free(&report);
+}
+END_TEST
+
+/* -- every rule with nothing or junk -- */
+
+static const char *const junk[] = {
+    "SelectType = x",
+    "SelectType=\xff\nPrologFlags=,,,\nJobSubmitPlugins=,\nSLURM_VERSION=99.999.9999\n"
+    "SchedulerParameters=,=,\nPluginDir=::\nProlog=[\nEpilog=,\nPreemptMode=,",
+};
+static const char *const junk_partitions[] = {
+    "",
+    "PartitionName=guest",
+    "PartitionName=guest Nodes=n[1-99999999] PriorityTier=99999999999999999999999\n"
+    "PartitionName= Nodes=n[[\nPartitionName=x "
+    "Nodes=n[1-99999999],y\n=\n\xff\x01=\x02\n",
+};
+
+START_TEST(test_junk)
+{
+    hpcb_report_t report;
+
+    strcpy(cluster.config, junk[_i / 3]);
+    strcpy(cluster.partitions, junk_partitions[_i % 3]);
+    strcpy(cluster.node, "\x01");
+    run_rules(&report);
+    ck_assert_uint_gt(hpcb_report_count(&report, FAIL), 0);
+    for (size_t i = 0; i < report.count; i++)
+        for (const char *c = report.findings[i].found; *c; c++)
+            ck_assert_int_ge((unsigned char)*c, ' ');
+    hpcb_report_free(&report);
+}
+END_TEST
+
+#define ROWS(table) ((int)(sizeof(table) / sizeof((table)[0])))
+
+static void add_tests(TCase *tcase)
+{
+    tcase_add_test(tcase, test_good_cluster);
+    tcase_add_loop_test(tcase, test_setting, 0, ROWS(settings));
+    tcase_add_loop_test(tcase, test_word, 0, ROWS(words));
+    tcase_add_test(tcase, test_another_tier);
+    tcase_add_test(tcase, test_two_partitions_of_a_tier);
+    tcase_add_test(tcase, test_tiers_apart_from_the_first);
+    tcase_add_test(tcase, test_partition_elsewhere);
+    tcase_add_test(tcase, test_no_default_memory_in_one_partition);
+    tcase_add_test(tcase, test_guest_memory);
+    tcase_add_test(tcase, test_guest_default_memory);
+    tcase_add_test(tcase, test_reserve_by_qos);
+    tcase_add_test(tcase, test_accounting);
+    tcase_add_test(tcase, test_no_guest_partition);
+    tcase_add_test(tcase, test_guests_alone);
+    tcase_add_test(tcase, test_mended_line_keeps_the_rest);
+    tcase_add_test(tcase, test_mended_line_is_whole);
+    tcase_add_test(tcase, test_long_scheduler_parameters);
+    tcase_add_loop_test(tcase, test_plugstack, 0, ROWS(plugstacks));
+    tcase_add_test(tcase, test_snapshots);
+    tcase_add_loop_test(tcase, test_doors, 0, sizeof(doors) / sizeof(doors[0]));
+    tcase_add_loop_test(tcase, test_ssh_sessions, 0, sizeof(sshd) / sizeof(sshd[0]));
+    tcase_add_test(tcase, test_no_node);
+    tcase_add_loop_test(tcase, test_capacities, 0, ROWS(capacities));
+    tcase_add_test(tcase, test_partition_of_whole_nodes);
+    tcase_add_loop_test(tcase, test_junk, 0, ROWS(junk) * ROWS(junk_partitions));
+    /* Only root can own what Slurm is to trust. */
+    if (geteuid() == 0) {
+        tcase_add_loop_test(tcase, test_store, 0, ROWS(stores));
+        tcase_add_test(tcase, test_store_for_slurm_as_root);
+        tcase_add_test(tcase, test_store_in_no_directory);
+        tcase_add_loop_test(tcase, test_prolog_script, 0, ROWS(prologs));
+        tcase_add_test(tcase, test_lists_of_scripts);
+    }
+}
+
+int main(void)
+{
+    Suite *suite = suite_create("rules");
+    TCase *tcase = tcase_create("rules");
+    SRunner *runner;
+    int failed;
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, set_up, tear_down);
+    add_tests(tcase);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,343 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The owner of stopped guests (hpcbd/windows/freeze.h) and its log (cgroup/freeze.h) on copies
+ * of snapshots that answer as the kernel does: reasons, what the log names at each
+ * moment, and that a log of any kind sets everything going.
+ */
+#include "config.h"
+
+#include <check.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "cgroup/knob.h"
+#include "common/file.h"
+#include "common/log.h"
+#include "common/state.h"
+#include "hpcbd/windows/freeze.h"
+#include "tests/cgroup/fake_kernel.h"
+
+#define V1_OURS "sys/fs/cgroup/unified/hpcb"
+#define V1_JOB  "sys/fs/cgroup/freezer/slurm_scb1/uid_7001/job_5"
+#define V2_JOB  "sys/fs/cgroup/system.slice/slurmstepd.scope/job_4"
+#define USER    V2_JOB "/step_0/user"
+#define TASK    USER "/task_0"
+#define KNOB    "/" HPCB_FREEZE_KNOB
+#define MANY    1000
+#define JOB     4
+
+static const char *root;
+static hpcb_node_t *node;
+static char state[128], log_file[160];
+static hpcbd_registry_t registry;
+static hpcbd_job_t guest;
+static hpcbd_freeze_t *freeze;
+
+static void no_log(hpcb_log_level_t level, const char *line)
+{
+    (void)level;
+    (void)line;
+}
+
+static void make_group(const char *path)
+{
+    char group[PATH_MAX];
+
+    snprintf(group, sizeof(group), "%s/%s", root, path);
+    ck_assert_int_eq(hpcb_knob_mkdir(group, "", NULL), 0);
+}
+
+static void begin(const char *snapshot, uint32_t job_id, const char *job_dir)
+{
+    const hpcb_job_state_t record = {.job_id = job_id,
+                                     .uid = geteuid(),
+                                     .klass = HPCB_CLASS_GUEST,
+                                     .partition = "guest",
+                                     .begin_us = 1};
+    hpcb_error_t err;
+
+    hpcb_log_set_sink(no_log);
+    root = fake_start(snapshot);
+    ck_assert_msg(hpcb_node_open(root, &node, &err) == 0, "%s", err.text);
+    snprintf(state, sizeof(state), "%s/state", root);
+    snprintf(log_file, sizeof(log_file), "%s/frozen", state);
+    guest = (hpcbd_job_t){.state = record};
+    snprintf(guest.dir, sizeof(guest.dir), "%s/%s", root, job_dir);
+    registry.count = 1;
+    registry.jobs[0] = &guest;
+    ck_assert_int_eq(hpcb_state_save(state, &record, NULL), 0);
+    ck_assert_int_eq(hpcb_state_save_place(state, job_id, guest.dir, NULL), 0);
+    freeze = hpcbd_freeze_new(node, state);
+    ck_assert_ptr_nonnull(freeze);
+}
+
+static void begin_v2(void)
+{
+    begin("v2-slurm22", JOB, V2_JOB);
+    make_group(TASK);
+    hpcbd_freeze_look(freeze, &registry);
+}
+
+static void end(void)
+{
+    hpcbd_freeze_free(freeze);
+    hpcb_node_close(node);
+    fake_stop();
+}
+
+static off_t log_size(void)
+{
+    struct stat status;
+
+    return stat(log_file, &status) == 0 ? status.st_size : -1;
+}
+
+static bool log_names(const char *level)
+{
+    char text[8192], line[PATH_MAX + 1];
+
+    if (hpcb_file_read(log_file, text, sizeof(text), NULL) < 0)
+        return false;
+    snprintf(line, sizeof(line), "%s/%s\n", root, level);
+    return strstr(text, line) != NULL;
+}
+
+START_TEST(a_job_runs_when_the_last_reason_has_gone)
+{
+    int changes;
+
+    begin_v2();
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW);
+    ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    changes = fake_changes();
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GUARD);
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GUARD);
+    hpcbd_freeze_go(freeze, JOB, HPCBD_FREEZE_WINDOW);
+    hpcbd_freeze_go(freeze, JOB, HPCBD_FREEZE_GANG);
+    ck_assert_int_eq(fake_changes(), changes);
+    ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    hpcbd_freeze_go(freeze, JOB, HPCBD_FREEZE_GUARD);
+    ck_assert_str_eq(fake_read(TASK KNOB), "0");
+    ck_assert_int_eq(fake_changes(), changes + 1);
+    hpcbd_freeze_stop(freeze, JOB + 1, HPCBD_FREEZE_GANG);
+    ck_assert_int_eq(fake_changes(), changes + 1);
+    end();
+}
+END_TEST
+
+static void check_log(const char *path)
+{
+    if (strstr(path, HPCB_FREEZE_KNOB))
+        ck_assert(log_names(TASK));
+}
+
+START_TEST(nothing_is_frozen_that_the_log_does_not_name)
+{
+    begin("v2-slurm22", JOB, V2_JOB);
+    make_group(TASK);
+    fake_interfere(check_log);
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW);
+    ck_assert_str_eq(fake_read(TASK KNOB), "0");
+    hpcbd_freeze_look(freeze, &registry);
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW);
+    ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    ck_assert_int_gt(log_size(), 0);
+    fake_interfere(NULL);
+    end();
+}
+END_TEST
+
+START_TEST(without_room_for_the_log_a_guest_runs)
+{
+    begin("v2-slurm22", JOB, V2_JOB);
+    make_group(TASK);
+    /* A name that cannot be replaced, by root either. */
+    ck_assert_int_eq(mkdir(log_file, 0755), 0);
+    hpcbd_freeze_look(freeze, &registry);
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW);
+    ck_assert_str_eq(fake_read(TASK KNOB), "0");
+    ck_assert_int_eq(rmdir(log_file), 0);
+    hpcbd_freeze_look(freeze, &registry);
+    ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    end();
+}
+END_TEST
+
+/* A step a second, each with a group of its own. */
+START_TEST(the_log_is_as_long_as_what_is_there)
+{
+    char removed[PATH_MAX], level[PATH_MAX];
+    off_t one;
+
+    begin_v2();
+    one = log_size();
+    ck_assert_int_gt(one, 0);
+    snprintf(removed, sizeof(removed), "%s/" TASK, root);
+    for (int i = 1; i <= MANY; i++) {
+        snprintf(level, sizeof(level), "%s/" USER "/task_%05d", root, i);
+        ck_assert_int_eq(rename(removed, level), 0);
+        hpcbd_freeze_look(freeze, &registry);
+        hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW);
+        hpcbd_freeze_go(freeze, JOB, HPCBD_FREEZE_WINDOW);
+        strcpy(removed, level);
+    }
+    ck_assert_int_eq(log_size(), one + 4);
+    registry.count = 0;
+    hpcbd_freeze_look(freeze, &registry);
+    ck_assert_int_eq(log_size(), -1);
+    end();
+}
+END_TEST
+
+static void write_log(const char *text, size_t length)
+{
+    ck_assert_int_eq(hpcb_file_replace(log_file, text, length, 0600, NULL), 0);
+}
+
+static void cut_log(void)
+{
+    ck_assert_int_eq(truncate(log_file, log_size() - 2), 0);
+}
+
+static void empty_log(void)
+{
+    write_log("", 0);
+}
+
+static void foreign_log(void)
+{
+    ck_assert_int_eq(chmod(log_file, 0666), 0);
+}
+
+static void log_of_elsewhere(void)
+{
+    static const char text[] = "/etc\nend\n";
+
+    write_log(text, sizeof(text) - 1);
+}
+
+static void large_log(void)
+{
+    static char text[65 * 1024 * 1024];
+
+    memset(text, 'x', sizeof(text));
+    memcpy(text + sizeof(text) - 5, "\nend\n", 5);
+    write_log(text, sizeof(text));
+}
+
+static void log_with_nul(void)
+{
+    char text[64] = "/sys\n";
+
+    memcpy(text + 60, "end\n", 4);
+    write_log(text, sizeof(text));
+}
+
+static void (*const damages[])(void) = {
+    cut_log, empty_log, foreign_log, log_of_elsewhere, large_log, log_with_nul,
+};
+
+START_TEST(a_damaged_log_sets_everybody_going)
+{
+    hpcb_error_t err;
+
+    begin_v2();
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW);
+    fake_write(USER KNOB, "1\n");
+    damages[_i]();
+    ck_assert_msg(hpcb_freeze_release(node, state, &err) == 1, "%s", err.text);
+    ck_assert_str_eq(fake_read(TASK KNOB), "0");
+    ck_assert_str_eq(fake_read(USER KNOB), "1");
+    ck_assert_int_eq(log_size(), -1);
+    ck_assert_int_eq(hpcb_freeze_release(node, state, &err), 0);
+    end();
+}
+END_TEST
+
+START_TEST(a_daemon_that_lives_is_released_again)
+{
+    begin_v2();
+    ck_assert_int_eq(hpcb_freeze_release(node, state, NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW);
+        ck_assert_int_eq(hpcb_freeze_release(node, state, NULL), 1);
+        ck_assert_str_eq(fake_read(TASK KNOB), "0");
+        hpcbd_freeze_go(freeze, JOB, HPCBD_FREEZE_WINDOW);
+    }
+    /* What cannot be set going is said. */
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW);
+    fake_fail(HPCB_FREEZE_KNOB, EIO);
+    ck_assert_int_eq(hpcb_freeze_release(node, state, NULL), -1);
+    fake_fail(HPCB_FREEZE_KNOB, 0);
+    end();
+}
+END_TEST
+
+/* The next daemon knows nothing of the one that died; its own log replaces that one's.
+ */
+START_TEST(the_log_goes_with_the_daemon)
+{
+    begin_v2();
+    hpcbd_freeze_free(freeze);
+    ck_assert_int_eq(log_size(), -1);
+    empty_log();
+    freeze = hpcbd_freeze_new(node, state);
+    registry.count = 0;
+    hpcbd_freeze_look(freeze, &registry);
+    ck_assert_int_eq(log_size(), -1);
+    end();
+}
+END_TEST
+
+START_TEST(v1_stops_the_meters_group_alone)
+{
+    begin("v1-hybrid", 5, V1_JOB);
+    hpcbd_freeze_look(freeze, &registry);
+    hpcbd_freeze_stop(freeze, 5, HPCBD_FREEZE_WINDOW);
+    ck_assert_str_eq(fake_read(V1_JOB "/step_0/freezer.state"), "THAWED");
+    make_group(V1_OURS);
+    make_group(V1_OURS "/job_5");
+    hpcbd_freeze_look(freeze, &registry);
+    ck_assert_str_eq(fake_read(V1_OURS "/job_5" KNOB), "1");
+    /* Slurm's suspend */
+    fake_write(V1_JOB "/step_0/freezer.state", "FROZEN\n");
+    hpcbd_freeze_go(freeze, 5, HPCBD_FREEZE_WINDOW);
+    ck_assert_str_eq(fake_read(V1_OURS "/job_5" KNOB), "0");
+    hpcbd_freeze_stop(freeze, 5, HPCBD_FREEZE_WINDOW);
+    ck_assert_int_eq(hpcb_freeze_release(node, state, NULL), 1);
+    ck_assert_str_eq(fake_read(V1_JOB "/step_0/freezer.state"), "FROZEN");
+    end();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("node_freeze");
+    TCase *tc = tcase_create("node_freeze");
+    SRunner *runner;
+    int failed;
+
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, a_job_runs_when_the_last_reason_has_gone);
+    tcase_add_test(tc, nothing_is_frozen_that_the_log_does_not_name);
+    tcase_add_test(tc, without_room_for_the_log_a_guest_runs);
+    tcase_add_test(tc, the_log_is_as_long_as_what_is_there);
+    tcase_add_loop_test(tc, a_damaged_log_sets_everybody_going, 0,
+                        sizeof(damages) / sizeof(damages[0]));
+    tcase_add_test(tc, a_daemon_that_lives_is_released_again);
+    tcase_add_test(tc, the_log_goes_with_the_daemon);
+    tcase_add_test(tc, v1_stops_the_meters_group_alone);
+    suite_add_tcase(suite, tc);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
