@@ -124,7 +124,11 @@ static int begin(hpcb_favour_t *favour, hpcb_error_t *err)
     char most[16];
 
     snprintf(most, sizeof(most), "%d", SHARES_MAX);
-    return set(favour, version(favour) == 1 ? most : WEIGHT_MAX, err);
+    if (hpcb_undo_renew(favour->undo, err) < 0 ||
+        set(favour, version(favour) == 1 ? most : WEIGHT_MAX, err) < 0)
+        return -1;
+    /* A release that began before the write may have removed the log after it. */
+    return hpcb_undo_renew(favour->undo, err);
 }
 
 static int end(hpcb_favour_t *favour, hpcb_error_t *err)

@@ -37,6 +37,7 @@ struct hpcb_undo {
     size_t room;
     const char *mechanism;
     pid_t target;
+    int fd; /* of the log that has all of notes; -1: none has */
     bool broken;
 };
 
@@ -66,7 +67,7 @@ static bool same(const hpcb_undo_entry_t *a, const hpcb_undo_entry_t *b)
 
 /* The log has the line already (a daemon that freezes and thaws for days must not make
  * it grow): move it to the end of what revert goes through. */
-static bool renew(hpcb_undo_t *undo, const note_t *note)
+static bool reuse(hpcb_undo_t *undo, const note_t *note)
 {
     for (size_t i = 0; i < undo->count; i++) {
         note_t old = undo->notes[i];
@@ -101,14 +102,47 @@ static int grow(hpcb_undo_t *undo)
     return 0;
 }
 
+/* Write every note to the log again, also what is reverted: it may be noted once more.
+ * The log is opened first: if somebody replaces it meanwhile, the next call finds out.
+ */
+static int write_all(hpcb_undo_t *undo, hpcb_error_t *err)
+{
+    hpcb_autoclose int fd = hpcb_undo_log_open(undo->path, err);
+
+    if (fd < 0)
+        return -1;
+    for (size_t i = 0; i < undo->count; i++)
+        if (hpcb_undo_log_add(undo->path, &undo->notes[i].entry, err) < 0)
+            return -1;
+    hpcb_cleanup_close(&undo->fd);
+    undo->fd = fd;
+    fd = -1;
+    return 0;
+}
+
+static int ensure_log(hpcb_undo_t *undo, hpcb_error_t *err)
+{
+    if (!undo->path[0] || hpcb_undo_log_named(undo->fd) || write_all(undo, err) == 0)
+        return 0;
+    undo->broken = true;
+    return -1;
+}
+
+int hpcb_undo_renew(hpcb_undo_t *undo, hpcb_error_t *err)
+{
+    return undo->count ? ensure_log(undo, err) : 0;
+}
+
 /* 1 when note is the handle's from here on, 0 when it was there already, -1 with err.
  */
 static int keep(hpcb_undo_t *undo, const note_t *note, hpcb_error_t *err)
 {
     if (!note->entry.name || !note->entry.old || grow(undo) < 0)
         return hpcb_error(err, "undo log: out of memory");
-    if (renew(undo, note))
-        return 0;
+    if (reuse(undo, note))
+        return ensure_log(undo, err);
+    if (ensure_log(undo, err) < 0)
+        return -1;
     if (undo->path[0] && hpcb_undo_log_add(undo->path, &note->entry, err) < 0) {
         undo->broken = true;
         return -1;
@@ -218,6 +252,7 @@ int hpcb_undo_open(const char *state_dir, uint32_t job_id, hpcb_undo_t **undo,
 
     if (!made)
         return hpcb_error(err, "undo log: out of memory");
+    made->fd = -1;
     if (state_dir && prepare(made, state_dir, job_id, err) < 0) {
         free(made);
         return -1;
@@ -233,6 +268,7 @@ void hpcb_undo_close(hpcb_undo_t *undo)
     for (size_t i = 0; i < undo->count; i++)
         free_entry(&undo->notes[i].entry);
     free(undo->notes);
+    hpcb_cleanup_close(&undo->fd);
     free(undo);
 }
 

@@ -37,6 +37,14 @@ int hpcb_undo_note_file(hpcb_undo_t *undo, const char *path, const char *old,
 int hpcb_undo_note_task(hpcb_undo_t *undo, pid_t pid, const char *attribute,
                         const char *old, hpcb_error_t *err);
 
+/*
+ * Write the notes of this handle again if the log has been removed or replaced since
+ * (hpcbctl release replays and removes it beside a daemon that lives).  Who writes the
+ * same knobs again and again calls this before a write and once more after it.  One
+ * fstat(2) if nothing happened.  0, or -1 with err: a reason not to write.
+ */
+int hpcb_undo_renew(hpcb_undo_t *undo, hpcb_error_t *err);
+
 /* True after a note could not be written to the log (no space, read-only). */
 bool hpcb_undo_broken(const hpcb_undo_t *undo);
 

@@ -81,12 +81,26 @@ static bool is_named(int fd, const char *path)
            opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
+int hpcb_undo_log_open(const char *path, hpcb_error_t *err)
+{
+    int fd =
+        open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
+             0600);
+
+    return fd < 0 ? hpcb_error(err, "%s: %s", path, strerror(errno)) : fd;
+}
+
+bool hpcb_undo_log_named(int fd)
+{
+    struct stat opened;
+
+    return fd >= 0 && fstat(fd, &opened) == 0 && opened.st_nlink > 0;
+}
+
 /* -1 with errno; 0 when it is written to what is the log now; 1: once more. */
 static int append_once(const char *path, const char *text, size_t length)
 {
-    hpcb_autoclose int fd =
-        open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
-             0600);
+    hpcb_autoclose int fd = hpcb_undo_log_open(path, NULL);
     ssize_t n;
 
     if (fd < 0)

@@ -45,4 +45,11 @@ bool hpcb_undo_log_lives(const hpcb_undo_entry_t *entry);
 /* Drop what no longer matters where the log has grown large. */
 void hpcb_undo_log_compact(const char *path);
 
+/* Open the log to append, made if there is none.  The descriptor, which the caller
+ * closes, or -1 with errno and err. */
+int hpcb_undo_log_open(const char *path, hpcb_error_t *err);
+
+/* True while the log that fd is of has its name: neither removed nor replaced. */
+bool hpcb_undo_log_named(int fd);
+
 #endif

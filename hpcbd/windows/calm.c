@@ -210,14 +210,27 @@ void hpcbd_calm_look(hpcbd_calm_t *calm, const hpcb_conf_t *conf,
     look_at_groups(calm, conf->window_idle_groups, registry);
 }
 
+/* What the log does not name is not made idle; if it was removed meanwhile and cannot
+ * be written again, nothing stays so. */
+static void make_idle(hpcbd_calm_t *calm)
+{
+    if (calm->n_groups == 0 || hpcb_undo_renew(calm->undo, NULL) < 0)
+        return;
+    for (size_t i = 0; i < calm->n_groups; i++)
+        write_group(calm->groups[i], true);
+    if (hpcb_undo_renew(calm->undo, NULL) == 0)
+        return;
+    for (size_t i = 0; i < calm->n_groups; i++)
+        write_group(calm->groups[i], false);
+}
+
 void hpcbd_calm_begin(hpcbd_calm_t *calm)
 {
     if (calm->begun)
         return;
     calm->begun = true;
     stop_guests(calm);
-    for (size_t i = 0; i < calm->n_groups; i++)
-        write_group(calm->groups[i], true);
+    make_idle(calm);
 }
 
 void hpcbd_calm_end(hpcbd_calm_t *calm)

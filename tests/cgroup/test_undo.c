@@ -304,6 +304,55 @@ START_TEST(does_not_grow_when_repeated)
 }
 END_TEST
 
+/* hpcbctl release beside a daemon that lives: it goes on with the same handle. */
+START_TEST(notes_are_durable_after_somebody_replayed_the_log)
+{
+    hpcb_undo_t *undo = open_undo();
+
+    ck_assert_int_eq(hpcb_undo_note_file(undo, knob, "first", NULL), 0);
+    ck_assert_int_eq(hpcb_undo_note_file(undo, other, "-", NULL), 0);
+    put(knob, "second");
+    ck_assert_int_eq(replay(), 2);
+    ck_assert_int_eq(access(log_file, F_OK), -1);
+    ck_assert_int_eq(hpcb_undo_renew(undo, NULL), 0);
+    put(knob, "third");
+    put(other, "changed");
+    ck_assert_int_eq(replay(), 2);
+    ck_assert_str_eq(get(knob), "first");
+    ck_assert_str_eq(get(other), "-");
+    /* And if what is done next is a note that the handle knows. */
+    ck_assert_int_eq(hpcb_undo_note_file(undo, knob, "first", NULL), 0);
+    put(other, "changed");
+    hpcb_undo_close(undo);
+    ck_assert_int_eq(replay(), 2);
+    ck_assert_str_eq(get(other), "-");
+}
+END_TEST
+
+/* Another has begun a log of its own under the name meanwhile. */
+START_TEST(notes_are_durable_in_a_log_that_replaced_theirs)
+{
+    hpcb_undo_t *undo = open_undo(), *another;
+    struct stat before, after;
+
+    ck_assert_int_eq(hpcb_undo_note_file(undo, knob, "first", NULL), 0);
+    ck_assert_int_ge(replay(), 0);
+    another = open_undo();
+    ck_assert_int_eq(hpcb_undo_note_file(another, other, "-", NULL), 0);
+    hpcb_undo_close(another);
+    ck_assert_int_eq(hpcb_undo_renew(undo, NULL), 0);
+    ck_assert_int_eq(stat(log_file, &before), 0);
+    for (int i = 0; i < 100; i++)
+        ck_assert_int_eq(hpcb_undo_renew(undo, NULL), 0);
+    ck_assert_int_eq(stat(log_file, &after), 0);
+    ck_assert_int_eq(before.st_size, after.st_size);
+    hpcb_undo_close(undo);
+    put(knob, "second");
+    ck_assert_int_eq(replay(), 2);
+    ck_assert_str_eq(get(knob), "first");
+}
+END_TEST
+
 START_TEST(keeps_the_log_when_something_fails)
 {
     hpcb_undo_t *undo = open_undo();
@@ -511,6 +560,8 @@ int main(void)
     tcase_add_test(tcase, refuses_odd_attributes);
     tcase_add_test(tcase, reverts_only_its_own);
     tcase_add_test(tcase, does_not_grow_when_repeated);
+    tcase_add_test(tcase, notes_are_durable_after_somebody_replayed_the_log);
+    tcase_add_test(tcase, notes_are_durable_in_a_log_that_replaced_theirs);
     tcase_add_test(tcase, keeps_the_log_when_something_fails);
     tcase_add_test(tcase, does_not_trust_a_foreign_log);
     tcase_add_test(tcase, many_writers_lose_nothing);

@@ -162,6 +162,11 @@ START_TEST(v2_weight_after_a_crash)
     ck_assert_int_ge(release(), 1);
     ck_assert_str_eq(fake_read(V2_JOB "/cpu.weight"), "250");
     ck_assert_int_eq(release(), 0);
+    /* It was an admin, and the daemon lives: its next window can be undone too. */
+    hpcb_favour_begin(favour, NULL);
+    ck_assert_str_eq(fake_read(V2_JOB "/cpu.weight"), "10000");
+    ck_assert_int_ge(release(), 1);
+    ck_assert_str_eq(fake_read(V2_JOB "/cpu.weight"), "250");
     hpcb_favour_close(favour);
     end();
 }
