@@ -98,6 +98,26 @@ static int add_figures(hpcb_rjson_t *object, const hpcb_record_t *record)
                                 (double)wall);
 }
 
+static int add_measure(hpcb_rjson_t *object, const char *bytes, const char *peak,
+                       const char *reason, const hpcb_measure_t *measure)
+{
+    if (!measure->known)
+        return hpcb_rjson_add_null(object, bytes) ||
+               hpcb_rjson_add_null(object, peak) ||
+               hpcb_rjson_add_text_or_null(object, reason, measure->why);
+    return hpcb_rjson_add_u64(object, bytes, measure->bytes) ||
+           hpcb_rjson_add_u64(object, peak, measure->p95) ||
+           hpcb_rjson_add_null(object, reason);
+}
+
+static int add_measured(hpcb_rjson_t *object, const hpcb_measured_t *measured)
+{
+    return add_measure(object, "network_bytes", "network_peak_rate", "network_reason",
+                       &measured->network) ||
+           add_measure(object, "memory_bytes", "memory_peak_rate", "memory_reason",
+                       &measured->memory);
+}
+
 static int check_names(const hpcb_record_t *record, hpcb_error_t *err)
 {
     const char *what = NULL;
@@ -122,6 +142,7 @@ char *hpcb_record_render(const hpcb_record_t *record, hpcb_error_t *err)
         return NULL;
     object = json_object_new_object();
     if (!object || add_job(object, record) || add_figures(object, record) ||
+        add_measured(object, &record->measured) ||
         add_known(object, "nodes", record->about.nodes, record->about.nodes) ||
         hpcb_record_add_about(object, &record->about) ||
         hpcb_record_add_beside(object, &record->beside) ||

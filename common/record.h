@@ -11,6 +11,7 @@
 
 #include "common/about.h"
 #include "common/beside.h"
+#include "common/measured.h"
 #include "common/state.h"
 #include "common/tasks.h"
 
@@ -26,6 +27,7 @@ typedef struct {
     uint64_t end_us; /* CLOCK_REALTIME */
     unsigned cpus;   /* CPUs of the job on this node, 0 = unknown */
     hpcb_usage_t usage;
+    hpcb_measured_t measured;
     hpcb_about_t about;
     const hpcb_task_usage_t *tasks; /* the caller's */
     size_t n_tasks;

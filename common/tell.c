@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -60,17 +61,35 @@ int hpcb_tell_connect(const char *state_dir, hpcb_error_t *err)
     return connect_to(&root, err);
 }
 
-int hpcb_tell(const char *state_dir, const char *verb, uint32_t job_id,
-              hpcb_error_t *err)
+static int say(int fd, const char *verb, uint32_t job_id, hpcb_error_t *err)
 {
-    hpcb_autoclose int fd = hpcb_tell_connect(state_dir, err);
     char text[128];
     int n = snprintf(text, sizeof(text), "{\"verb\":\"%s\",\"job\":%" PRIu32 "}", verb,
                      job_id);
 
-    if (fd < 0)
-        return -1;
     if (send(fd, text, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL) == n)
         return 0;
     return hpcb_error(err, "hpcbd: %s", strerror(errno));
+}
+
+int hpcb_tell(const char *state_dir, const char *verb, uint32_t job_id,
+              hpcb_error_t *err)
+{
+    hpcb_autoclose int fd = hpcb_tell_connect(state_dir, err);
+
+    return fd < 0 ? -1 : say(fd, verb, job_id, err);
+}
+
+int hpcb_tell_wait(const char *state_dir, const char *verb, uint32_t job_id,
+                   int timeout_ms, hpcb_error_t *err)
+{
+    hpcb_autoclose int fd = hpcb_tell_connect(state_dir, err);
+    struct pollfd answer = {.fd = fd, .events = POLLIN};
+
+    if (fd < 0 || say(fd, verb, job_id, err) < 0)
+        return -1;
+    if (poll(&answer, 1, timeout_ms) == 1)
+        return 0;
+    errno = ETIMEDOUT;
+    return hpcb_error(err, "hpcbd: no answer within %d ms", timeout_ms);
 }

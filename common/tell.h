@@ -33,4 +33,9 @@ int hpcb_tell_connect(const char *state_dir, hpcb_error_t *err);
 int hpcb_tell(const char *state_dir, const char *verb, uint32_t job_id,
               hpcb_error_t *err);
 
+/* The same, and wait up to timeout_ms until it has been done.  0, or -1 with errno
+ * (ETIMEDOUT) and err. */
+int hpcb_tell_wait(const char *state_dir, const char *verb, uint32_t job_id,
+                   int timeout_ms, hpcb_error_t *err);
+
 #endif

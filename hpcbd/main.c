@@ -25,6 +25,7 @@
 #include "hpcbd/hpcbd.h"
 #include "hpcbd/log.h"
 #include "hpcbd/memory.h"
+#include "hpcbd/node/sense.h"
 #include "hpcbd/node/socket.h"
 #include "hpcbd/windows/peers.h"
 #include "hpcbd/windows/windows.h"
@@ -52,6 +53,7 @@ static const hpcbd_part_t *const node_parts[] = {
     &hpcbd_memory,
     &hpcbd_window,
     &hpcbd_balance,
+    &hpcbd_sense,
     &hpcbd_node,
     &hpcbd_peers,
     /* End of node_parts */

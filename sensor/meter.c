@@ -110,19 +110,18 @@ int hpcb_meter_group(const hpcb_node_t *node, uint32_t job_id, const char *place
                      char *dir, size_t size, hpcb_error_t *err)
 {
     const char *mount = unified(node, err);
+    char path[PATH_MAX] = "";
 
     if (!mount)
         return -1;
-    if (pure_v2(node)) {
-        if (place && hpcb_knob_exists(place, "cpu.stat"))
-            return hpcb_text_copy(dir, size, place);
-        errno = ENOENT;
-        return hpcb_error(err, "job %" PRIu32 " has no group yet", job_id);
-    }
-    if (job_group(mount, job_id, dir, size, err) < 0 ||
-        hpcb_knob_mkdir(mount, HPCB_UNIFIED_GROUP, err) < 0)
+    if (pure_v2(node) && place)
+        snprintf(path, sizeof(path), "%s", place);
+    else if (!pure_v2(node) && job_group(mount, job_id, path, sizeof(path), err) < 0)
         return -1;
-    return hpcb_knob_mkdir(dir, "", err);
+    if (path[0] && hpcb_knob_exists(path, "cpu.stat"))
+        return hpcb_text_copy(dir, size, path);
+    errno = ENOENT;
+    return hpcb_error(err, "job %" PRIu32 " has no group yet", job_id);
 }
 
 /* The number after key in text, 0 where there is none. */

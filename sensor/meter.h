@@ -23,9 +23,9 @@
 int hpcb_meter_attach(const hpcb_node_t *node, uint32_t job_id, const char *step,
                       uint32_t task, pid_t pid, hpcb_error_t *err);
 
-/* The group that holds all tasks of the job in the cgroup2 hierarchy: ours, made here
- * if it is not there yet, or on pure v2 place, Slurm's own directory of the job (not
- * looked at elsewhere, and may be NULL).  0, or -1 with errno and err. */
+/* The group that holds all tasks of the job in the cgroup2 hierarchy: ours, or on pure
+ * v2 place, Slurm's own directory of the job (not looked at elsewhere, and may be
+ * NULL). 0, or -1 with errno (ENOENT: the job has no task yet) and err. */
 int hpcb_meter_group(const hpcb_node_t *node, uint32_t job_id, const char *place,
                      char *dir, size_t size, hpcb_error_t *err);
 

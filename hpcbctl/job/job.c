@@ -42,6 +42,9 @@
 /* Stands beside the job's record (common/state.h) and goes with it. */
 #define CPUS_SUFFIX ".cpus"
 
+/* The longest that an epilog waits for hpcbd. */
+#define MEASURE_MS 1000
+
 static void log_line(hpcb_log_level_t level, const char *line)
 {
     if (level == HPCB_LOG_DEBUG)
@@ -381,6 +384,15 @@ static void collect_usage(const hpcb_conf_t *conf, hpcb_node_t *node, uint32_t j
         add_usage(usage, &rest);
 }
 
+/* What hpcbd has measured, up to this moment if it answers: it may be away, and the job
+ * ends all the same. */
+static void collect_measured(const hpcb_conf_t *conf, uint32_t job_id,
+                             hpcb_measured_t *measured)
+{
+    (void)hpcb_tell_wait(conf->state_dir, "measure", job_id, MEASURE_MS, NULL);
+    hpcb_measured_load(conf->state_dir, job_id, measured);
+}
+
 /* Guests and primaries that were on the node together know of each other. */
 static void meet(const hpcb_conf_t *conf, hpcb_record_t *record)
 {
@@ -445,6 +457,7 @@ int hpcb_job_end(const hpcb_ctl_t *ctl)
         return 0;
     recorded = describe_end(&conf, load_conf(ctl, &conf), &asked, &record);
     complain(hpcb_node_open("/", &node, &err), &err);
+    collect_measured(&conf, asked.job_id, &record.measured);
     collect_usage(&conf, node, asked.job_id, &record.usage);
     record.n_tasks = hpcb_tasks_load(conf.state_dir, asked.job_id, tasks);
     if (recorded)

@@ -18,6 +18,7 @@
 #include "common/log.h"
 #include "common/tell.h"
 #include "hpcbd/balance/balance.h"
+#include "hpcbd/node/sense.h"
 #include "hpcbd/node/socket.h"
 #include "hpcbd/windows/peers.h"
 #include "hpcbd/node/job_status.h"
@@ -182,7 +183,7 @@ static int obey(const client_t *client, const char *verb, json_object *message)
     if (strcmp(verb, "status") == 0)
         return say_status(client, message);
     if (strcmp(verb, "job") != 0 && strcmp(verb, "end") != 0 &&
-        strcmp(verb, "clock") != 0)
+        strcmp(verb, "measure") != 0 && strcmp(verb, "clock") != 0)
         return refuse(client, "no such verb");
     if (client->uid != 0)
         return refuse(client, "only root may say that");
@@ -197,9 +198,13 @@ static int obey(const client_t *client, const char *verb, json_object *message)
     if (strcmp(verb, "job") == 0) {
         hpcbd_window_job(job_id);
         hpcbd_balance_job(job_id);
+        hpcbd_sense_job(job_id);
+    } else if (strcmp(verb, "measure") == 0) {
+        hpcbd_sense_measure(job_id);
     } else {
         hpcbd_window_job_end(job_id);
         hpcbd_balance_job_end(job_id);
+        hpcbd_sense_job_end(job_id);
     }
     return answer(client, "{\"end\":true}", strlen("{\"end\":true}"));
 }

@@ -8,6 +8,8 @@
  * of the user's own.
  *
  *   {"verb":"job","job":N}     root: the job is new, or has new tasks
+ *   {"verb":"measure","job":N} root: the job's steps have ended; answered when what it
+ *                              has moved is in StateDir
  *   {"verb":"end","job":N}     root: the job has ended here
  *   {"verb":"clock",...}       the daemon's own child (hpcbd/windows/peers_talk.h)
  *   {"verb":"status","from":I} an object for each of the next jobs, then one with

@@ -35,6 +35,8 @@ static const hpcb_record_t sample = {
     .end_us = UINT64_C(1700000010123456),
     .cpus = 2,
     .usage = {15000000, 20000, 4096},
+    .measured = {.network = {.known = true, .bytes = 123456789012, .p95 = 20000000000},
+                 .memory = {.why = "no resctrl"}},
     .about = {.restart = 1,
               .nodes = 2,
               .array_job = 70,
@@ -53,7 +55,10 @@ static const char sample_json[] =
     "\"begin\":1700000000.123456,\"end\":1700000010.123456,\"wall_seconds\":10.000000,"
     "\"cpus\":2,\"cpu_seconds\":15.000000,\"run_delay_seconds\":0.020000,"
     "\"memory_peak_bytes\":4096,\"efficiency\":0.750000,"
-    "\"stolen_fraction\":0.002000,\"nodes\":2,\"restart\":1,\"array_job_id\":70,"
+    "\"stolen_fraction\":0.002000,\"network_bytes\":123456789012,"
+    "\"network_peak_rate\":20000000000,\"network_reason\":null,"
+    "\"memory_bytes\":null,\"memory_peak_rate\":null,"
+    "\"memory_reason\":\"no resctrl\",\"nodes\":2,\"restart\":1,\"array_job_id\":70,"
     "\"array_task_id\":0,\"het_job_id\":null,\"user\":\"ada\",\"job_name\":\"CG\","
     "\"executable\":\"cg.B\",\"submit\":1699999990,\"guests_beside\":[5,9],"
     "\"guest_cpu_seconds\":2.500000,\"tasks\":[{\"step\":\"0\","

@@ -77,6 +77,36 @@ assert r["end"] - r["begin"] - r["wall_seconds"] < 0.001, r' "$1" "$(secs 1)"
     done
 }
 
+# Rank 0 sends 100 MB to rank 1, on the other node, and both wait a while before.
+TRANSFER='import os, socket, sys, time
+if os.environ["SLURM_PROCID"] == "1":
+    door = socket.create_server(("", 7654)); peer = door.accept()[0]
+    while peer.recv(1 << 20): pass
+else:
+    time.sleep(2)
+    peer = socket.create_connection((sys.argv[1], 7654))
+    for i in range(100): peer.sendall(b"x" * 1000000)
+    peer.close()'
+
+@test "a job's bytes over the network are in its records" {
+    other=$(as_root sh -c "getent hosts $(node_name 2) | cut -d' ' -f1")
+    p=$(submit -N2 -n2 --wrap "srun python3 -c '$TRANSFER' $other; sleep 2")
+    wait_for_end "$p" 60
+    for n in 1 2; do
+        node=$(node_name $n)
+        wait_until 10 record_of "$p" "$node"
+        r=$(record_of "$p" "$node")
+        echo "$r"
+        python3 -c 'import json, sys
+r = json.loads(sys.argv[1])
+if r["network_bytes"] is None:
+    assert "BPF" in r["network_reason"] or "libbpf" in r["network_reason"], r
+else:
+    assert abs(r["network_bytes"] / 100e6 - 1) < 0.02, r
+    assert r["network_peak_rate"] > 1e6, r' "$r"
+    done
+}
+
 @test "guests' records say guest and count their CPU time" {
     g=$(submit --guest -n1 --wrap "python3 -c '$BURN'")
     wait_for_end "$g" 60

@@ -22,10 +22,14 @@ static void start(const char *snapshot, uint32_t job_id, int like)
     hpcb_error_t err;
 
     ck_assert_int_eq(hpcb_node_open(fake_start(snapshot), &node, NULL), 0);
-    if (like > 0)
+    if (like > 0) {
         ck_assert_int_eq(hpcb_node_job_dir(node, fake_task(like), HPCB_CTL_UNIFIED,
                                            place, sizeof(place), NULL),
                          0);
+    } else {
+        ck_assert_int_eq(
+            hpcb_meter_attach(node, job_id, "batch", 0, fake_task(100), NULL), 0);
+    }
     ck_assert_msg(hpcb_meter_group(node, job_id, like ? place : NULL, dir, sizeof(dir),
                                    &err) == 0,
                   "%s", err.text);

@@ -5,9 +5,11 @@
 #include "config.h"
 
 #include <check.h>
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "sensor/meter.h"
+#include "cgroup/knob.h"
 #include "sensor/rows.h"
 #include "sensor/sensor.h"
 #include "tests/cgroup/fake_kernel.h"
@@ -95,11 +97,25 @@ static void stop(void)
     fake_stop();
 }
 
+/* As the first task of a job does. */
+static void make_group(const char *name)
+{
+    const char *mount = hpcb_node_mount(node, HPCB_CTL_UNIFIED);
+    char path[4096];
+
+    (void)hpcb_knob_mkdir(mount, "hpcb", NULL);
+    snprintf(path, sizeof(path), "hpcb/%s", name);
+    ck_assert_int_eq(hpcb_knob_mkdir(mount, path, NULL), 0);
+}
+
 static hpcb_sensed_t *job(uint32_t id)
 {
     hpcb_sensed_t *made;
     hpcb_error_t err;
+    char name[32];
 
+    snprintf(name, sizeof(name), "job_%u", id);
+    make_group(name);
     ck_assert_msg(hpcb_sensed_open(sensing, id, NULL, &made, &err) == 0, "%s",
                   err.text);
     return made;
@@ -211,12 +227,11 @@ END_TEST
 START_TEST(a_failure_costs_its_figure_only)
 {
     const hpcb_sensor_t *both[] = {&second, &hpcb_sensor_cpu};
-    char group[4096];
     hpcb_sensed_t *one;
     hpcb_sample_t sample;
 
     start(both, 2);
-    ck_assert_int_eq(hpcb_meter_group(node, 5, NULL, group, sizeof(group), NULL), 0);
+    make_group("job_5");
     fake_write(JOB "/cpu.stat", "usage_usec 77\n");
     one = job(5);
     broken = true;
@@ -229,6 +244,19 @@ START_TEST(a_failure_costs_its_figure_only)
     ck_assert_ptr_null(transfer(one).sensor);
     hpcb_sensed_close(one);
     ck_assert_int_eq(opened, 0);
+    stop();
+}
+END_TEST
+
+START_TEST(a_job_without_tasks_has_no_group)
+{
+    hpcb_sensed_t *one;
+
+    start(rows, 3);
+    errno = 0;
+    ck_assert_int_eq(hpcb_sensed_open(sensing, 9, NULL, &one, NULL), -1);
+    ck_assert_int_eq(errno, ENOENT);
+    ck_assert_int_eq(fake_changes(), 0);
     stop();
 }
 END_TEST
@@ -266,6 +294,7 @@ int main(void)
     tcase_add_test(tcase, the_node_is_read_once_in_a_round);
     tcase_add_test(tcase, what_counts_one_job_is_not_shared);
     tcase_add_test(tcase, a_failure_costs_its_figure_only);
+    tcase_add_test(tcase, a_job_without_tasks_has_no_group);
     tcase_add_test(tcase, every_row_has_a_name_and_a_figure);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);

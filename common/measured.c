@@ -1,0 +1,87 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/file.h"
+#include "common/measured.h"
+#include "common/text.h"
+
+#define MEASURE_LINE (HPCB_MEASURED_WHY_MAX + 64)
+
+void hpcb_measure_unknown(hpcb_measure_t *measure, const char *why)
+{
+    hpcb_error_t clean;
+
+    hpcb_error(&clean, "%s", why); /* one printable line */
+    *measure = (hpcb_measure_t){.known = false};
+    snprintf(measure->why, sizeof(measure->why), "%.*s", HPCB_MEASURED_WHY_MAX - 1,
+             clean.text);
+}
+
+static int path_of(const char *state_dir, uint32_t job_id, char *path, size_t size)
+{
+    int n = snprintf(path, size, "%s/jobs/%" PRIu32 ".measured", state_dir, job_id);
+
+    return n > 0 && (size_t)n < size ? 0 : -1;
+}
+
+static int line(const char *name, const hpcb_measure_t *measure, char *text,
+                size_t size)
+{
+    if (measure->known)
+        return snprintf(text, size, "%s %" PRIu64 " %" PRIu64 "\n", name,
+                        measure->bytes, measure->p95);
+    return snprintf(text, size, "%s - %s\n", name, measure->why);
+}
+
+int hpcb_measured_save(const char *state_dir, uint32_t job_id,
+                       const hpcb_measured_t *measured, hpcb_error_t *err)
+{
+    char path[PATH_MAX], text[2 * MEASURE_LINE];
+    int n = line("network", &measured->network, text, sizeof(text));
+
+    n += line("memory", &measured->memory, text + n, sizeof(text) - (size_t)n);
+    if (path_of(state_dir, job_id, path, sizeof(path)) < 0)
+        return hpcb_error(err, "%.200s is too long", state_dir);
+    return hpcb_file_swap(path, text, (size_t)n, 0644, err);
+}
+
+/* "BYTES P95" or "- WHY". */
+static void parse(char *text, hpcb_measure_t *measure)
+{
+    char *second = strchr(text, ' ');
+    uint64_t bytes, p95;
+
+    if (!second)
+        return;
+    *second++ = '\0';
+    if (strcmp(text, "-") == 0)
+        hpcb_measure_unknown(measure, second);
+    else if (hpcb_text_u64(text, UINT64_MAX, &bytes) == 0 &&
+             hpcb_text_u64(second, UINT64_MAX, &p95) == 0)
+        *measure = (hpcb_measure_t){.known = true, .bytes = bytes, .p95 = p95};
+}
+
+void hpcb_measured_load(const char *state_dir, uint32_t job_id,
+                        hpcb_measured_t *measured)
+{
+    char path[PATH_MAX], text[2 * MEASURE_LINE], *next = text, *one;
+
+    hpcb_measure_unknown(&measured->network, "no hpcbd has measured the job");
+    measured->memory = measured->network;
+    if (path_of(state_dir, job_id, path, sizeof(path)) < 0 ||
+        hpcb_file_read_trusted(path, text, sizeof(text), NULL) < 0)
+        return;
+    while ((one = strsep(&next, "\n"))) {
+        if (strncmp(one, "network ", 8) == 0)
+            parse(one + 8, &measured->network);
+        else if (strncmp(one, "memory ", 7) == 0)
+            parse(one + 7, &measured->memory);
+    }
+}

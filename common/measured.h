@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * What hpcbd has measured of a job on this node so far, for the record that the epilog
+ * writes: StateDir/jobs/<id>.measured.  A daemon that is started again goes on from it.
+ */
+#ifndef HPCB_COMMON_MEASURED_H
+#define HPCB_COMMON_MEASURED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "common/error.h"
+
+#define HPCB_MEASURED_WHY_MAX 160
+
+typedef struct {
+    bool known;
+    uint64_t bytes;                  /* moved since the job began here */
+    uint64_t p95;                    /* bytes/s: policy/rate.h */
+    char why[HPCB_MEASURED_WHY_MAX]; /* not known: why, printable ASCII */
+} hpcb_measure_t;
+
+typedef struct {
+    hpcb_measure_t network; /* both ways */
+    hpcb_measure_t memory;  /* to and from main memory */
+} hpcb_measured_t;
+
+/* Not known, for this reason. */
+void hpcb_measure_unknown(hpcb_measure_t *measure, const char *why);
+
+/* Replace the file.  0, or -1 with err. */
+int hpcb_measured_save(const char *state_dir, uint32_t job_id,
+                       const hpcb_measured_t *measured, hpcb_error_t *err);
+
+/* What the file says; not known, and why, where there is none, or none to believe. */
+void hpcb_measured_load(const char *state_dir, uint32_t job_id,
+                        hpcb_measured_t *measured);
+
+#endif

@@ -1,0 +1,26 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Samples the sensors of every job on this node once a quantum (sensor/sensor.h), makes
+ * rates of them (policy/rate.h), and keeps StateDir/jobs/<id>.measured, from which the
+ * epilog makes the job's record.  A part of the daemon (hpcbd/hpcbd.h).
+ */
+#ifndef HPCB_HPCBD_NODE_SENSE_H
+#define HPCB_HPCBD_NODE_SENSE_H
+
+#include "hpcbd/hpcbd.h"
+
+extern const hpcbd_part_t hpcbd_sense;
+
+/* The job is new, or has new tasks. */
+void hpcbd_sense_job(uint32_t job_id);
+
+/* Its last step has ended: write what it has moved up to now. */
+void hpcbd_sense_measure(uint32_t job_id);
+
+/* It is over. */
+void hpcbd_sense_job_end(uint32_t job_id);
+
+#endif

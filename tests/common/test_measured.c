@@ -1,0 +1,116 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "common/file.h"
+#include "common/measured.h"
+#include "tests/common/tmp.h"
+
+static char dir[TEST_TMP_MAX], path[TEST_TMP_MAX + 64];
+
+static void start(void)
+{
+    char jobs[TEST_TMP_MAX + 64];
+
+    test_tmp_dir(dir);
+    snprintf(jobs, sizeof(jobs), "%s/jobs", dir);
+    ck_assert_int_eq(mkdir(jobs, 0755), 0);
+    snprintf(path, sizeof(path), "%s/jobs/7.measured", dir);
+}
+
+START_TEST(comes_back)
+{
+    hpcb_measured_t in = {.network = {.known = true, .bytes = UINT64_MAX, .p95 = 7}},
+                    out;
+
+    start();
+    hpcb_measure_unknown(&in.memory, "no sensor:\nnone at all");
+    ck_assert_int_eq(hpcb_measured_save(dir, 7, &in, NULL), 0);
+    hpcb_measured_load(dir, 7, &out);
+    ck_assert(out.network.known);
+    ck_assert_uint_eq(out.network.bytes, UINT64_MAX);
+    ck_assert_uint_eq(out.network.p95, 7);
+    ck_assert(!out.memory.known);
+    ck_assert_str_eq(out.memory.why, "no sensor:?none at all");
+}
+END_TEST
+
+START_TEST(a_long_reason_is_cut)
+{
+    hpcb_measured_t in = {0}, out;
+    char text[1024];
+
+    start();
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    hpcb_measure_unknown(&in.network, text);
+    hpcb_measure_unknown(&in.memory, text);
+    ck_assert_int_eq(hpcb_measured_save(dir, 7, &in, NULL), 0);
+    hpcb_measured_load(dir, 7, &out);
+    ck_assert_uint_eq(strlen(out.memory.why), HPCB_MEASURED_WHY_MAX - 1);
+}
+END_TEST
+
+START_TEST(no_file_is_a_reason)
+{
+    hpcb_measured_t out;
+
+    start();
+    hpcb_measured_load(dir, 8, &out);
+    ck_assert(!out.network.known && !out.memory.known);
+    ck_assert_str_ne(out.network.why, "");
+}
+END_TEST
+
+START_TEST(damage_is_not_known)
+{
+    static const char *const bad[] = {"",
+                                      "network\n",
+                                      "network 12\n",
+                                      "network -1 5\n",
+                                      "network 1 2 3\n",
+                                      "network 18446744073709551616 1\n",
+                                      "network 0x10 1\n"};
+    hpcb_measured_t out;
+
+    start();
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        ck_assert_int_eq(hpcb_file_swap(path, bad[i], strlen(bad[i]), 0644, NULL), 0);
+        hpcb_measured_load(dir, 7, &out);
+        ck_assert_msg(!out.network.known, "%s", bad[i]);
+    }
+    /* Anybody could have written this one. */
+    ck_assert_int_eq(hpcb_file_swap(path, "network 5 6\n", 12, 0644, NULL), 0);
+    hpcb_measured_load(dir, 7, &out);
+    ck_assert(out.network.known);
+    ck_assert_int_eq(chmod(path, 0666), 0);
+    hpcb_measured_load(dir, 7, &out);
+    ck_assert(!out.network.known);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("measured");
+    TCase *tcase = tcase_create("measured");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_test(tcase, comes_back);
+    tcase_add_test(tcase, a_long_reason_is_cut);
+    tcase_add_test(tcase, no_file_is_a_reason);
+    tcase_add_test(tcase, damage_is_not_known);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
