@@ -24,7 +24,7 @@
 #include "hpcbd/balance/balance.h"
 #include "hpcbd/hpcbd.h"
 #include "hpcbd/log.h"
-#include "hpcbd/memory.h"
+#include "hpcbd/memory/memory.h"
 #include "hpcbd/node/sense.h"
 #include "hpcbd/node/socket.h"
 #include "hpcbd/windows/peers.h"

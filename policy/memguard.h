@@ -4,7 +4,7 @@
  */
 /*
  * Who gives way when a primary grows into memory that is lent to guests.  Pure: the
- * caller samples, reclaims and ends jobs (hpcbd/memory_guard.c).
+ * caller samples, reclaims and ends jobs (hpcbd/memory/guard.c).
  *
  * Primaries own all memory of a node but a reserve.  What all guests together may hold
  *

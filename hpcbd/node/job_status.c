@@ -13,7 +13,7 @@
 #include "common/conf.h"
 #include "common/file.h"
 #include "hpcbd/balance/balance.h"
-#include "hpcbd/memory.h"
+#include "hpcbd/memory/memory.h"
 #include "hpcbd/windows/peers.h"
 #include "hpcbd/node/job_status.h"
 #include "hpcbd/windows/windows.h"

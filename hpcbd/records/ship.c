@@ -25,7 +25,7 @@
 #include "common/log.h"
 #include "common/record.h"
 #include "hpcbd/records/seal.h"
-#include "hpcbd/ship_conn.h"
+#include "hpcbd/records/conn.h"
 #include "hpcbd/records/spool.h"
 #include "hpcbd/worker.h"
 

@@ -4,11 +4,11 @@
  */
 /*
  * Memory of the node's jobs: two child processes, of which one samples and ends guests
- * (hpcbd/memory_guard.h) and one speaks with the collector and slurmctld
- * (hpcbd/memory_report.h), and so may wait.
+ * (hpcbd/memory/guard.h) and one speaks with the collector and slurmctld
+ * (hpcbd/memory/report.h), and so may wait.
  */
-#ifndef HPCB_HPCBD_MEMORY_H
-#define HPCB_HPCBD_MEMORY_H
+#ifndef HPCB_HPCBD_MEMORY_MEMORY_H
+#define HPCB_HPCBD_MEMORY_MEMORY_H
 
 #include <json-c/json.h>
 #include "hpcbd/hpcbd.h"

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hpcbd/ship_conn.h"
+#include "hpcbd/records/conn.h"
 #include "hpcbd/records/wire.h"
 
 /* A connected socket with time limits, or -1. */

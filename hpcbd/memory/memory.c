@@ -11,10 +11,10 @@
 
 #include "common/cleanup.h"
 #include "common/file.h"
-#include "hpcbd/memory.h"
-#include "hpcbd/memory_end.h"
-#include "hpcbd/memory_guard.h"
-#include "hpcbd/memory_report.h"
+#include "hpcbd/memory/memory.h"
+#include "hpcbd/memory/end.h"
+#include "hpcbd/memory/guard.h"
+#include "hpcbd/memory/report.h"
 #include "hpcbd/records/wire_live.h"
 #include "hpcbd/worker.h"
 

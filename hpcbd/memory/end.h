@@ -5,7 +5,7 @@
 /*
  * The end of a guest whose memory a primary needs.  Its processes are killed here, at
  * once and without Slurm; that Slurm requeues it is asked for by another process
- * (hpcbd/memory_report.c), for which a note is left in StateDir/ended/<jobid>.
+ * (hpcbd/memory/report.c), for which a note is left in StateDir/ended/<jobid>.
  */
 #ifndef HPCB_HPCBD_MEMORY_END_H
 #define HPCB_HPCBD_MEMORY_END_H

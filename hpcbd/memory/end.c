@@ -25,7 +25,7 @@
 
 #include "cgroup/steps.h"
 #include "common/file.h"
-#include "hpcbd/memory_end.h"
+#include "hpcbd/memory/end.h"
 
 #ifndef SYS_pidfd_getfd
 #define SYS_pidfd_getfd 438

@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /* A node's connections to the collector.  They block: for child processes. */
-#ifndef HPCB_HPCBD_SHIP_CONN_H
-#define HPCB_HPCBD_SHIP_CONN_H
+#ifndef HPCB_HPCBD_RECORDS_CONN_H
+#define HPCB_HPCBD_RECORDS_CONN_H
 
 #include "common/conf.h"
 #include "common/error.h"
