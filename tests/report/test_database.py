@@ -92,11 +92,11 @@ class Exports(DatabaseCase):
 
     def test_fields_of_a_later_release_are_exported(self):
         place = self.fill(*self.RECORDS)
-        self.change(place, "ALTER TABLE run ADD COLUMN network_bytes INTEGER",
-                    "UPDATE run SET network_bytes = 7",
-                    "INSERT INTO field VALUES ('run', 'network_bytes', 99, 'count', "
+        self.change(place, "ALTER TABLE run ADD COLUMN later_bytes INTEGER",
+                    "UPDATE run SET later_bytes = 7",
+                    "INSERT INTO field VALUES ('run', 'later_bytes', 99, 'count', "
                     "'bytes', 'moved')")
-        self.assertEqual(json.loads(self.export(place).splitlines()[0])["network_bytes"],
+        self.assertEqual(json.loads(self.export(place).splitlines()[0])["later_bytes"],
                          7)
 
     def test_refusals(self):
