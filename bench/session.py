@@ -124,7 +124,7 @@ def main(run):
     cleans up first."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(130))
-    name = os.path.basename(sys.argv[0])
+    name = os.path.relpath(os.path.abspath(sys.argv[0]), os.path.join(TOP, "bench"))
     try:
         sys.exit(run())
     except BenchError as error:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The slurm-hpc-balance developers
-"""bench/balance: which settings it searches, and what it expects of them;
-bench/balance-jobs: what it asks of Slurm, in what order, and what it reports."""
+"""bench/balance/run: which settings it searches, and what it expects of them;
+bench/balance/jobs: what it asks of Slurm, in what order, and what it reports."""
 
 import importlib.util
 import itertools
@@ -20,16 +20,15 @@ sys.path.insert(0, os.path.join(TOP, "bench"))
 
 
 def load(name):
-    loader = SourceFileLoader(name, os.path.join(TOP, "bench", name))
+    loader = SourceFileLoader(name, os.path.join(TOP, "bench", name, "run"))
     spec = importlib.util.spec_from_loader(name, loader)
     module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
     return module
 
 
-import balance_app as application  # noqa: E402
-import balance_plan as plan  # noqa: E402
-import balance_report as report  # noqa: E402
+from balance import app as application  # noqa: E402
+from balance import plan, report  # noqa: E402
 from cluster import BenchError  # noqa: E402
 
 balance = load("balance")
@@ -243,11 +242,11 @@ class Report(unittest.TestCase):
 
 
 class Script(unittest.TestCase):
-    """bench/balance-jobs with state files only: it starts no sandbox."""
+    """bench/balance/jobs with state files only: it starts no sandbox."""
 
     def call(self, *arguments):
         return subprocess.run(
-            [sys.executable, "-B", os.path.join(TOP, "bench", "balance-jobs"), *arguments],
+            [sys.executable, "-B", os.path.join(TOP, "bench", "balance", "jobs"), *arguments],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
 
     def test_bad_options(self):

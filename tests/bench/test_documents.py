@@ -14,10 +14,10 @@ TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 # (generator, state, document)
 GENERATED = (
-    ("balance-jobs", "balance", "results-balance.md"),
+    ("balance/jobs", "balance", "results-balance.md"),
     ("records", "records", "results-records.md"),
-    ("thesis", "thesis", "results-thesis.md"),
-    ("thesis", "thesis-network", "results-thesis-network.md"),
+    ("thesis/run", "thesis", "results-thesis.md"),
+    ("thesis/run", "thesis-network", "results-thesis-network.md"),
 )
 
 # The exit code of a report of a series that is not complete.

@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(TOP, "bench"))
 
 
 def load(name):
-    loader = SourceFileLoader(name, os.path.join(TOP, "bench", name))
+    loader = SourceFileLoader(name, os.path.join(TOP, "bench", name, "run"))
     spec = importlib.util.spec_from_loader(name, loader)
     module = importlib.util.module_from_spec(spec)
     loader.exec_module(module)
@@ -24,8 +24,7 @@ def load(name):
 
 
 jitter = load("jitter")
-import jitter_plan  # noqa: E402
-import jitter_report  # noqa: E402
+from jitter import plan, report  # noqa: E402
 from stats import median_interval  # noqa: E402
 
 edges = load("edges")
@@ -77,7 +76,7 @@ class JitterTest(unittest.TestCase):
 
     def test_stretches_are_of_whole_periods(self):
         def stretch(window, **how):
-            return jitter_plan.stretch_arguments(jitter_plan.Regime(2, window, **how))
+            return plan.stretch_arguments(plan.Regime(2, window, **how))
 
         self.assertEqual(stretch("1s:90%", alternating=True), ["--stretch", "2000"])
         self.assertEqual(stretch("50ms:10ms", alternating=True), ["--stretch", "100"])
@@ -90,7 +89,7 @@ class JitterTest(unittest.TestCase):
         stretches = [[0, 9, 1], [1, 9, 1], [0, 9, 10], [1, 9, 11.1], [0, 9, 12],
                      [1, 9, 12.1], [0, 9, 0], [1, 9, 1]]
         stretches[6] = [0, 0, 0]  # nothing ended within it
-        costs = jitter_report.switched_costs(stretches)
+        costs = report.switched_costs(stretches)
         self.assertEqual([round(cost, 4) for cost in costs], [round(11.1 / 11 - 1, 4)])
         state = jitter.State(None, SETTINGS)
         state.add(a_run(0, "quiet", 1))

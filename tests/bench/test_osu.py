@@ -11,7 +11,7 @@ import sys
 import tempfile
 import unittest
 
-import osu_report as report
+from osu import report
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LIMIT = 120
@@ -89,7 +89,7 @@ class Run(unittest.TestCase):
         return path
 
     def call(self, *arguments):
-        return subprocess.run([sys.executable, "-B", os.path.join(TOP, "bench", "osu"),
+        return subprocess.run([sys.executable, "-B", os.path.join(TOP, "bench", "osu", "run"),
                                *arguments], stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, timeout=LIMIT, check=False)
 

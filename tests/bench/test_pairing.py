@@ -14,10 +14,9 @@ import time
 import unittest
 
 import children
-import pairing_kinds
-import pairing_math as maths
-import pairing_run
-import pairing_state as state
+from pairing import kinds as pairing_kinds
+from pairing import maths, state
+from pairing import runner as pairing_run
 from cluster import BenchError
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -421,7 +420,7 @@ class Pairing(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.scratch)
 
     def pairing(self, *arguments, **environment):
-        return call([os.path.join(TOP, "bench", "pairing"), "--patience", "0",
+        return call([os.path.join(TOP, "bench", "pairing", "run"), "--patience", "0",
                      *arguments], HPCB_BENCH_TMP=self.scratch, **environment)
 
     def test_whole_run(self):
@@ -447,7 +446,7 @@ class Pairing(unittest.TestCase):
         """A run that gets the signal once its state file has that many lines."""
         path = os.path.join(self.scratch, "state")
         with subprocess.Popen(
-                [os.path.join(TOP, "bench", "pairing"), "--patience", "0", "--kinds",
+                [os.path.join(TOP, "bench", "pairing", "run"), "--patience", "0", "--kinds",
                  "max,min", "--state", path, *arguments], stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, text=True,
                 # What a shell starts in the background ignores SIGINT, and so all below.

@@ -11,15 +11,11 @@ import tempfile
 import time
 import unittest
 
-import thesis_apps as apps
-import thesis_figures as figures
-import thesis_paper as paper
-import thesis_plan as plan
-import thesis_report as report
-import thesis_run
-import thesis_turns as turns
+from thesis import apps, figures, paper, plan, report
+from thesis import runner as thesis_run
+from thesis import turns
 from cluster import BenchError
-from thesis_state import State, read
+from thesis.state import State, read
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -555,7 +551,7 @@ class GetStats(unittest.TestCase):
 
 class CommandLine(unittest.TestCase):
     def call(self, *arguments):
-        return subprocess.run([os.path.join(TOP, "bench", "thesis"), *arguments],
+        return subprocess.run([os.path.join(TOP, "bench", "thesis", "run"), *arguments],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=240, check=False)
 
@@ -597,7 +593,7 @@ class OnAFakeSandbox(unittest.TestCase):
     def call(self, *arguments, **environment):
         # On a fake sandbox tc would shape this machine's network: --network 0.
         return subprocess.run(
-            [os.path.join(TOP, "bench", "thesis"), "--sandbox",
+            [os.path.join(TOP, "bench", "thesis", "run"), "--sandbox",
              os.path.join(HERE, "fake-sandbox"), "--patience", "0", "--network", "0",
              "--scale", "0.0005", "--reps", "1", "--nodes", "2", "--state", self.state,
              *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,

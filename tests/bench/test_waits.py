@@ -13,8 +13,7 @@ import tempfile
 import unittest
 
 import stats
-import waits_plan as plan
-import waits_report as report
+from waits import plan, report
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("HPCB_BUILDDIR", ".")
@@ -179,7 +178,7 @@ class Report(unittest.TestCase):
 
 class Document(unittest.TestCase):
     def test_is_fresh(self):
-        """After: bench/waits --report doc/data/waits.json --write doc/results-waits.md"""
+        """After: bench/waits/run --report doc/data/waits.json --write doc/results-waits.md"""
         with open(os.path.join(TOP, "doc", "data", "waits.json"), encoding="utf-8") as file:
             result = json.load(file)
         with open(os.path.join(TOP, "doc", "results-waits.md"), encoding="utf-8") as file:
@@ -191,7 +190,7 @@ class Run(unittest.TestCase):
     """Figures mean nothing here."""
 
     def call(self, *arguments):
-        return subprocess.run([sys.executable, "-B", os.path.join(TOP, "bench", "waits"),
+        return subprocess.run([sys.executable, "-B", os.path.join(TOP, "bench", "waits", "run"),
                                "--build", BUILD, "--library", "again=", *arguments],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=LIMIT, check=False)
@@ -217,7 +216,7 @@ class Run(unittest.TestCase):
 
     def test_all_patterns_and_calls(self):
         for mpi, launcher in LAUNCHERS.items():
-            built = os.path.exists(os.path.join(BUILD, "bench", f"waits_calls.{mpi}"))
+            built = os.path.exists(os.path.join(BUILD, "bench", "waits", f"calls.{mpi}"))
             with self.subTest(mpi=mpi):
                 if not built or not shutil.which(launcher):
                     self.skipTest(f"{mpi} is not there")
