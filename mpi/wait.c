@@ -112,12 +112,14 @@ static bool was_running(uint64_t now, uint64_t took)
     return running;
 }
 
-/* Data moved between the last look and now, or, if the thread was not running, at some
- * time in between. */
-static void note_move(hpcb_wait_t *wait, uint64_t now, bool running)
+/* Data moved between since and now.  sure: not just a pass that took long. */
+static void note_move(hpcb_wait_t *wait, uint64_t since, uint64_t now, bool sure)
 {
-    if (!wait->served || now - wait->moved > BREAK_NS)
-        wait->burst = running ? wait->looked : now;
+    bool of_burst = wait->served && now - wait->moved <= BREAK_NS;
+
+    if (!of_burst)
+        wait->burst = since;
+    wait->doubtful = !sure && !of_burst;
     wait->served = true;
     wait->moved = now;
 }
@@ -145,8 +147,9 @@ static void judge_pass(hpcb_wait_t *wait, uint64_t now)
     if (wait->since_nap == 0 && wait->blind_from != 0 &&
         wait->blind_from < wait->looked)
         hpcb_nap_learn_service(&table, moved);
+    /* If the thread was not running, at some time in between. */
     if (moved)
-        note_move(wait, now, running);
+        note_move(wait, running ? wait->looked : now, now, came);
     wait->looked = now;
     wait->since_nap++;
 }
@@ -172,7 +175,7 @@ static bool nap(hpcb_wait_t *wait, uint64_t now, uint64_t ns, bool locked)
     }
     /* Woken because something has come in: it has not been waiting long. */
     wait->blind_from = wait->looked;
-    note_move(wait, wait->looked, false);
+    note_move(wait, wait->looked, wait->looked, true);
     return true;
 }
 
@@ -192,6 +195,7 @@ bool hpcb_wait_look(hpcb_wait_t *wait, bool locked)
     so_far.elapsed_ns = now - wait->began;
     so_far.quiet_ns = wait->served ? now - wait->moved : so_far.elapsed_ns;
     so_far.busy_ns = wait->served ? wait->moved - wait->burst + 1 : 0;
+    so_far.doubtful = wait->served && wait->doubtful;
     ns = hpcb_nap_next(&conf, wait->site, &table, &so_far);
     return ns > 0 && nap(wait, now, ns, locked);
 }

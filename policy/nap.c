@@ -21,9 +21,11 @@
 #define AWAKE_PART 64
 
 /* How long a rank stays awake after it has moved data for others.  One that came late
- * doubles it; it takes some fifty naps in vain to halve it. */
+ * doubles it; it takes some fifty naps in vain to halve it.  Naps that follow are a
+ * small part of what has passed since, so that more is of no use: where other programs
+ * take the CPUs, data come late for reasons that are not the rank's. */
 #define LEAST_PATIENCE_NS   50000
-#define LONGEST_PATIENCE_NS 5000000
+#define LONGEST_PATIENCE_NS 1000000
 #define PATIENCE_SHIFT      6
 
 /* Weights of a new wait in mean and deviation, as RFC 6298 has them. */
@@ -88,9 +90,12 @@ static bool is_predictable(const hpcb_nap_site_t *site, const hpcb_nap_wait_t *w
 /* Whether more data may come soon: some did in this wait. */
 static bool is_serving(const hpcb_nap_table_t *table, const hpcb_nap_wait_t *wait)
 {
-    uint64_t awake = max_u64(table->patience_ns, LEAST_PATIENCE_NS);
+    uint64_t awake = LEAST_PATIENCE_NS;
 
-    awake = max_u64(awake, min_u64(wait->busy_ns, LONGEST_PATIENCE_NS));
+    if (!wait->doubtful)
+        awake =
+            max_u64(table->patience_ns, min_u64(wait->busy_ns, LONGEST_PATIENCE_NS));
+    awake = max_u64(awake, LEAST_PATIENCE_NS);
     return wait->busy_ns > 0 && wait->quiet_ns < awake;
 }
 

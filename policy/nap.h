@@ -52,11 +52,13 @@ typedef struct {
 
 /* Where a wait stands: begun elapsed_ns ago, and nothing has moved for the last
  * quiet_ns of it (all of it, if nothing has moved yet).  Before that, data had been
- * moving for busy_ns (0: nothing has moved yet). */
+ * moving for busy_ns (0: nothing has moved yet); doubtful: or it only seemed so, once.
+ */
 typedef struct {
     uint64_t elapsed_ns;
     uint64_t quiet_ns;
     uint64_t busy_ns;
+    bool doubtful;
 } hpcb_nap_wait_t;
 
 /* The place of key in table, forgetting another site if need be; never NULL. */
