@@ -27,6 +27,7 @@
 #include "common/file.h"
 #include "tests/cgroup/fake_kernel.h"
 #include "tests/cgroup/real_kernel.h"
+#include "tests/common/snapshot.h"
 #include "tests/common/tmp.h"
 
 #define TASKS_MAX 32
@@ -244,13 +245,10 @@ static const hpcb_knob_ops_t fake_ops = {
 
 const char *fake_start(const char *name)
 {
-    const char *source = getenv("HPCB_SRCDIR");
     hpcb_error_t err;
 
     memset(&fake, 0, sizeof(fake));
-    test_tmp_dir(fake.root);
-    run("cp -R '%s/tests/snapshots/%s/.' '%s' && chmod -R u+w '%s'",
-        source ? source : ".", name, fake.root, fake.root);
+    test_snapshot_open(name, fake.root);
     if (hpcb_node_open(fake.root, &fake.node, &err) < 0)
         die(err.text);
     hpcb_knob_set_ops(&fake_ops);

@@ -12,7 +12,8 @@
 
 #include <sys/types.h>
 
-/* Copy tests/snapshots/<name> and let it answer from now on; returns its directory. */
+/* Unpack tests/snapshots/NAME.snapshot and let it answer from now on; returns its
+ * directory. */
 const char *fake_start(const char *name);
 /* The kernel answers again; the copy is removed, tasks of fake_task are killed. */
 void fake_stop(void);

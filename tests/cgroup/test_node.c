@@ -13,6 +13,7 @@
 #include "cgroup/node.h"
 #include "cgroup/parse.h"
 #include "tests/cgroup/fake_kernel.h"
+#include "tests/common/snapshot.h"
 #include "tests/common/tmp.h"
 
 #define CG "/sys/fs/cgroup"
@@ -77,11 +78,10 @@ static const place_t places[] = {
 
 static char *snapshot_root(const char *name)
 {
-    static char path[PATH_MAX];
-    const char *source = getenv("HPCB_SRCDIR");
+    static char dir[TEST_TMP_MAX];
 
-    snprintf(path, sizeof(path), "%s/tests/snapshots/%s", source ? source : ".", name);
-    return path;
+    test_snapshot_open(name, dir);
+    return dir;
 }
 
 static hpcb_node_t *open_node(const char *root)

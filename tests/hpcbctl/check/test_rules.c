@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "hpcbctl/check/rules.h"
+#include "tests/common/snapshot.h"
 #include "tests/common/tmp.h"
 
 #define RULES_MAX 64
@@ -126,10 +127,12 @@ static void point_at(const char *key, const char *name)
 static void use_node(const char *snapshot)
 {
     hpcb_facts_t *facts = &cluster.facts;
+    char dir[TEST_TMP_MAX];
 
     if (facts->node)
         hpcb_node_close(facts->node);
-    snprintf(facts->root, sizeof(facts->root), "%s", source_path(snapshot));
+    test_snapshot_open(snapshot, dir);
+    snprintf(facts->root, sizeof(facts->root), "%s", dir);
     ck_assert_msg(hpcb_node_open(facts->root, &facts->node, &facts->node_error) == 0,
                   "%s", facts->node_error.text);
 }
@@ -164,7 +167,7 @@ static void set_up(void)
     snprintf(facts->etc, sizeof(facts->etc), "%s", cluster.dir);
     snprintf(facts->conf_path, sizeof(facts->conf_path), "%s/hpc-balance.conf",
              cluster.dir);
-    use_node("snapshots/v1-hybrid");
+    use_node("v1-hybrid");
 }
 
 static void tear_down(void)
@@ -711,7 +714,7 @@ START_TEST(test_snapshots)
     hpcb_report_t report;
 
     record_verdicts(before);
-    use_node("snapshots/no-cgroups");
+    use_node("no-cgroups");
     run_rules(&report);
     ck_assert_int_ne(verdict_of(&report, "isolation", NULL), OK);
     ck_assert_int_eq(verdict_of(&report, "meter", NULL), WARN);
@@ -785,12 +788,12 @@ static const struct {
     hpcb_verdict_t verdict;
     const char *mend;
 } sshd[] = {
-    {"snapshots/v1-hybrid", "account required pam_nologin.so\n", WARN, "pam_access"},
-    {"snapshots/v1-hybrid", "account required pam_access.so\n", OK, NULL},
-    {"snapshots/v1-hybrid", "account required pam_slurm.so\n", WARN, "pam_access"},
-    {"snapshots/v1-hybrid", "account required pam_slurm_adopt.so\n", WARN, NULL},
-    {"snapshots/v2-slurm22", "# pam_slurm_adopt\n", WARN, "pam_slurm_adopt"},
-    {"snapshots/v2-slurm22", "account required pam_slurm_adopt.so\n", OK, NULL},
+    {"v1-hybrid", "account required pam_nologin.so\n", WARN, "pam_access"},
+    {"v1-hybrid", "account required pam_access.so\n", OK, NULL},
+    {"v1-hybrid", "account required pam_slurm.so\n", WARN, "pam_access"},
+    {"v1-hybrid", "account required pam_slurm_adopt.so\n", WARN, NULL},
+    {"v2-slurm22", "# pam_slurm_adopt\n", WARN, "pam_slurm_adopt"},
+    {"v2-slurm22", "account required pam_slurm_adopt.so\n", OK, NULL},
 };
 
 START_TEST(test_ssh_sessions)

@@ -4,13 +4,14 @@
  */
 /*
  * Overview.  describe() writes what discovery finds in a tree, line by line.  Of every
- * directory of tests/snapshots, and of those in the directory that HPCB_SNAPSHOTS names
- * (sent in by users, or just taken):
- *  - discovery finds what the file `expected` in it says, where there is one;
+ * snapshot of tests/snapshots, and of the directories and snapshots in the directory
+ * that HPCB_SNAPSHOTS names (sent in by users, or just taken):
+ *  - tests/snapshots/bundle makes the same text of it again;
+ *  - discovery finds what the file `expected` in it says, if there is one;
  *  - a snapshot of it gives the same description;
  *  - so does one with names replaced, once the names of both are made alike.
- * HPCB_DESCRIBE=DIR prints the description of DIR and ends: for a new `expected`, to be
- * read by a person before it is committed.
+ * HPCB_DESCRIBE=PATH prints the description of a directory or snapshot and ends: for a
+ * new `expected`, to be read by a person before it is committed.
  */
 #include "config.h"
 
@@ -32,13 +33,15 @@
 #include "hpcbctl/check/neutral.h"
 #include "hpcbctl/snapshot/snapshot.h"
 #include "tests/cgroup/fake_kernel.h"
+#include "tests/common/snapshot.h"
 #include "tests/common/tmp.h"
 
 #define GUESTS        "hpcb_guest"
 #define SNAPSHOTS_MAX 64
 #define PIDS_MAX      256
 
-static char snapshots[SNAPSHOTS_MAX][PATH_MAX];
+static char snapshots[SNAPSHOTS_MAX][PATH_MAX]; /* directories */
+static char bundles[SNAPSHOTS_MAX][PATH_MAX]; /* what they were unpacked from, or "" */
 static int n_snapshots;
 
 static char work[TEST_TMP_MAX];
@@ -236,6 +239,20 @@ static void expect_same(const char *found, const char *expected)
         expected += m + 1;
     }
 }
+
+START_TEST(is_bundled_as_it_was)
+{
+    const char *source = getenv("HPCB_SRCDIR");
+    char command[4 * PATH_MAX];
+
+    if (!bundles[_i][0])
+        return;
+    snprintf(command, sizeof(command),
+             "'%s/tests/snapshots/bundle' '%s' | diff '%s' - >&2",
+             source ? source : ".", snapshots[_i], bundles[_i]);
+    ck_assert_msg(system(command) == 0, "%s", command);
+}
+END_TEST
 
 START_TEST(finds_what_is_expected)
 {
@@ -478,27 +495,52 @@ START_TEST(stays_in_its_tree)
 }
 END_TEST
 
+static bool is_bundle(const char *path)
+{
+    size_t length = strlen(path), suffix = strlen(TEST_SNAPSHOT_SUFFIX);
+
+    return length > suffix && strcmp(path + length - suffix, TEST_SNAPSHOT_SUFFIX) == 0;
+}
+
+static void add_snapshot(const char *path)
+{
+    char self[PATH_MAX + 32], dir[TEST_TMP_MAX];
+
+    snprintf(self, sizeof(self), "%s/proc/self/mountinfo", path);
+    if (is_bundle(path)) {
+        test_tmp_dir(dir);
+        test_snapshot_unpack(path, dir);
+        snprintf(bundles[n_snapshots], PATH_MAX, "%s", path);
+        snprintf(snapshots[n_snapshots++], PATH_MAX, "%s", dir);
+    } else if (access(self, R_OK) == 0) {
+        snprintf(snapshots[n_snapshots++], PATH_MAX, "%s", path);
+    }
+}
+
 static void add_snapshots(const char *dir)
 {
     DIR *handle = opendir(dir);
     struct dirent *entry;
 
     while (handle && (entry = readdir(handle)) && n_snapshots < SNAPSHOTS_MAX) {
-        char path[2 * PATH_MAX];
+        char path[PATH_MAX];
 
-        snprintf(path, sizeof(path), "%s/%s/proc/self/mountinfo", dir, entry->d_name);
-        if (access(path, R_OK) == 0)
-            snprintf(snapshots[n_snapshots++], PATH_MAX, "%.2000s/%s", dir,
-                     entry->d_name);
+        snprintf(path, sizeof(path), "%.2000s/%s", dir, entry->d_name);
+        add_snapshot(path);
     }
     if (handle)
         closedir(handle);
 }
 
-static int print_description(const char *root)
+static int print_description(const char *path)
 {
-    pids_t pids = pids_of(root);
-    char *text = describe(root, &pids, false);
+    pids_t pids;
+    char *text;
+
+    add_snapshot(path);
+    need(n_snapshots == 1, "HPCB_DESCRIBE: neither a snapshot nor a directory of one");
+    pids = pids_of(snapshots[0]);
+    text = describe(snapshots[0], &pids, false);
 
     fputs(text, stdout);
     free(text);
@@ -522,6 +564,7 @@ int main(void)
         add_snapshots(more);
     tcase_set_timeout(tcase, 120);
     tcase_add_checked_fixture(tcase, open_work, NULL);
+    tcase_add_loop_test(tcase, is_bundled_as_it_was, 0, n_snapshots);
     tcase_add_loop_test(tcase, finds_what_is_expected, 0, n_snapshots);
     tcase_add_loop_test(tcase, gives_the_same_discovery, 0, n_snapshots);
     tcase_add_loop_test(tcase, gives_the_same_under_other_names, 0, n_snapshots);
