@@ -13,6 +13,9 @@ _DEFAULTS = {
     "guestpartition": "guest",
     "collectordir": "/var/lib/hpc-balance",
     "spooldir": "/var/spool/hpc-balance",
+    "statedir": "/run/hpc-balance",
+    "guestmemory": "unused",
+    "guestmemoryreserve": "5%",
 }
 
 
@@ -23,6 +26,20 @@ class Settings:
         self.guest_partition = merged["guestpartition"]
         self.collector_dir = merged["collectordir"].replace("%n", node)
         self.spool_dir = merged["spooldir"].replace("%n", node)
+        self.state_dir = merged["statedir"].replace("%n", node)
+        self.guest_memory = merged["guestmemory"].lower()
+        self._reserve = merged["guestmemoryreserve"]
+
+    def reserve_mib(self, real):
+        """GuestMemoryReserve of a node of that many MiB; a part is at least 512 MiB."""
+        text = self._reserve
+        try:
+            if text.endswith("%"):
+                return max(512, int(real * float(text[:-1]) / 100))
+            scale = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024 ** 2}
+            return int(float(text[:-1]) * scale[text[-1].upper()])
+        except (ValueError, KeyError):
+            return max(512, real // 20)
 
 
 def find(explicit, environ=os.environ):

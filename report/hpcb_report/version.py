@@ -19,3 +19,4 @@ _BUILD = _read()
 
 VERSION = _BUILD.get("version", "(source tree)")
 CONFDIR = _BUILD.get("confdir", "/etc/slurm")
+SBINDIR = _BUILD.get("sbindir", "/usr/sbin")
