@@ -24,6 +24,7 @@ static const char general_help[] =
     "              depends on; name the file, the value and the line that mends it\n"
     "  status      mechanisms of this node, jobs and their classes here\n"
     "  release     undo everything that was done to jobs on this node\n"
+    "  guests      stop, drain or resume guests on all nodes (controller)\n"
     "  top         windows of the jobs on this node, as hpcbd says\n"
     "  snapshot    write what discovery reads of this node, to be sent in with a "
     "report\n"
@@ -46,6 +47,9 @@ static const char general_help[] =
     "      --seconds N     calibrate: how long\n"
     "      --net SIZE      calibrate: bandwidth of the network, or none\n"
     "      --force         calibrate: although primaries are here\n"
+    "      --nodes LIST    guests: these nodes only\n"
+    "      --remote CMD    guests stop: how nodes are reached (ssh), or none\n"
+    "      --wait SECONDS  guests stop: how long (60)\n"
     "  -u, --user USER, -n, --name NAME, -e, --executable NAME, -a, --all\n"
     "                      profile: which ones\n"
     "  -h, --help          this text, or that of the verb\n"
@@ -83,6 +87,21 @@ static const verb_t verbs[] = {
      "\n"
      "Makes favoured and balanced jobs normal again and thaws guests, after hpcbd was\n"
      "killed; guests stay guests.  Needs root.\n"},
+    {"guests", "stop", hpcb_guests,
+     "Usage: hpcbctl [--config FILE] guests stop [--nodes LIST] [--remote CMD]\n"
+     "                [--wait SECONDS] [--json]\n"
+     "\n"
+     "Switches guests off: none starts, those that run are requeued (jobs without a\n"
+     "batch script and with --no-requeue: cancelled), and each node is released.\n"
+     "Exit code: 0 when no guest is left and each node is released.\n"},
+    {"guests", "drain", hpcb_guests,
+     "Usage: hpcbctl [--config FILE] guests drain [--nodes LIST] [--json]\n"
+     "\n"
+     "From now on no guest starts; those that run go on.\n"},
+    {"guests", "resume", hpcb_guests,
+     "Usage: hpcbctl [--config FILE] guests resume [--nodes LIST] [--json]\n"
+     "\n"
+     "Guests start again.\n"},
     {"top", NULL, hpcb_top,
      "Usage: hpcbctl [--config FILE] top [--json]\n"
      "\n"
@@ -245,6 +264,8 @@ static const char *rest_of(const char *name)
         return "give begin or end";
     if (strcmp(name, "release") == 0)
         return "give nothing or windows";
+    if (strcmp(name, "guests") == 0)
+        return "give stop, drain or resume";
     if (strcmp(name, "records") == 0)
         return "give verify, vacuum or import";
     return strcmp(name, "profile") == 0 ? "give show, set, forget or learn"
@@ -266,6 +287,8 @@ static const char *misplaced(const hpcb_ctl_t *ctl, const verb_t *verb)
     if ((ctl->user || ctl->name || ctl->executable || ctl->all) &&
         strcmp(verb->name, "profile") != 0)
         return "--user, --name, --executable and --all are for profile";
+    if ((ctl->nodes || ctl->remote || ctl->wait) && verb->run != hpcb_guests)
+        return "--nodes, --remote and --wait are for guests";
     return ctl->all && verb->run != hpcb_profile_forget ? "--all is for profile forget"
                                                         : NULL;
 }
@@ -289,6 +312,7 @@ static int run(hpcb_ctl_t *ctl, bool help, int argc, char **argv)
     flaw = misplaced(ctl, verb);
     if (flaw)
         return usage("%s: %s", argv[0], flaw);
+    ctl->sub = verb->sub;
     ctl->n_operands = argc - (verb->sub ? 2 : 1);
     ctl->operands = argv + argc - ctl->n_operands;
     if (!help)
@@ -309,11 +333,14 @@ int main(int argc, char **argv)
         {"keep-names", no_argument, NULL, 'k'},
         {"name", required_argument, NULL, 'n'},
         {"net", required_argument, NULL, 'N'},
+        {"nodes", required_argument, NULL, 'L'},
         {"output", required_argument, NULL, 'o'},
+        {"remote", required_argument, NULL, 'R'},
         {"seconds", required_argument, NULL, 'S'},
         {"user", required_argument, NULL, 'u'},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},
+        {"wait", required_argument, NULL, 'W'},
         {NULL, 0, NULL, 0},
     };
     hpcb_ctl_t ctl = {0};
@@ -344,6 +371,15 @@ int main(int argc, char **argv)
             break;
         case 'F':
             ctl.force = true;
+            break;
+        case 'L':
+            ctl.nodes = optarg;
+            break;
+        case 'R':
+            ctl.remote = optarg;
+            break;
+        case 'W':
+            ctl.wait = optarg;
             break;
         case 'k':
             ctl.keep_names = true;

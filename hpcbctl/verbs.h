@@ -11,10 +11,12 @@
 typedef struct {
     const char *conf_path; /* --config, or NULL */
     bool json;
-    const char *output;               /* snapshot, metrics: --output, or NULL */
-    bool keep_names;                  /* snapshot */
-    const char *cpus, *seconds, *net; /* calibrate: as given, or NULL */
-    bool force;                       /* calibrate */
+    const char *output;                /* snapshot, metrics: --output, or NULL */
+    bool keep_names;                   /* snapshot */
+    const char *cpus, *seconds, *net;  /* calibrate: as given, or NULL */
+    bool force;                        /* calibrate */
+    const char *nodes, *remote, *wait; /* guests: as given, or NULL */
+    const char *sub;                   /* second word of the verb, or NULL */
     const char *user; /* profile: --user, --name, --executable, or NULL; --all */
     const char *name;
     const char *executable;
@@ -34,6 +36,9 @@ int hpcb_release(const hpcb_ctl_t *ctl);
 
 /* The same for what hpcbd has done to favoured jobs, and nothing else. */
 int hpcb_release_windows(const hpcb_ctl_t *ctl);
+
+/* Becomes hpcb-guests, which does it; 1 with a line if that is not installed. */
+int hpcb_guests(const hpcb_ctl_t *ctl);
 
 /* 0; 1 with a line where no hpcbd answers. */
 int hpcb_top(const hpcb_ctl_t *ctl);

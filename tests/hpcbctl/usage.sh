@@ -9,7 +9,7 @@ number=0
 out=$(mktemp -d) || exit 99
 trap 'rm -rf "$out"' EXIT
 unset SLURM_JOB_ID SLURM_JOB_UID SLURM_CONF HPC_BALANCE_CONF
-echo 1..61
+echo 1..69
 
 verdict() { # verdict DESCRIPTION FLAW
     number=$((number + 1))
@@ -88,6 +88,11 @@ refuses "records: give verify, vacuum or import" records
 refuses "records verify: takes no argument" records verify x
 refuses "records vacuum: 2026-02-30: allowed: one day, YYYY-MM-DD" records vacuum 2026-02-30
 refuses "records import: give files of records" records import
+refuses "guests: give stop, drain or resume" guests
+refuses "guests: give stop, drain or resume" guests start
+refuses "guests: give stop, drain or resume" guests stop n1
+refuses "status: --nodes, --remote and --wait are for guests" status --nodes n1
+refuses "option '--nodes' needs a value" guests stop --nodes
 refuses "job: give begin or end" job
 refuses "job: give begin or end" job start
 refuses "job: give begin or end" job begin now
@@ -116,6 +121,9 @@ prints "hpcbctl [--config FILE] records verify" records verify --help
 prints "hpcbctl [--config FILE] records vacuum" records vacuum --help
 prints "hpcbctl [--config FILE] records import" records import --help
 prints "hpcbctl [--config FILE] job end" job end --help
+prints "hpcbctl [--config FILE] guests stop" guests stop --help
+prints "hpcbctl [--config FILE] guests drain" guests drain --help
+prints "hpcbctl [--config FILE] guests resume" guests resume --help
 prints "hpc-balance" --version
 
 declines "--seconds: '0' is not a whole number from 1 to 600" calibrate --seconds 0
