@@ -24,6 +24,12 @@ static int add_short(hpcb_rjson_t *object, const char *key, double value)
     return hpcb_rjson_add(object, key, json_object_new_double_s(value, text));
 }
 
+static int add_bandwidth(hpcb_rjson_t *tag, const char *key, double value)
+{
+    return value >= 0 && value < 1e18 ? hpcb_rjson_add_u64(tag, key, (uint64_t)value)
+                                      : 0;
+}
+
 static int add_used(hpcb_rjson_t *tag, const hpcb_run_t *run)
 {
     if (run->guests_known && hpcb_rjson_add_u64(tag, "guests", run->guests))
@@ -32,7 +38,9 @@ static int add_used(hpcb_rjson_t *tag, const hpcb_run_t *run)
            add_short(tag, "eff", run->efficiency) ||
            add_short(tag, "stolen", run->stolen_fraction) ||
            add_short(tag, "cpu", run->cpu_seconds) ||
-           add_short(tag, "wall", run->wall_seconds);
+           add_short(tag, "wall", run->wall_seconds) ||
+           add_bandwidth(tag, "mem", run->mem_bandwidth) ||
+           add_bandwidth(tag, "net", run->net_bandwidth);
 }
 
 /* The object "hpcb" in outer, made where there is none (of a job that was submitted
@@ -66,8 +74,8 @@ static hpcb_rjson_t *start_comment(const char *before)
     return outer;
 }
 
-/* Return whether slurmdbd takes the text (hpcbd/collector/writer_slurm.h): its SQL is made with
- * neither quotes nor backslashes, and JSON writes a quotation mark as \". */
+/* Return whether slurmdbd takes the text (hpcbd/collector/writer_slurm.h): its SQL is
+ * made with neither quotes nor backslashes, and JSON writes a quotation mark as \". */
 static bool slurmdbd_takes(const char *text)
 {
     return strlen(text) < HPCB_COMMENT_MAX && !strpbrk(text, "'\\");

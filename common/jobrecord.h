@@ -18,6 +18,7 @@ typedef struct {
     uint64_t guests;
     double efficiency, stolen_fraction; /* below 0: not known */
     double cpu_seconds, wall_seconds;
+    double mem_bandwidth, net_bandwidth; /* mean, bytes/s of a node; as efficiency */
 } hpcb_run_t;
 
 /* AdminComment holds no more bytes than this, its NUL included. */

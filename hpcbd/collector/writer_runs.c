@@ -72,13 +72,17 @@ static void read_row(sqlite3_stmt *row, hpcbd_writer_run_t *entry)
     run->stolen_fraction = number_or(row, 7, -1);
     run->cpu_seconds = number_or(row, 8, 0);
     run->wall_seconds = number_or(row, 9, 0);
+    run->mem_bandwidth = number_or(row, 10, -1);
+    run->net_bandwidth = number_or(row, 11, -1);
 }
 
 static int select_runs(sqlite3 *db, int64_t position, hpcbd_writer_run_t *runs)
 {
     static const char sql[] =
         "SELECT seq, cluster, job_id, restart, class, guests_beside, efficiency,"
-        " stolen_fraction, cpu_seconds, wall_seconds FROM run WHERE seq > ?1"
+        " stolen_fraction, cpu_seconds, wall_seconds,"
+        " json_extract(mem_bandwidth, '$.mean'),"
+        " json_extract(net_bandwidth, '$.mean') FROM run WHERE seq > ?1"
         " ORDER BY seq LIMIT ?2";
     sqlite3_stmt *row = NULL;
     int count = 0;

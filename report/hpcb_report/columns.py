@@ -56,6 +56,9 @@ _HIDDEN = ("AdminComment", "Cluster", "JobIDRaw")
 _NO_JOB = "67108863"
 _DEFAULT_WIDTH = 10
 
+# Behind a bandwidth that nobody measured in this run.
+TYPED = "*"
+
 
 def _text(value):
     return value if isinstance(value, str) else ""
@@ -84,12 +87,13 @@ def bandwidth(value, convert):
 
 
 def _moved(tag, key, convert):
-    """What was measured, else what the job was known to need."""
+    """What was measured, else what the job was known to need, with a mark."""
+    measured = bandwidth(tag.get(key), convert)
     needs = tag.get("bw")
-    value = tag.get(key)
-    if value is None and isinstance(needs, dict):
-        value = needs.get(key)
-    return bandwidth(value, convert)
+    if measured or not isinstance(needs, dict):
+        return measured
+    typed = bandwidth(needs.get(key), convert)
+    return typed and typed + TYPED
 
 
 # {name in lower case: (heading, width, function of the tag)}
@@ -221,14 +225,17 @@ class Figures:
             return tag
         try:
             found = self.db.execute(
-                "SELECT class, policy, efficiency, stolen_fraction, guests_beside "
+                "SELECT class, policy, efficiency, stolen_fraction, guests_beside, "
+                "json_extract(mem_bandwidth, '$.mean'), "
+                "json_extract(net_bandwidth, '$.mean') "
                 "FROM rec.run WHERE cluster = ? AND job_id = ? AND seq IS NOT NULL "
                 "ORDER BY restart DESC LIMIT 1", (clean(cluster), int(job))).fetchone()
         except (sqlite3.Error, OverflowError):
             found = None
         if found is None:
             return tag
-        mine = dict(zip(("class", "policy", "eff", "stolen", "guests"), found))
+        mine = dict(zip(("class", "policy", "eff", "stolen", "guests", "mem", "net"),
+                        found))
         if mine["policy"] == "none":
             del mine["policy"]
         return {**mine, **tag}

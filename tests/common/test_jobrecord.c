@@ -20,28 +20,36 @@ static const hpcb_run_t run = {
     .stolen_fraction = 0.1,
     .cpu_seconds = 15,
     .wall_seconds = 10,
+    .mem_bandwidth = -1,
+    .net_bandwidth = 3e9,
 };
 
 static const struct {
     const char *before, *after;
 } comments[] = {
     {NULL, "{\"hpcb\":{\"v\":1,\"class\":\"guest\",\"eff\":0.750,\"stolen\":0.100,"
-           "\"cpu\":15.000,\"wall\":10.000}}"},
+           "\"cpu\":15.000,\"wall\":10.000,"
+           "\"net\":3000000000}}"},
     {"{\"hpcb\":{\"v\":1,\"class\":\"primary\",\"policy\":\"auto\"},\"x\":[1]}",
      "{\"hpcb\":{\"v\":1,\"class\":\"primary\",\"policy\":\"auto\",\"eff\":0.750,"
-     "\"stolen\":0.100,\"cpu\":15.000,\"wall\":10.000},\"x\":[1]}"},
+     "\"stolen\":0.100,\"cpu\":15.000,\"wall\":10.000,"
+     "\"net\":3000000000},\"x\":[1]}"},
     {"looked at by ada", "{\"comment\":\"looked at by ada\",\"hpcb\":{\"v\":1,"
                          "\"class\":\"guest\",\"eff\":0.750,\"stolen\":0.100,"
-                         "\"cpu\":15.000,\"wall\":10.000}}"},
+                         "\"cpu\":15.000,\"wall\":10.000,"
+                         "\"net\":3000000000}}"},
     /* slurmdbd takes neither; the record has the name. */
     {"{\"hpcb\":{\"v\":1,\"class\":\"guest\",\"program\":\"ada's\"}}",
      "{\"hpcb\":{\"v\":1,\"class\":\"guest\",\"eff\":0.750,\"stolen\":0.100,"
-     "\"cpu\":15.000,\"wall\":10.000}}"},
+     "\"cpu\":15.000,\"wall\":10.000,"
+     "\"net\":3000000000}}"},
     {"{\"hpcb\":{\"v\":1,\"class\":\"guest\",\"program\":\"a\\\"b\"}}",
      "{\"hpcb\":{\"v\":1,\"class\":\"guest\",\"eff\":0.750,\"stolen\":0.100,"
-     "\"cpu\":15.000,\"wall\":10.000}}"},
+     "\"cpu\":15.000,\"wall\":10.000,"
+     "\"net\":3000000000}}"},
     {"{\"hpcb\":7}", "{\"hpcb\":{\"v\":1,\"class\":\"guest\",\"eff\":0.750,"
-                     "\"stolen\":0.100,\"cpu\":15.000,\"wall\":10.000}}"},
+                     "\"stolen\":0.100,\"cpu\":15.000,\"wall\":10.000,"
+                     "\"net\":3000000000}}"},
 };
 
 START_TEST(figures_join_what_is_in_the_comment)

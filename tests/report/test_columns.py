@@ -29,7 +29,7 @@ class Columns(ReportCase):
     def test_parsable(self):
         self.assertEqual(self.sacct("-P", "--format=" + OURS).splitlines(), [
             "JobID|Class|Efficiency|Stolen|MemBW|NetBW|Guests",
-            "12|guest|0.812|0.300|12.00G|953.67M|2", "12.batch||||||", "14_[3]||||||"])
+            "12|guest|0.812|0.300|12.00G*|953.67M*|2", "12.batch||||||", "14_[3]||||||"])
 
     def test_the_default_has_what_is_measured(self):
         self.assertEqual(self.sacct("-P").splitlines()[:2],
@@ -89,7 +89,12 @@ JobID           Class    JobName Efficiency      State
 
     def test_noconvert(self):
         self.assertEqual(self.sacct("-nP", "--noconvert", "-oMemBW").splitlines()[0],
-                         "12884901888")
+                         "12884901888*")
+
+    def test_measured_bandwidths_have_no_mark(self):
+        self.fake_sacct([{**JOBS[0], "AdminComment": '{"hpcb":{"v":1,"mem":2147483648,'
+                          '"bw":{"mem":1,"net":3}}}'}])
+        self.assertEqual(self.sacct("-nP", "-oMemBW,NetBW").splitlines()[0], "2.00G|3*")
 
     def test_exit_code_and_errors_are_sacct_s(self):
         self.env["FAKE_SACCT_EXIT"] = "3"
@@ -109,4 +114,4 @@ JobID           Class    JobName Efficiency      State
                           '"x","stolen":-1,"class":["a"],"guests":true,"bw":7}}'}])
         out = self.sacct("-nP", "-o", "JobName,Class,Efficiency,Stolen,MemBW,Guests")
         self.assertEqual(out.splitlines(), ["a\\x0a13|root\\x1b[31m\\u202e|guest|0.812|"
-                                            "0.300|12.00G|2", "b|||||", "c|||||"])
+                                            "0.300|12.00G*|2", "b|||||", "c|||||"])
