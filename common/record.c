@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* Records of nodes, and tags, as JSON. */
+/* Records of nodes as JSON. */
 #include "config.h"
 
 #include <errno.h>
@@ -17,8 +17,6 @@
 #include "common/record_parts.h"
 #include "common/text.h"
 
-#define TAG_VERSION 1
-#define MILLION     1000000u
 static int add_job(hpcb_rjson_t *object, const hpcb_record_t *record)
 {
     const hpcb_job_state_t *job = &record->job;
@@ -377,74 +375,4 @@ int hpcb_record_write(const char *dir, const hpcb_record_t *record, hpcb_error_t
         hpcb_file_mkdirs(place, HPCB_RECORD_DIR_MODE, err))
         return -1;
     return hpcb_file_replace(path, line, strlen(line), HPCB_RECORD_MODE, err);
-}
-
-static int add_bandwidth(hpcb_rjson_t *object, const hpcb_tag_t *tag)
-{
-    const hpcb_options_t *options = tag->options;
-    hpcb_rjson_t *bw;
-
-    if (options->bw_mem == 0 && options->bw_net == 0 && !(options->bw_cpu > 0))
-        return 0;
-    bw = json_object_new_object();
-    if (hpcb_rjson_add(object, "bw", bw))
-        return -1;
-    if ((options->bw_mem && hpcb_rjson_add_u64(bw, "mem", options->bw_mem)) ||
-        (options->bw_net && hpcb_rjson_add_u64(bw, "net", options->bw_net)))
-        return -1;
-    if (options->bw_cpu > 0 &&
-        hpcb_rjson_add_millionths(bw, "cpu",
-                                  (uint64_t)(options->bw_cpu * MILLION + 0.5)))
-        return -1;
-    return hpcb_rjson_add_text(bw, "source", tag->learned ? "learned" : "given");
-}
-
-/* A quotation mark or a backslash takes two bytes. */
-static int add_program(hpcb_rjson_t *object, const char *program)
-{
-    if (!program || !*program || !hpcb_rjson_is_ascii(program) ||
-        strlen(program) >= HPCB_TAG_PROGRAM_MAX)
-        return 0;
-    return hpcb_rjson_add_text(object, "program", program);
-}
-
-static int add_tag(hpcb_rjson_t *outer, const hpcb_tag_t *tag)
-{
-    hpcb_policy_t policy = tag->options->policy;
-    hpcb_rjson_t *object = json_object_new_object();
-
-    if (hpcb_rjson_add(outer, "hpcb", object) ||
-        hpcb_rjson_add_u64(object, "v", TAG_VERSION))
-        return -1;
-    if (tag->klass != HPCB_CLASS_UNKNOWN &&
-        hpcb_rjson_add_text(object, "class", hpcb_class_name(tag->klass)))
-        return -1;
-    if (policy != HPCB_POLICY_NONE &&
-        hpcb_rjson_add_text(object, "policy", hpcb_policy_name(policy)))
-        return -1;
-    return add_bandwidth(object, tag) || add_program(object, tag->program);
-}
-
-char *hpcb_record_tag(const hpcb_tag_t *tag, hpcb_error_t *err)
-{
-    hpcb_rjson_auto hpcb_rjson_t *outer = json_object_new_object();
-
-    if (!outer || add_tag(outer, tag)) {
-        hpcb_error(err, "out of memory");
-        return NULL;
-    }
-    return hpcb_rjson_print(outer, "", err);
-}
-
-hpcb_class_t hpcb_record_tag_class(const char *admin_comment)
-{
-    hpcb_rjson_auto hpcb_rjson_t *outer =
-        admin_comment ? hpcb_rjson_parse(admin_comment) : NULL;
-    hpcb_class_t klass = HPCB_CLASS_UNKNOWN;
-    hpcb_rjson_t *tag;
-
-    if (outer && json_object_object_get_ex(outer, "hpcb", &tag) &&
-        json_object_is_type(tag, json_type_object))
-        get_class(tag, &klass);
-    return klass;
 }

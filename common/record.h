@@ -61,24 +61,4 @@ int hpcb_record_path(const char *dir, const char *place, const hpcb_record_t *re
  * full. */
 int hpcb_record_write(const char *dir, const hpcb_record_t *record, hpcb_error_t *err);
 
-/* What AdminComment says of a job. */
-typedef struct {
-    hpcb_class_t klass;            /* as decided */
-    const hpcb_options_t *options; /* as given at submission; bw_* may be learned */
-    bool learned;                  /* bw_* come from the profile store */
-    const char *program;           /* whose copies make a poor pair: printable ASCII, of
-                                      the user's choosing; NULL or "": not known */
-} hpcb_tag_t;
-
-/* A longer name of a program is left out (with its NUL). */
-#define HPCB_TAG_PROGRAM_MAX 256
-
-/* The short form for AdminComment, {"hpcb":{...}}, at most 1024 bytes with its NUL;
- * the caller frees it. */
-char *hpcb_record_tag(const hpcb_tag_t *tag, hpcb_error_t *err);
-
-/* Read the class out of a tag made by hpcb_record_tag, or of other JSON in an
- * AdminComment: HPCB_CLASS_UNKNOWN where there is none. */
-hpcb_class_t hpcb_record_tag_class(const char *admin_comment);
-
 #endif

@@ -4,7 +4,7 @@
  */
 /*
  * JSON through json-c as records and tags use it: printable ASCII, times in seconds
- * with six decimals.  For common/record.c, common/jobrecord.c and the messages of
+ * with six decimals.  For common/record.c, common/tag.c and the messages of
  * hpcbd.
  */
 #ifndef HPCB_COMMON_RECORD_JSON_H

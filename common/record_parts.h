@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* What the record of a node and that of a job (common/jobrecord.h) have in common. */
+/* What the record of a node and that of a job (common/tag.h) have in common. */
 #ifndef HPCB_COMMON_RECORD_PARTS_H
 #define HPCB_COMMON_RECORD_PARTS_H
 

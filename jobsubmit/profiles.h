@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include "common/options.h"
 #include "common/profile.h"
-#include "common/record.h"
+#include "common/tag.h"
 
 /* Starts as {.mutex = PTHREAD_MUTEX_INITIALIZER}. */
 typedef struct {
@@ -53,7 +53,7 @@ void hpcb_profile_cache_close(hpcb_profile_cache_t *cache);
  * bw_* must not be set before. */
 bool hpcb_profile_apply(const hpcb_profile_t *profile, hpcb_options_t *options);
 
-/* What the tag calls the program of key (common/record.h): the job's name and, where it
+/* What the tag calls the program of key (common/tag.h): the job's name and, where it
  * is another, the executable's.  Returns buf, "" where that is too long. */
 char *hpcb_profile_program(const hpcb_profile_key_t *key,
                            char buf[static HPCB_TAG_PROGRAM_MAX]);

@@ -36,8 +36,7 @@
 #include "common/class.h"
 #include "common/cleanup.h"
 #include "common/log.h"
-#include "common/record.h"
-#include "jobsubmit/comment.h"
+#include "common/tag.h"
 #include "jobsubmit/decide.h"
 #include "jobsubmit/profiles.h"
 #include "jobsubmit/settings.h"
@@ -336,15 +335,12 @@ static void _write_tag(job_desc_msg_t *job_desc, const hpcb_conf_t *conf,
 {
 	hpcb_error_t err = { "" };
 	hpcb_tag_t said = { .klass = klass, .options = options };
-	hpcb_autofree char *tag = NULL;
-	hpcb_autofree char *merged = NULL;
+	hpcb_autofree char *comment = NULL;
 
 	_attach_profile(job_desc, conf, options, &said, program);
-	tag = hpcb_record_tag(&said, &err);
-	if (tag)
-		merged = hpcb_comment_merge(job_desc->admin_comment, tag, &err);
-	if (merged)
-		_set_string(&job_desc->admin_comment, merged);
+	comment = hpcb_tag_add(job_desc->admin_comment, &said, &err);
+	if (comment)
+		_set_string(&job_desc->admin_comment, comment);
 	else
 		hpcb_log(HPCB_LOG_ERROR, "a job gets no tag: %s", err.text);
 }

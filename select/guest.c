@@ -17,7 +17,7 @@
 #include "common/log.h"
 #include "select/pin.h"
 #include "select/settings.h"
-#include "select/tag.h"
+#include "select/demand.h"
 
 /*
  * Slurm uses bits 0 to 41 of node_record.sched_weight (22.05 to 26.05), the
@@ -60,7 +60,7 @@ typedef struct {
 
 static hpcb_fit_guest_t _describe(job_record_t *job_ptr)
 {
-	const hpcb_demand_t *demand = hpcb_tag_demand(job_ptr->job_id,
+	const hpcb_demand_t *demand = hpcb_demand_of(job_ptr->job_id,
 						      job_ptr->user_id,
 						      job_ptr->admin_comment);
 	const __typeof__(*job_ptr->details) *details = job_ptr->details;

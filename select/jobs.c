@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "select/tag.h"
+#include "select/demand.h"
 
 #define RECOUNT_SECONDS 300
 
@@ -70,7 +70,7 @@ static void _count(job_record_t *job_ptr)
 		.id = job_ptr->job_id,
 		.guest = hpcb_is_guest(job_ptr->part_ptr),
 		.since = job_ptr->start_time,
-		.demand = *hpcb_tag_demand(job_ptr->job_id, job_ptr->user_id,
+		.demand = *hpcb_demand_of(job_ptr->job_id, job_ptr->user_id,
 					   job_ptr->admin_comment),
 	};
 	hpcb_place_on_t *places = _places(job_ptr->job_resrcs, &job.n_places);

@@ -19,7 +19,7 @@
 
 #include "common/cleanup.h"
 #include "common/file.h"
-#include "common/jobrecord.h"
+#include "common/tag.h"
 #include "common/log.h"
 #include "hpcbd/slurm_module.h"
 #include "hpcbd/worker.h"
@@ -124,7 +124,7 @@ static void write_run(writer_t *writer, const hpcb_run_t *run)
         writer->totals.unknown++;
         return;
     }
-    after = hpcb_run_comment(run, before, NULL);
+    after = hpcb_tag_add_run(before, run, NULL);
     if (!after || !is_harmless(after)) {
         writer->totals.no_room++;
     } else if (strcmp(before, after) == 0) {

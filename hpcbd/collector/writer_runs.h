@@ -10,7 +10,7 @@
 #define HPCB_HPCBD_COLLECTOR_WRITER_RUNS_H
 
 #include <stdint.h>
-#include "common/jobrecord.h"
+#include "common/tag.h"
 
 /* Runs that are read together. */
 #define HPCBD_WRITER_RUNS 64

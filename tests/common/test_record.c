@@ -276,116 +276,6 @@ START_TEST(records_are_written_where_they_belong)
 }
 END_TEST
 
-START_TEST(tags_leave_out_what_was_not_given)
-{
-    static const struct {
-        hpcb_class_t klass;
-        hpcb_options_t options;
-        const char *tag;
-        bool learned;
-        const char *program;
-    } rows[] = {
-        {HPCB_CLASS_GUEST,
-         {0},
-         "{\"hpcb\":{\"v\":1,\"class\":\"guest\"}}",
-         false,
-         NULL},
-        {HPCB_CLASS_UNKNOWN, {0}, "{\"hpcb\":{\"v\":1}}", false, NULL},
-        {HPCB_CLASS_PRIMARY,
-         {.policy = HPCB_POLICY_AUTO},
-         "{\"hpcb\":{\"v\":1,\"class\":\"primary\",\"policy\":\"auto\"}}",
-         false,
-         NULL},
-        {HPCB_CLASS_GUEST,
-         {.bw_mem = 1024, .bw_cpu = 0.6},
-         "{\"hpcb\":{\"v\":1,\"class\":\"guest\","
-         "\"bw\":{\"mem\":1024,\"cpu\":0.600000,\"source\":\"given\"}}}",
-         false,
-         NULL},
-        {HPCB_CLASS_GUEST,
-         {.bw_net = UINT64_C(1) << 60},
-         "{\"hpcb\":{\"v\":1,\"class\":\"guest\","
-         "\"bw\":{\"net\":1152921504606846976,\"source\":\"learned\"}}}",
-         true,
-         NULL},
-        {HPCB_CLASS_PRIMARY,
-         {0},
-         "{\"hpcb\":{\"v\":1,\"class\":\"primary\",\"program\":\"a \\\"b\\\"/c\"}}",
-         true,
-         "a \"b\"/c"},
-        {HPCB_CLASS_PRIMARY,
-         {0},
-         "{\"hpcb\":{\"v\":1,\"class\":\"primary\"}}",
-         false,
-         "a\nb"},
-    };
-
-    setlocale(LC_ALL, "de_DE.UTF-8");
-    for (size_t i = 0; i < COUNT(rows); i++) {
-        const hpcb_tag_t said = {rows[i].klass, &rows[i].options, rows[i].learned,
-                                 rows[i].program};
-        char *tag = hpcb_record_tag(&said, NULL);
-
-        ck_assert_str_eq(tag, rows[i].tag);
-        ck_assert_int_eq(hpcb_record_tag_class(tag), rows[i].klass);
-        free(tag);
-    }
-}
-END_TEST
-
-START_TEST(the_largest_tag_fits_an_admin_comment)
-{
-    const hpcb_options_t options = {.guest = true,
-                                    .policy = HPCB_POLICY_ADAPTIVE,
-                                    .bw_mem = UINT64_MAX,
-                                    .bw_net = UINT64_MAX,
-                                    .bw_cpu = 1};
-    char program[HPCB_TAG_PROGRAM_MAX + 1];
-    const hpcb_tag_t said = {HPCB_CLASS_PRIMARY, &options, true, program};
-    char *tag;
-
-    memset(program, '\\', sizeof(program));
-    program[HPCB_TAG_PROGRAM_MAX] = '\0';
-    tag = hpcb_record_tag(&said, NULL);
-    ck_assert_ptr_null(strstr(tag, "program"));
-    free(tag);
-    program[HPCB_TAG_PROGRAM_MAX - 1] = '\0';
-    tag = hpcb_record_tag(&said, NULL);
-    ck_assert_ptr_nonnull(strstr(tag, "program"));
-    ck_assert_uint_lt(strlen(tag), 1024);
-    free(tag);
-}
-END_TEST
-
-START_TEST(a_class_is_read_from_our_tags_only)
-{
-    static const char *const none[] = {
-        NULL,
-        "",
-        "a note",
-        "{",
-        "{}",
-        "guest",
-        "{\"class\":\"guest\"}",
-        "[]",
-        "{\"hpcb\":\"guest\"}",
-        "{\"hpcb\":{}}",
-        "{\"hpcb\":{\"class\":\"root\"}}",
-        "{\"hpcb\":{\"class\":1}}",
-        "{\"hpcb\":{\"class\":\"guest\\u0000\"}}",
-        "{\"hpcb\":{\"class\":\"guest\"}} and more",
-        "{\"hpcb\":null}",
-    };
-
-    for (size_t i = 0; i < COUNT(none); i++)
-        ck_assert_msg(hpcb_record_tag_class(none[i]) == HPCB_CLASS_UNKNOWN, "%s",
-                      none[i]);
-    ck_assert_int_eq(hpcb_record_tag_class("{\"site\":{\"x\":[1]}, \"hpcb\": "
-                                           "{\"class\": \"guest\"}}"),
-                     HPCB_CLASS_GUEST);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("record");
@@ -399,9 +289,6 @@ int main(void)
     tcase_add_test(tc, other_forms_of_the_same_are_parsed);
     tcase_add_test(tc, cut_records_and_junk_are_refused);
     tcase_add_test(tc, records_are_written_where_they_belong);
-    tcase_add_test(tc, tags_leave_out_what_was_not_given);
-    tcase_add_test(tc, the_largest_tag_fits_an_admin_comment);
-    tcase_add_test(tc, a_class_is_read_from_our_tags_only);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

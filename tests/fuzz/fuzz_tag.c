@@ -4,7 +4,9 @@
  */
 #include "config.h"
 
-#include "common/record.h"
+#include <string.h>
+
+#include "common/tag.h"
 #include "tests/fuzz/fuzz.h"
 
 const char *const fuzz_seeds[] = {
@@ -19,12 +21,13 @@ const char *const fuzz_seeds[] = {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = fuzz_text(data, size);
-    hpcb_class_t klass = hpcb_record_tag_class(text);
+    bool object = text[strspn(text, " \t\r\n\v\f")] == '{';
+    hpcb_tag_demand_t demand;
 
-    FUZZ_ASSERT(klass <= HPCB_CLASS_GUEST);
-    /* A class is never made up. */
-    FUZZ_ASSERT(klass == HPCB_CLASS_UNKNOWN ||
-                text[strspn(text, " \t\r\n\v\f")] == '{');
+    hpcb_tag_read(text, &demand);
+    /* A figure is never made up. */
+    FUZZ_ASSERT(object || (!demand.mem && !demand.net && !*demand.program));
+    FUZZ_ASSERT(demand.mem <= INT64_MAX && demand.net <= INT64_MAX);
     free(text);
     return 0;
 }

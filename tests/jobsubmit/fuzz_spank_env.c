@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "jobsubmit/comment.h"
+#include "common/tag.h"
 #include "jobsubmit/decide.h"
 #include "jobsubmit/spank_env.h"
 
@@ -69,6 +69,8 @@ static void check_lists(const char *a, const char *b)
     hpcb_error_t err = {""};
     hpcb_request_t request = {.partition = a, .qos = b};
     hpcb_class_t klass = HPCB_CLASS_UNKNOWN;
+    const hpcb_options_t options = {0};
+    const hpcb_tag_t tag = {.klass = HPCB_CLASS_GUEST, .options = &options};
     char *merged;
 
     hpcb_conf_defaults(&conf);
@@ -77,7 +79,7 @@ static void check_lists(const char *a, const char *b)
         expect(err.text[0] && !strchr(err.text, '\n'), "not one line");
     else
         expect(klass != HPCB_CLASS_UNKNOWN, "undecided");
-    merged = hpcb_comment_merge(a, "{\"hpcb\":{}}", &err);
+    merged = hpcb_tag_add(a, &tag, &err);
     expect(merged && strstr(merged, "\"hpcb\""), "tag lost");
     free(merged);
 }

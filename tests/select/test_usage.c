@@ -7,7 +7,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "select/tag.h"
+#include "select/demand.h"
 #include "select/usage.h"
 
 #define G     UINT64_C(1000000000)
@@ -253,7 +253,7 @@ static void check_demand(const hpcb_demand_t *demand, size_t i)
 
 START_TEST(a_tag_gives_figures_or_nothing)
 {
-    hpcb_demand_t demand = hpcb_tag_read(1000, tags[_i].comment);
+    hpcb_demand_t demand = *hpcb_demand_of(100, 1000, tags[_i].comment);
 
     check_demand(&demand, (size_t)_i);
 }
@@ -262,10 +262,10 @@ END_TEST
 START_TEST(a_changed_tag_is_read_again)
 {
     for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++) {
-        check_demand(hpcb_tag_demand(5, 1000, tags[i].comment), i);
-        check_demand(hpcb_tag_demand(5, 1000, tags[i].comment), i);
+        check_demand(hpcb_demand_of(5, 1000, tags[i].comment), i);
+        check_demand(hpcb_demand_of(5, 1000, tags[i].comment), i);
         /* Jobs that share a slot displace each other. */
-        check_demand(hpcb_tag_demand(5 + 16384, 1000, tags[3].comment), 3);
+        check_demand(hpcb_demand_of(5 + 16384, 1000, tags[3].comment), 3);
     }
 }
 END_TEST

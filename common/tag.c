@@ -1,0 +1,208 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/record_json.h"
+#include "common/tag.h"
+#include "common/text.h"
+
+#define MEMBER      "hpcb"
+#define TAG_VERSION 1
+#define MILLION     1000000u
+
+/* The tag in outer, or NULL. */
+static hpcb_rjson_t *tag_of(hpcb_rjson_t *outer)
+{
+    hpcb_rjson_t *tag;
+
+    return outer && json_object_object_get_ex(outer, MEMBER, &tag) &&
+                   json_object_is_type(tag, json_type_object)
+               ? tag
+               : NULL;
+}
+
+static hpcb_rjson_t *new_tag(hpcb_rjson_t *outer, hpcb_class_t klass)
+{
+    hpcb_rjson_t *tag = json_object_new_object();
+
+    if (hpcb_rjson_add(outer, MEMBER, tag) ||
+        hpcb_rjson_add_u64(tag, "v", TAG_VERSION) ||
+        (klass != HPCB_CLASS_UNKNOWN &&
+         hpcb_rjson_add_text(tag, "class", hpcb_class_name(klass))))
+        return NULL;
+    return tag;
+}
+
+static hpcb_rjson_t *start_comment(const char *before)
+{
+    hpcb_rjson_t *outer = before && *before ? hpcb_rjson_parse(before) : NULL;
+
+    if (outer)
+        return outer;
+    outer = json_object_new_object();
+    if (outer && before && *before && hpcb_rjson_add_text(outer, "comment", before)) {
+        json_object_put(outer);
+        return NULL;
+    }
+    return outer;
+}
+
+static int add_bandwidth(hpcb_rjson_t *object, const hpcb_tag_t *tag)
+{
+    const hpcb_options_t *options = tag->options;
+    hpcb_rjson_t *bw;
+
+    if (options->bw_mem == 0 && options->bw_net == 0 && !(options->bw_cpu > 0))
+        return 0;
+    bw = json_object_new_object();
+    if (hpcb_rjson_add(object, "bw", bw))
+        return -1;
+    if ((options->bw_mem && hpcb_rjson_add_u64(bw, "mem", options->bw_mem)) ||
+        (options->bw_net && hpcb_rjson_add_u64(bw, "net", options->bw_net)))
+        return -1;
+    if (options->bw_cpu > 0 &&
+        hpcb_rjson_add_millionths(bw, "cpu",
+                                  (uint64_t)(options->bw_cpu * MILLION + 0.5)))
+        return -1;
+    return hpcb_rjson_add_text(bw, "source", tag->learned ? "learned" : "given");
+}
+
+/* A quotation mark or a backslash takes two bytes. */
+static int add_program(hpcb_rjson_t *object, const char *program)
+{
+    if (!program || !*program || !hpcb_rjson_is_ascii(program) ||
+        strlen(program) >= HPCB_TAG_PROGRAM_MAX)
+        return 0;
+    return hpcb_rjson_add_text(object, "program", program);
+}
+
+/* Replaces one that is there: who submits may have written it. */
+static int add_tag(hpcb_rjson_t *outer, const hpcb_tag_t *tag)
+{
+    hpcb_policy_t policy = tag->options->policy;
+    hpcb_rjson_t *object = new_tag(outer, tag->klass);
+
+    if (!object)
+        return -1;
+    if (policy != HPCB_POLICY_NONE &&
+        hpcb_rjson_add_text(object, "policy", hpcb_policy_name(policy)))
+        return -1;
+    return add_bandwidth(object, tag) || add_program(object, tag->program);
+}
+
+char *hpcb_tag_add(const char *before, const hpcb_tag_t *tag, hpcb_error_t *err)
+{
+    hpcb_rjson_auto hpcb_rjson_t *outer = start_comment(before);
+
+    if (outer && add_tag(outer, tag) == 0)
+        return hpcb_rjson_print(outer, "", err);
+    errno = ENOMEM;
+    hpcb_error(err, "out of memory");
+    return NULL;
+}
+
+/* Three digits after the point are enough for people. */
+static int add_short(hpcb_rjson_t *object, const char *key, double value)
+{
+    char text[32];
+
+    if (!(value >= 0 && value < 1e15))
+        return 0;
+    snprintf(text, sizeof(text), "%" PRIu64 ".%03u", (uint64_t)value,
+             (unsigned)((value - (double)(uint64_t)value) * 1000));
+    return hpcb_rjson_add(object, key, json_object_new_double_s(value, text));
+}
+
+static int add_mean(hpcb_rjson_t *tag, const char *key, double bandwidth)
+{
+    return bandwidth >= 0 && bandwidth < 1e18
+               ? hpcb_rjson_add_u64(tag, key, (uint64_t)bandwidth)
+               : 0;
+}
+
+static int add_used(hpcb_rjson_t *tag, const hpcb_run_t *run)
+{
+    if (run->guests_known && hpcb_rjson_add_u64(tag, "guests", run->guests))
+        return -1;
+    return (run->restart && hpcb_rjson_add_u64(tag, "run", run->restart)) ||
+           add_short(tag, "eff", run->efficiency) ||
+           add_short(tag, "stolen", run->stolen_fraction) ||
+           add_short(tag, "cpu", run->cpu_seconds) ||
+           add_short(tag, "wall", run->wall_seconds) ||
+           add_mean(tag, "mem", run->mem_bandwidth) ||
+           add_mean(tag, "net", run->net_bandwidth);
+}
+
+/* Return whether slurmdbd takes the text (hpcbd/collector/writer_slurm.h): its SQL is
+ * made with neither quotes nor backslashes, and JSON writes a quotation mark as \". */
+static bool slurmdbd_takes(const char *text)
+{
+    return strlen(text) < HPCB_COMMENT_MAX && !strpbrk(text, "'\\");
+}
+
+/* The name of the program, which the record has, makes room for figures, and goes if it
+ * has characters that slurmdbd does not take. */
+static char *print_comment(hpcb_rjson_t *outer, hpcb_rjson_t *tag, hpcb_error_t *err)
+{
+    char *text = hpcb_rjson_print(outer, "", err);
+
+    if (!text || slurmdbd_takes(text))
+        return text;
+    free(text);
+    json_object_object_del(tag, "program");
+    text = hpcb_rjson_print(outer, "", err);
+    if (!text || strlen(text) < HPCB_COMMENT_MAX)
+        return text;
+    free(text);
+    errno = EMSGSIZE;
+    hpcb_error(err, "what others wrote into AdminComment leaves no room");
+    return NULL;
+}
+
+char *hpcb_tag_add_run(const char *before, const hpcb_run_t *run, hpcb_error_t *err)
+{
+    hpcb_rjson_auto hpcb_rjson_t *outer = start_comment(before);
+    hpcb_rjson_t *tag = tag_of(outer);
+
+    /* Of a job that was submitted while the plugin was not there. */
+    if (outer && !tag)
+        tag = new_tag(outer, run->klass);
+    if (tag && add_used(tag, run) == 0)
+        return print_comment(outer, tag, err);
+    errno = ENOMEM;
+    hpcb_error(err, "out of memory");
+    return NULL;
+}
+
+static uint64_t read_bandwidth(hpcb_rjson_t *bw, const char *key)
+{
+    uint64_t value = 0;
+
+    (void)hpcb_rjson_get_u64(bw, key, INT64_MAX, &value);
+    return value;
+}
+
+void hpcb_tag_read(const char *comment, hpcb_tag_demand_t *demand)
+{
+    hpcb_rjson_auto hpcb_rjson_t *outer = comment ? hpcb_rjson_parse(comment) : NULL;
+    hpcb_rjson_t *tag = tag_of(outer), *bw;
+
+    *demand = (hpcb_tag_demand_t){0};
+    if (!tag)
+        return;
+    if (json_object_object_get_ex(tag, "bw", &bw) &&
+        json_object_is_type(bw, json_type_object)) {
+        demand->mem = read_bandwidth(bw, "mem");
+        demand->net = read_bandwidth(bw, "net");
+    }
+    if (hpcb_rjson_get_word(tag, "program", demand->program, sizeof(demand->program)))
+        demand->program[0] = '\0';
+}
