@@ -24,6 +24,7 @@
 #include "hpcbd/balance/begin.h"
 #include "hpcbd/balance/move.h"
 #include "hpcbd/balance/places.h"
+#include "hpcbd/balance/stage.h"
 
 /* A rank is let alone for so long after its start, and so long at most until its
  * threads may all run in the same places. */
@@ -59,7 +60,7 @@ static bool has_begun(const hpcbd_rank_t *rank)
 
 bool hpcbd_begin_wait(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit)
 {
-    unsigned end = hpcbd_unit_slice(unit);
+    unsigned end = hpcbd_stage_slice(unit);
 
     for (; unit->at < end && hpcb_node_live(env->node); unit->at++) {
         if (has_begun(&unit->rank[unit->at]))
@@ -69,7 +70,7 @@ bool hpcbd_begin_wait(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit)
         return false;
     }
     unit->at = end;
-    return hpcbd_unit_go_on(unit, HPCBD_UNIT_PLACES);
+    return hpcbd_stage_go_on(unit, HPCBD_UNIT_PLACES);
 }
 
 /* On cgroup v1 both windows and we want the tasks in a group of ours. */
@@ -170,22 +171,22 @@ static int place(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit)
 
 bool hpcbd_begin_place(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit)
 {
-    unsigned end = hpcbd_unit_slice(unit);
+    unsigned end = hpcbd_stage_slice(unit);
 
     for (; unit->at < end; unit->at++)
         if (note_bound(unit, unit->at) < 0)
-            return hpcbd_unit_refuse(unit);
+            return hpcbd_stage_refuse(unit);
     if (end == unit->n &&
         (check_windows(env, unit) < 0 || place(env, unit) < 0 ||
          hpcb_undo_open(env->state_dir, unit->job_id, &unit->undo, &unit->why) < 0))
-        return hpcbd_unit_refuse(unit);
-    return hpcbd_unit_go_on(unit, HPCBD_UNIT_GATHERS);
+        return hpcbd_stage_refuse(unit);
+    return hpcbd_stage_go_on(unit, HPCBD_UNIT_GATHERS);
 }
 
 /* Only groups of ours have to be moved to. */
 bool hpcbd_begin_gather(hpcbd_unit_t *unit)
 {
-    hpcb_rank_spec_t spec = hpcbd_unit_spec(unit, 0);
+    hpcb_rank_spec_t spec = hpcbd_stage_spec(unit, 0);
 
     if (!unit->gathered && hpcb_node_live(spec.node) && hpcb_rank_moves(&spec)) {
         unit->gathered = true;
@@ -194,12 +195,12 @@ bool hpcbd_begin_gather(hpcbd_unit_t *unit)
     if (!hpcbd_move_ended(unit, false))
         return false;
     unit->at = unit->n;
-    return hpcbd_unit_go_on(unit, HPCBD_UNIT_TAKES);
+    return hpcbd_stage_go_on(unit, HPCBD_UNIT_TAKES);
 }
 
 static int take_hands(hpcbd_unit_t *unit, unsigned rank)
 {
-    hpcb_rank_spec_t spec = hpcbd_unit_spec(unit, rank);
+    hpcb_rank_spec_t spec = hpcbd_stage_spec(unit, rank);
 
     if (hpcb_rank_open(&spec, &unit->rank[rank].hands, &unit->why) < 0)
         return -1;
@@ -222,7 +223,7 @@ static int take(hpcbd_unit_t *unit, unsigned rank)
     char path[PATH_MAX + 16];
 
     if (take_hands(unit, rank) < 0 ||
-        (unit->pins && hpcbd_unit_pin(unit, rank, &unit->why) < 0))
+        (unit->pins && hpcbd_stage_pin(unit, rank, &unit->why) < 0))
         return -1;
     if (!*unit->page)
         return 0;
@@ -234,13 +235,13 @@ static int take(hpcbd_unit_t *unit, unsigned rank)
 
 bool hpcbd_begin_take(hpcbd_unit_t *unit)
 {
-    unsigned end = hpcbd_unit_slice(unit);
+    unsigned end = hpcbd_stage_slice(unit);
 
     for (; unit->at < end; unit->at++)
         if (take(unit, unit->at) < 0)
-            return hpcbd_unit_refuse(unit);
+            return hpcbd_stage_refuse(unit);
     if (end < unit->n)
         return false;
-    hpcbd_unit_begun(unit);
+    hpcbd_stage_begun(unit);
     return true;
 }

@@ -10,7 +10,7 @@
 #ifndef HPCB_HPCBD_BALANCE_BEGIN_H
 #define HPCB_HPCBD_BALANCE_BEGIN_H
 
-#include "hpcbd/balance/unit.h"
+#include "hpcbd/balance/unit_data.h"
 
 /* Have its tasks begun?  unit->waits where one has not: come back later. */
 bool hpcbd_begin_wait(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit);

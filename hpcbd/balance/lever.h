@@ -11,7 +11,7 @@
 #ifndef HPCB_HPCBD_BALANCE_LEVER_H
 #define HPCB_HPCBD_BALANCE_LEVER_H
 
-#include "hpcbd/balance/unit.h"
+#include "hpcbd/balance/unit_data.h"
 
 /* Which of the two can move anything where the ranks are now: unit's weighs and
  * limits. */

@@ -12,11 +12,12 @@
 #include <unistd.h>
 
 #include "hpcbd/balance/move.h"
+#include "hpcbd/balance/stage.h"
 
 static void move_all(const hpcbd_unit_t *unit, void (*move)(const hpcb_rank_spec_t *))
 {
     for (unsigned i = 0; i < unit->n; i++) {
-        hpcb_rank_spec_t spec = hpcbd_unit_spec(unit, i);
+        hpcb_rank_spec_t spec = hpcbd_stage_spec(unit, i);
 
         move(&spec);
     }

@@ -12,7 +12,7 @@
 #ifndef HPCB_HPCBD_BALANCE_MOVE_H
 #define HPCB_HPCBD_BALANCE_MOVE_H
 
-#include "hpcbd/balance/unit.h"
+#include "hpcbd/balance/unit_data.h"
 
 /* Call move for every rank, there or, where there can be no process, here.  None runs
  * for unit yet. */

@@ -4,11 +4,11 @@
  */
 /*
  * From top to bottom: what a step is (hpcbd_unit_open; how it begins is
- * balance_begin.c's), what is done to its ranks and how that ends, and listening to
+ * begin.c's), what is done to its ranks and how that ends, and listening to
  * them and stepping the policy.
  *
  * All of it is in stages that deal with a few ranks in a tick, as the loop of the
- * daemon has others to serve: with up to RANKS_AT_A_TIME ranks everything is done in
+ * daemon has others to serve: with a few ranks everything is done in
  * one.
  */
 #include "config.h"
@@ -25,13 +25,13 @@
 #include "hpcbd/balance/begin.h"
 #include "hpcbd/balance/lever.h"
 #include "hpcbd/balance/move.h"
+#include "hpcbd/balance/stage.h"
 #include "hpcbd/balance/unit.h"
 
 #define NS_PER_MS 1000000
 
-/* What is changed about a rank takes up to a tenth of a millisecond, and to ask the
- * kernel of it some hundredths; its page is read in a microsecond. */
-#define RANKS_AT_A_TIME  8
+/* To ask the kernel of a rank takes some hundredths of a millisecond; its page is read
+ * in a microsecond. */
 #define LISTEN_AT_A_TIME 64
 #define PRICE_OF_ASKING  4 /* in ranks that are listened to */
 
@@ -103,75 +103,19 @@ hpcbd_unit_t *hpcbd_unit_open(const hpcbd_balance_env_t *env, uint32_t job_id,
     return NULL;
 }
 
-unsigned hpcbd_unit_slice(const hpcbd_unit_t *unit)
-{
-    unsigned end = unit->at + RANKS_AT_A_TIME;
-
-    return end < unit->n ? end : unit->n;
-}
-
-static void enter(hpcbd_unit_t *unit, hpcbd_unit_stage_t stage)
-{
-    unit->stage = stage;
-    unit->at = 0;
-}
-
-bool hpcbd_unit_go_on(hpcbd_unit_t *unit, hpcbd_unit_stage_t stage)
-{
-    if (unit->at < unit->n)
-        return false;
-    enter(unit, stage);
-    return true;
-}
-
-static void tell(const hpcbd_unit_t *unit)
-{
-    hpcb_log(HPCB_LOG_INFO, "job %u step %s: %u ranks on %u CPUs, %.64s%s%s%s%s",
-             unit->job_id, unit->step, unit->n, unit->n_cpus,
-             unit->acting ? unit->policy : "not balanced", unit->acting ? " by " : "",
-             unit->acting ? hpcbd_lever_name(unit) : "", unit->why.text[0] ? ": " : "",
-             unit->why.text);
-}
-
-bool hpcbd_unit_refuse(hpcbd_unit_t *unit)
-{
-    tell(unit);
-    enter(unit, HPCBD_UNIT_ENDS);
-    return true;
-}
-
-void hpcbd_unit_begun(hpcbd_unit_t *unit)
-{
-    unit->acting = true;
-    hpcbd_lever_find(unit);
-    tell(unit);
-    enter(unit, HPCBD_UNIT_APPLIES);
-}
-
-hpcb_rank_spec_t hpcbd_unit_spec(const hpcbd_unit_t *unit, unsigned rank)
-{
-    return (hpcb_rank_spec_t){.node = unit->env->node,
-                              .job_id = unit->job_id,
-                              .step = unit->step,
-                              .task = rank,
-                              .pid = unit->rank[rank].pid,
-                              .cgroup = unit->env->conf->balance_cgroup,
-                              .undo = unit->undo};
-}
-
 static bool rest(hpcbd_unit_t *unit)
 {
     if (!hpcbd_move_ended(unit, false))
         return false;
     hpcb_undo_close(unit->undo);
     unit->undo = NULL;
-    enter(unit, HPCBD_UNIT_RESTS);
+    hpcbd_stage_enter(unit, HPCBD_UNIT_RESTS);
     return false;
 }
 
 static bool scatter(hpcbd_unit_t *unit)
 {
-    enter(unit, HPCBD_UNIT_SCATTERS);
+    hpcbd_stage_enter(unit, HPCBD_UNIT_SCATTERS);
     if (unit->gathered)
         hpcbd_move_start(unit, hpcb_rank_scatter);
     unit->gathered = false;
@@ -181,7 +125,7 @@ static bool scatter(hpcbd_unit_t *unit)
 /* Undo what is done to a few ranks. */
 static bool end_some(hpcbd_unit_t *unit)
 {
-    unsigned end = hpcbd_unit_slice(unit);
+    unsigned end = hpcbd_stage_slice(unit);
 
     if (!hpcbd_move_ended(unit, false))
         return false;
@@ -196,7 +140,7 @@ void hpcbd_unit_end(hpcbd_unit_t *unit)
     if (unit->stage == HPCBD_UNIT_RESTS)
         return;
     if (unit->stage != HPCBD_UNIT_ENDS && unit->stage != HPCBD_UNIT_SCATTERS)
-        enter(unit, HPCBD_UNIT_ENDS);
+        hpcbd_stage_enter(unit, HPCBD_UNIT_ENDS);
     if (unit->stage == HPCBD_UNIT_SCATTERS || end_some(unit))
         rest(unit);
 }
@@ -206,22 +150,15 @@ bool hpcbd_unit_rests(const hpcbd_unit_t *unit)
     return unit->waits || unit->stage == HPCBD_UNIT_RESTS;
 }
 
-int hpcbd_unit_pin(hpcbd_unit_t *unit, unsigned rank, hpcb_error_t *err)
-{
-    unsigned place = unit->balance.rank[rank].place;
-
-    return hpcb_rank_pin(unit->rank[rank].hands, unit->places.place[place].cpu, err);
-}
-
 /* What the policy wants of a few ranks. */
 static bool apply_some(hpcbd_unit_t *unit)
 {
-    unsigned end = hpcbd_unit_slice(unit);
+    unsigned end = hpcbd_stage_slice(unit);
     hpcb_error_t err;
 
     for (; unit->at < end; unit->at++) {
         if (unit->changed & HPCB_BALANCE_MOVED &&
-            hpcbd_unit_pin(unit, unit->at, &err) < 0) {
+            hpcbd_stage_pin(unit, unit->at, &err) < 0) {
             unit->why = err;
             hpcb_log(HPCB_LOG_INFO, "job %u: its ranks are not balanced any more: %s",
                      unit->job_id, err.text);
@@ -231,7 +168,7 @@ static bool apply_some(hpcbd_unit_t *unit)
         hpcbd_lever_pull(unit, unit->at);
     }
     if (end == unit->n)
-        enter(unit, HPCBD_UNIT_LISTENS);
+        hpcbd_stage_enter(unit, HPCBD_UNIT_LISTENS);
     return false;
 }
 
@@ -239,7 +176,7 @@ static void apply(hpcbd_unit_t *unit, unsigned what)
 {
     unit->changed = what;
     hpcbd_lever_find(unit);
-    enter(unit, HPCBD_UNIT_APPLIES);
+    hpcbd_stage_enter(unit, HPCBD_UNIT_APPLIES);
 }
 
 void hpcbd_unit_close(hpcbd_unit_t *unit)
@@ -283,7 +220,7 @@ void hpcbd_unit_look(hpcbd_unit_t *unit)
         hpcb_error(&unit->why, "all ranks have ended");
         return;
     }
-    for (unsigned i = 0; i < RANKS_AT_A_TIME && i < unit->n; i++) {
+    for (unsigned i = 0; i < HPCBD_STAGE_RANKS && i < unit->n; i++) {
         hpcbd_rank_t *rank = &unit->rank[unit->turn++ % unit->n];
 
         if (!hpcbd_rank_lives(rank) || hpcb_rank_look(rank->hands, &err) == 0)
@@ -346,7 +283,7 @@ static bool listen_some(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit,
     }
     if (!is_time(unit, now_ns, interval))
         return false;
-    enter(unit, HPCBD_UNIT_COLLECTS);
+    hpcbd_stage_enter(unit, HPCBD_UNIT_COLLECTS);
     return true;
 }
 
@@ -377,7 +314,7 @@ static bool step(hpcbd_unit_t *unit)
     hpcb_balance_spun(&unit->balance, unit->spun);
     unit->spun = false;
     what = hpcb_balance_step(&unit->conf, &unit->places, unit->sample, &unit->balance);
-    enter(unit, HPCBD_UNIT_LISTENS);
+    hpcbd_stage_enter(unit, HPCBD_UNIT_LISTENS);
     if (!what)
         return false;
     unit->changes++;
@@ -400,7 +337,7 @@ static bool collect_some(hpcbd_unit_t *unit, int64_t now_ns)
             continue;
         }
         if (hpcbd_rank_hear(rank, sample) < 0) {
-            enter(unit, HPCBD_UNIT_LISTENS);
+            hpcbd_stage_enter(unit, HPCBD_UNIT_LISTENS);
             return false;
         }
         unit->round.total_ns += sample->compute_ns + sample->wait_ns;

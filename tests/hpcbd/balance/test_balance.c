@@ -837,7 +837,7 @@ static void ck_assert_nothing_is_left(unsigned n)
 }
 
 #define MANY 18
-#define TURN 8 /* ranks that a tick deals with (hpcbd/balance/unit.c) */
+#define TURN 8 /* ranks that a tick deals with (hpcbd/balance/stage.h) */
 
 /* Of a rank: its group, what is in it, its weight. */
 #define CHANGES 4
