@@ -75,7 +75,7 @@ static int meter_group(const hpcb_node_t *node, uint32_t job_id, char *level,
     const char *mount = hpcb_node_mount(node, HPCB_CTL_UNIFIED);
     char name[64];
 
-    snprintf(name, sizeof(name), HPCB_UNIFIED_GROUP "/job_%" PRIu32, job_id);
+    hpcb_node_job_group(HPCB_UNIFIED_GROUP, job_id, name, sizeof(name));
     if (!mount || hpcb_knob_path(mount, name, level, size, NULL) < 0 ||
         !hpcb_knob_exists(level, HPCB_FREEZE_KNOB))
         return -1;

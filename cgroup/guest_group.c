@@ -37,10 +37,7 @@
 
 static int job_name(const hpcb_target_t *target, char *name, size_t size)
 {
-    int n =
-        snprintf(name, size, "%s/job_%" PRIu32, target->guest_cgroup, target->job_id);
-
-    return n < 0 || (size_t)n >= size ? -1 : 0;
+    return hpcb_node_job_group(target->guest_cgroup, target->job_id, name, size);
 }
 
 static int mark_name(const char *guest_cgroup, uint32_t job_id, char *name, size_t size)
@@ -239,7 +236,7 @@ bool hpcb_guest_marked(const hpcb_node_t *node, const char *guest_cgroup,
         return job_name(&target, name, sizeof(name)) == 0 &&
                hpcb_knob_exists(mount, name);
     return hpcb_node_job_dir(node, pid, HPCB_CTL_CPU, dir, sizeof(dir), NULL) == 0 &&
-           hpcb_knob_read(dir, "cpu.idle", idle, sizeof(idle), NULL) == 0 &&
+           hpcb_knob_read(dir, HPCB_KNOB_IDLE, idle, sizeof(idle), NULL) == 0 &&
            strcmp(idle, "1") == 0;
 }
 

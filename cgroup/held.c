@@ -57,7 +57,7 @@ static bool is_guest(const hpcb_target_t *target, const char *job)
     char group[PATH_MAX];
 
     if (hpcb_node_version(target->node, HPCB_CTL_CPU) == 2)
-        return reads(job, "cpu.idle", "1") || reads(job, "cpu.weight", "1");
+        return reads(job, HPCB_KNOB_IDLE, "1") || reads(job, "cpu.weight", "1");
     if (!mount || !target->guest_cgroup ||
         snprintf(group, sizeof(group), "%s/%s", target->guest_cgroup,
                  strrchr(job, '/') + 1) >= (int)sizeof(group))

@@ -16,6 +16,9 @@
 #include <sys/types.h>
 #include "common/error.h"
 
+/* 1: what is in the group runs when nothing else wants the CPU (Linux 5.15). */
+#define HPCB_KNOB_IDLE "cpu.idle"
+
 typedef struct {
     ssize_t (*read)(const char *path, char *buf, size_t size, hpcb_error_t *err);
     int (*write)(const char *path, const char *text, hpcb_error_t *err);

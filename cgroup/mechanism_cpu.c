@@ -41,7 +41,7 @@ static bool is_idle(const char *dir)
 {
     char text[16];
 
-    return hpcb_knob_read(dir, "cpu.idle", text, sizeof(text), NULL) == 0 &&
+    return hpcb_knob_read(dir, HPCB_KNOB_IDLE, text, sizeof(text), NULL) == 0 &&
            strcmp(text, "1") == 0;
 }
 
@@ -49,7 +49,7 @@ static int check_idle(const char *dir, hpcb_error_t *err)
 {
     char text[16];
 
-    if (hpcb_knob_read(dir, "cpu.idle", text, sizeof(text), err) < 0)
+    if (hpcb_knob_read(dir, HPCB_KNOB_IDLE, text, sizeof(text), err) < 0)
         return -1;
     if (strcmp(text, "1") == 0)
         return 0;
@@ -98,9 +98,9 @@ int hpcb_idle_group_probe(const hpcb_node_t *node, hpcb_error_t *err)
     if (refuse_sched_ext(node, err) < 0 || hpcb_guest_group_probe(node, err) < 0)
         return -1;
     if (hpcb_node_version(node, HPCB_CTL_CPU) == 1) {
-        found = hpcb_knob_exists(mount, "cpu.idle");
+        found = hpcb_knob_exists(mount, HPCB_KNOB_IDLE);
     } else {
-        found = children_have(mount, "cpu.idle");
+        found = children_have(mount, HPCB_KNOB_IDLE);
         if (found < 0)
             found = hpcb_node_linux(node, 5, 15);
     }
@@ -112,7 +112,7 @@ static int lower_to_idle(const char *group, hpcb_error_t *err)
 {
     if (is_idle(group))
         return 0;
-    if (hpcb_knob_write(group, "cpu.idle", "1", err) < 0)
+    if (hpcb_knob_write(group, HPCB_KNOB_IDLE, "1", err) < 0)
         return -1;
     return check_idle(group, err);
 }
@@ -135,7 +135,7 @@ static int idle_job(const hpcb_target_t *target, hpcb_error_t *err)
         return -1;
     if (target->undo && hpcb_undo_note_file(target->undo, path, weight, err) < 0)
         return -1;
-    if (hpcb_row_write(target, dir, "cpu.idle", "1", err) < 0)
+    if (hpcb_row_write(target, dir, HPCB_KNOB_IDLE, "1", err) < 0)
         return -1;
     return check_idle(dir, err);
 }

@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,13 @@
 #define MOUNTINFO_MAX (8u << 20)
 /* One line per hierarchy, each path at most PATH_MAX. */
 #define CGROUP_FILE_MAX (16u * PATH_MAX)
+
+int hpcb_node_job_group(const char *group, uint32_t job_id, char *name, size_t size)
+{
+    int n = snprintf(name, size, "%s/job_%" PRIu32, group, job_id);
+
+    return n < 0 || (size_t)n >= size ? -1 : 0;
+}
 
 typedef struct {
     int version;

@@ -13,12 +13,17 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include "common/error.h"
 
 /* Our bare groups in a cgroup2 mount beside v1 controllers lie below this one
  * (sensor/meter.h makes them). */
 #define HPCB_UNIFIED_GROUP "hpcb"
+
+/* Write the name of a job's group below group (HPCB_UNIFIED_GROUP or GuestCgroup):
+ * "hpcb/job_7".  0, or -1 if it does not fit. */
+int hpcb_node_job_group(const char *group, uint32_t job_id, char *name, size_t size);
 
 typedef struct hpcb_node hpcb_node_t;
 

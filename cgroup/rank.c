@@ -101,10 +101,10 @@ static void find_meter(hpcb_rank_t *rank)
 {
     const hpcb_rank_spec_t *spec = &rank->spec;
     const char *mount = hpcb_node_mount(spec->node, HPCB_CTL_UNIFIED);
-    char name[80];
+    char job[64], name[128];
 
-    snprintf(name, sizeof(name), HPCB_UNIFIED_GROUP "/job_%" PRIu32 "/%.20s.%" PRIu32,
-             spec->job_id, spec->step, spec->task);
+    hpcb_node_job_group(HPCB_UNIFIED_GROUP, spec->job_id, job, sizeof(job));
+    snprintf(name, sizeof(name), "%s/%.20s.%" PRIu32, job, spec->step, spec->task);
     if (!mount ||
         hpcb_knob_path(mount, name, rank->meter, sizeof(rank->meter), NULL) < 0)
         rank->meter[0] = '\0';

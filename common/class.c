@@ -32,11 +32,6 @@ int hpcb_class_from_name(const char *name, hpcb_class_t *klass)
     return -1;
 }
 
-static bool is_guest_partition(const hpcb_conf_t *conf, const char *partition)
-{
-    return partition && strcmp(partition, conf->guest_partition) == 0;
-}
-
 /* guest@PARTITION says guest while the job is still where it was submitted to. */
 static bool is_called_guest(const char *label, const char *partition)
 {
@@ -53,19 +48,19 @@ hpcb_class_t hpcb_class_of_job(const hpcb_conf_t *conf, bool conf_read,
     if (is_called_guest(label, partition))
         return HPCB_CLASS_GUEST;
     if (conf_read && partition && *partition)
-        return is_guest_partition(conf, partition) ? HPCB_CLASS_GUEST
+        return hpcb_conf_is_guest(conf, partition) ? HPCB_CLASS_GUEST
                                                    : HPCB_CLASS_PRIMARY;
     if (label && (strcmp(label, "guest") == 0 || is_called_guest(label, NULL)))
         return HPCB_CLASS_GUEST;
     if (label && strcmp(label, "primary") == 0)
         return HPCB_CLASS_PRIMARY;
-    return is_guest_partition(conf, partition) ? HPCB_CLASS_GUEST : HPCB_CLASS_UNKNOWN;
+    return hpcb_conf_is_guest(conf, partition) ? HPCB_CLASS_GUEST : HPCB_CLASS_UNKNOWN;
 }
 
 hpcb_class_t hpcb_class_of_hints(const hpcb_conf_t *conf, bool guest_option,
                                  const char *partition)
 {
-    if (guest_option || is_guest_partition(conf, partition))
+    if (guest_option || hpcb_conf_is_guest(conf, partition))
         return HPCB_CLASS_GUEST;
     return HPCB_CLASS_UNKNOWN;
 }

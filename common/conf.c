@@ -24,6 +24,7 @@
 #include "common/conf.h"
 #include "common/file.h"
 #include "common/text.h"
+#include "common/yield.h"
 
 #define FILE_BYTES (256 * 1024)
 #define LINE_BYTES 4096
@@ -386,6 +387,8 @@ static int set_parameters(const conf_key_t *key, const char *value, void *field)
     return hpcb_text_copy(field, key->size, value);
 }
 
+#define TEXT_OF(x)    #x
+#define TEXT(x)       TEXT_OF(x)
 #define FIELD(member) offsetof(hpcb_conf_t, member), sizeof(((hpcb_conf_t *)0)->member)
 #define NAME_RULE     "letters, digits, '_', '.', '-', at most 63"
 #define PATH_RULE     "an absolute path other than /, without '..'"
@@ -428,9 +431,10 @@ static const conf_key_t keys[] = {
      "allowed: " PATH_RULE "; %n is the node's name; or nothing"},
     {"YieldWaits", "none", set_partitions, FIELD(yield_waits), 0, 0,
      "allowed: none, all, or partitions separated by commas, at most 511 bytes"},
-    {"YieldSpin", "10", set_number, FIELD(yield_spin_us), 0, 10000,
-     "allowed: 0 to 10000 (microseconds, without a unit)"},
-    {"YieldNapMax", "400", set_number, FIELD(yield_nap_max_us), 1, 100000,
+    {"YieldSpin", TEXT(HPCB_YIELD_SPIN_DEFAULT_US), set_number, FIELD(yield_spin_us), 0,
+     HPCB_YIELD_SPIN_LIMIT_US, "allowed: 0 to 10000 (microseconds, without a unit)"},
+    {"YieldNapMax", TEXT(HPCB_YIELD_NAP_MAX_DEFAULT_US), set_number,
+     FIELD(yield_nap_max_us), 1, HPCB_YIELD_NAP_MAX_LIMIT_US,
      "allowed: 1 to 100000 (microseconds, without a unit)"},
     {"CollectorHost", "", set_hosts, FIELD(collector_hosts), 0, 0,
      "allowed: names or addresses of hosts separated by commas, at most 511 bytes, or "
@@ -787,8 +791,13 @@ bool hpcb_conf_yields(const hpcb_conf_t *conf, const char *partition)
     return names_partition(conf->yield_waits, partition);
 }
 
+bool hpcb_conf_is_guest(const hpcb_conf_t *conf, const char *partition)
+{
+    return partition && strcmp(conf->guest_partition, partition) == 0;
+}
+
 bool hpcb_conf_is_exclusive(const hpcb_conf_t *conf, const char *partition)
 {
-    return strcmp(conf->guest_partition, partition) != 0 &&
+    return !hpcb_conf_is_guest(conf, partition) &&
            names_partition(conf->exclusive_partitions, partition);
 }

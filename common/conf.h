@@ -144,6 +144,10 @@ bool hpcb_conf_window_fits(const hpcb_conf_t *conf, const hpcb_window_spec_t *wi
 /* True where YieldWaits names partition (or all). */
 bool hpcb_conf_yields(const hpcb_conf_t *conf, const char *partition);
 
+/* Tests if partition (NULL: none) is GuestPartition=.  What else makes a guest is in
+ * common/class.h. */
+bool hpcb_conf_is_guest(const hpcb_conf_t *conf, const char *partition);
+
 /* True where ExclusivePartitions names partition (or all); never for guests'. */
 bool hpcb_conf_is_exclusive(const hpcb_conf_t *conf, const char *partition);
 

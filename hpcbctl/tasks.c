@@ -45,7 +45,7 @@ static pid_t guest_task(const hpcb_node_t *node, const char *guest_cgroup,
     *count = 0;
     if (hpcb_node_version(node, HPCB_CTL_CPU) != 1)
         return 0;
-    snprintf(group, sizeof(group), "%s/job_%" PRIu32, guest_cgroup, job_id);
+    hpcb_node_job_group(guest_cgroup, job_id, group, sizeof(group));
     return first_task(node, HPCB_CTL_CPU, group, count);
 }
 
@@ -57,7 +57,7 @@ static pid_t metered_task(const hpcb_node_t *node, uint32_t job_id)
     struct dirent *entry;
     pid_t pid = 0;
 
-    snprintf(name, sizeof(name), HPCB_UNIFIED_GROUP "/job_%" PRIu32, job_id);
+    hpcb_node_job_group(HPCB_UNIFIED_GROUP, job_id, name, sizeof(name));
     if (mount && hpcb_knob_path(mount, name, dir, sizeof(dir), NULL) == 0)
         handle = opendir(dir);
     while (handle && pid == 0 && (entry = readdir(handle))) {

@@ -7,15 +7,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/yield.h"
 #include "mpi/environ.h"
 
 #define NS_PER_US 1000U
-
-/* Defaults chosen by bench/waits, see there; ranges as in hpc-balance.conf. */
-#define SPIN_DEFAULT_US    10
-#define SPIN_LIMIT_US      10000
-#define NAP_MAX_DEFAULT_US 400
-#define NAP_MAX_LIMIT_US   100000
 
 #define LD_PRELOAD "LD_PRELOAD"
 
@@ -43,10 +38,12 @@ static uint64_t microseconds(const char *name, uint64_t usual, uint64_t least,
 hpcb_nap_conf_t hpcb_environ_naps(void)
 {
     return (hpcb_nap_conf_t){
-        .spin_ns = NS_PER_US *
-                   microseconds("HPCB_YIELD_SPIN", SPIN_DEFAULT_US, 0, SPIN_LIMIT_US),
-        .nap_max_ns = NS_PER_US * microseconds("HPCB_YIELD_NAP_MAX", NAP_MAX_DEFAULT_US,
-                                               1, NAP_MAX_LIMIT_US),
+        .spin_ns =
+            NS_PER_US * microseconds("HPCB_YIELD_SPIN", HPCB_YIELD_SPIN_DEFAULT_US, 0,
+                                     HPCB_YIELD_SPIN_LIMIT_US),
+        .nap_max_ns = NS_PER_US * microseconds("HPCB_YIELD_NAP_MAX",
+                                               HPCB_YIELD_NAP_MAX_DEFAULT_US, 1,
+                                               HPCB_YIELD_NAP_MAX_LIMIT_US),
     };
 }
 

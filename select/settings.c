@@ -70,7 +70,7 @@ bool hpcb_select_is_guest(const char *partition)
     pthread_mutex_lock(&settings.mutex);
     if (!settings.ready)
         hpcb_conf_defaults(&settings.conf);
-    guest = strcmp(settings.conf.guest_partition, partition) == 0;
+    guest = hpcb_conf_is_guest(&settings.conf, partition);
     pthread_mutex_unlock(&settings.mutex);
     return guest;
 }

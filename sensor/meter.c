@@ -54,7 +54,7 @@ static int job_group(const char *mount, uint32_t job_id, char *dir, size_t size,
 {
     char name[64];
 
-    snprintf(name, sizeof(name), HPCB_UNIFIED_GROUP "/job_%" PRIu32, job_id);
+    hpcb_node_job_group(HPCB_UNIFIED_GROUP, job_id, name, sizeof(name));
     return hpcb_knob_path(mount, name, dir, size, err);
 }
 

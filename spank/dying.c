@@ -143,7 +143,7 @@ static bool job_is_idle(void)
 {
     char text[16];
 
-    return hpcb_knob_read(watch.dir, "cpu.idle", text, sizeof(text), NULL) == 0 &&
+    return hpcb_knob_read(watch.dir, HPCB_KNOB_IDLE, text, sizeof(text), NULL) == 0 &&
            strcmp(text, "1") == 0;
 }
 
@@ -154,7 +154,7 @@ static void set_weight(unsigned round)
 
     snprintf(text, sizeof(text), "%u",
              doublings(round) < 4 ? WEIGHT << doublings(round) : 100u);
-    if (hpcb_knob_write(watch.dir, "cpu.idle", "0", NULL) == 0)
+    if (hpcb_knob_write(watch.dir, HPCB_KNOB_IDLE, "0", NULL) == 0)
         (void)hpcb_knob_write(watch.dir, "cpu.weight", text, NULL);
 }
 
@@ -175,7 +175,7 @@ static bool wake_job(unsigned round, unsigned *lifted)
         go_on = sleep_ms(GLANCE_MS);
         *lifted += GLANCE_MS;
     } while (go_on && *lifted < PERIOD_MS && hpcb_spank_exiting_all(watch.dir));
-    (void)hpcb_knob_write(watch.dir, "cpu.idle", "1", NULL);
+    (void)hpcb_knob_write(watch.dir, HPCB_KNOB_IDLE, "1", NULL);
     return go_on;
 }
 
@@ -282,7 +282,9 @@ static int find_groups(const hpcb_step_t *step, pid_t pid, hpcb_error_t *err)
     if (hpcb_node_task_dir(step->node, pid, HPCB_CTL_CPU, watch.group,
                            sizeof(watch.group), NULL) < 0)
         return 0;
-    snprintf(ours, sizeof(ours), "/%s/job_%u", step->conf.guest_cgroup, step->job_id);
+    ours[0] = '/';
+    hpcb_node_job_group(step->conf.guest_cgroup, step->job_id, ours + 1,
+                        sizeof(ours) - 1);
     found = strstr(watch.group, ours);
     if (!found || found[strlen(ours)] != '\0')
         watch.group[0] = '\0';

@@ -271,7 +271,7 @@ void hpcb_rule_primaries_reserve(const hpcb_facts_t *facts, hpcb_report_t *repor
         const char *name = hpcb_table_text(partition, "PartitionName");
         uint64_t floor = priority_floor(facts, partition);
 
-        if (strcmp(name, facts->conf.guest_partition) == 0 || floor >= limit)
+        if (hpcb_conf_is_guest(&facts->conf, name) || floor >= limit)
             continue;
         hpcb_found(report, HPCB_VERDICT_WARN, slurm_conf(facts),
                    "PriorityWeightPartition=%s gives a job in partition %s a priority "

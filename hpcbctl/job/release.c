@@ -85,7 +85,7 @@ static bool has_meter(const release_t *release, uint32_t job_id)
     const char *mount = hpcb_node_mount(release->node, HPCB_CTL_UNIFIED);
     char name[64];
 
-    snprintf(name, sizeof(name), HPCB_UNIFIED_GROUP "/job_%" PRIu32, job_id);
+    hpcb_node_job_group(HPCB_UNIFIED_GROUP, job_id, name, sizeof(name));
     return unified_beside_v1(release->node) && hpcb_knob_exists(mount, name);
 }
 

@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
+#include "cgroup/knob.h"
 #include "cgroup/node.h"
 #include "cgroup/parse.h"
 #include "common/cleanup.h"
@@ -87,7 +88,7 @@ static const char *const knobs[] = {
     "cgroup.type",
     "cpu.cfs_period_us",
     "cpu.cfs_quota_us",
-    "cpu.idle",
+    HPCB_KNOB_IDLE,
     "cpu.max",
     "cpu.pressure",
     "cpu.rt_period_us",

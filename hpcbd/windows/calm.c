@@ -98,7 +98,7 @@ static void add_idle(hpcbd_calm_t *calm, const char *dir, const char *path)
         return;
     }
     if (calm->n_groups == GROUPS_MAX ||
-        hpcb_knob_read(dir, "cpu.idle", now, sizeof(now), NULL) < 0 ||
+        hpcb_knob_read(dir, HPCB_KNOB_IDLE, now, sizeof(now), NULL) < 0 ||
         strcmp(now, NOT_IDLE) != 0 ||
         hpcb_undo_note_file(calm->undo, path, now, NULL) < 0)
         return;
@@ -135,7 +135,7 @@ static void add_group(hpcbd_calm_t *calm, const char *name,
 
     if (!mount || hpcb_knob_path(mount, name, dir, sizeof(dir), NULL) < 0 ||
         holds_job(dir, registry) ||
-        hpcb_knob_path(dir, "cpu.idle", path, sizeof(path), NULL) < 0)
+        hpcb_knob_path(dir, HPCB_KNOB_IDLE, path, sizeof(path), NULL) < 0)
         return;
     if (!known(calm, path) && (hpcb_knob_read(dir, v1 ? "cpu.shares" : "cpu.weight",
                                               weight, sizeof(weight), NULL) < 0 ||

@@ -10,8 +10,9 @@
  *   the look timer    once a second: has a job got threads that are not known?  A few
  *                     jobs in turn, so that its cost does not grow with their number
  *   the refresh timer every 30 s: all of StateDir, for what nobody has told
- * and messages (hpcbd/node/socket.c), which bring looks forward.  What reads files waits for a
- * moment when nobody is favoured, and does a bounded part of its work in a turn.
+ * and messages (hpcbd/node/socket.c), which bring looks forward.  What reads files
+ * waits for a moment when nobody is favoured, and does a bounded part of its work in a
+ * turn.
  *
  * What survives a crash: undo logs below StateDir/window and the log of frozen guests
  * (both written before what they undo), threads that can be told by their priority, and
@@ -34,6 +35,11 @@
 #include "hpcbd/windows/freeze.h"
 #include "hpcbd/windows/guard.h"
 #include "hpcbd/windows/windows.h"
+#include "policy/window.h"
+
+_Static_assert(HPCB_WINDOW_PERIOD_MIN_NS == 1000 * HPCB_WINDOW_PERIOD_MIN_US &&
+                   HPCB_WINDOW_PERIOD_MAX_NS == 1000 * HPCB_WINDOW_PERIOD_MAX_US,
+               "common/window and policy/window have the same limits");
 
 #define MILLISECOND     UINT64_C(1000000)
 #define LOOK_NS         (1000 * MILLISECOND)
