@@ -17,7 +17,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <hwloc.h>
 #include <libcgroup.h>
 #include <limits.h>
 #include <stdio.h>
@@ -275,63 +274,4 @@ int hpcb_group_delete(const hpcb_node_t *node, hpcb_controller_t controller,
     rc = remove_patiently(dir, above, err);
     leave(node, before);
     return rc;
-}
-
-static void release_bitmap(hwloc_bitmap_t *bitmap)
-{
-    int saved = errno;
-
-    hwloc_bitmap_free(*bitmap);
-    errno = saved;
-}
-
-#define auto_bitmap __attribute__((cleanup(release_bitmap)))
-
-static int bad_cpus(const char *text, hpcb_error_t *err)
-{
-    errno = EINVAL;
-    return hpcb_error(err, "\"%s\" is no list of CPUs", text);
-}
-
-int hpcb_cpus_from_list(const char *list, char *mask, size_t size, hpcb_error_t *err)
-{
-    auto_bitmap hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
-    char text[HPCB_TASK_TEXT_MAX + 2];
-    int n;
-
-    if (!cpus)
-        return hpcb_error(err, "out of memory");
-    /* hwloc reads "" as none and "3-" as without end. */
-    if (list[strspn(list, "0123456789,-")] ||
-        hwloc_bitmap_list_sscanf(cpus, list) < 0 || hwloc_bitmap_weight(cpus) <= 0)
-        return bad_cpus(list, err);
-    n = hwloc_bitmap_taskset_snprintf(text, sizeof(text), cpus);
-    if (n < 2 || (size_t)n >= sizeof(text) || (size_t)n - 2 >= size) {
-        errno = ENAMETOOLONG;
-        return hpcb_error(err, "\"%s\": too many CPUs", list);
-    }
-    memcpy(mask, text + 2, (size_t)n - 1); /* without 0x, with the NUL */
-    return 0;
-}
-
-int hpcb_cpus_to_list(const char *mask, char *list, size_t size, hpcb_error_t *err)
-{
-    auto_bitmap hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
-    char text[HPCB_TASK_TEXT_MAX + 2];
-    int n;
-
-    if (!cpus)
-        return hpcb_error(err, "out of memory");
-    snprintf(text, sizeof(text), "0x%s", mask);
-    if (!mask[0] || mask[strspn(mask, "0123456789abcdef")] ||
-        strlen(mask) >= HPCB_TASK_TEXT_MAX ||
-        hwloc_bitmap_taskset_sscanf(cpus, text) < 0)
-        return bad_cpus(mask, err);
-    n = hwloc_bitmap_list_snprintf(text, sizeof(text), cpus);
-    if (n < 0 || (size_t)n >= sizeof(text) || (size_t)n >= size) {
-        errno = ENAMETOOLONG;
-        return hpcb_error(err, "%s: list too long", mask);
-    }
-    memcpy(list, text, (size_t)n + 1);
-    return 0;
 }

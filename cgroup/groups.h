@@ -39,12 +39,4 @@ int hpcb_group_attach(const hpcb_node_t *node, hpcb_controller_t controller,
 int hpcb_group_delete(const hpcb_node_t *node, hpcb_controller_t controller,
                       const char *group, hpcb_error_t *err);
 
-/*
- * CPU lists for people ("0-3,8", as in /sys and taskset -c) to and from the
- * hexadecimal mask of the row cpu-affinity (cgroup/task.h).  -1 with errno EINVAL and
- * err for an empty, endless or malformed list, ENAMETOOLONG when out is too small.
- */
-int hpcb_cpus_from_list(const char *list, char *mask, size_t size, hpcb_error_t *err);
-int hpcb_cpus_to_list(const char *mask, char *list, size_t size, hpcb_error_t *err);
-
 #endif

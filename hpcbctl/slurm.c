@@ -5,7 +5,6 @@
 #include "config.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,42 +137,4 @@ uint64_t hpcb_slurm_qos_threshold(const char *qos)
     if (ask(show_qos, &answer, NULL) != 0)
         return UINT64_MAX;
     return hpcb_slurm_parse_threshold(answer, qos);
-}
-
-static bool is_final(const char *state)
-{
-    static const char *const lives[] = {"RUNNING",     "SUSPENDED", "COMPLETING",
-                                        "CONFIGURING", "RESIZING",  "STAGE_OUT",
-                                        "SIGNALING",   "STOPPED",   "POWER_UP_NODE"};
-
-    for (size_t i = 0; i < sizeof(lives) / sizeof(lives[0]); i++)
-        if (strstr(state, lives[i]))
-            return false;
-    return *state != '\0';
-}
-
-hpcb_job_life_t hpcb_slurm_job_life(uint32_t job_id, hpcb_error_t *err)
-{
-    char id[16];
-    const char *show_job[] = {"-o", "show", "job", id, NULL};
-    hpcb_autofree char *answer = NULL;
-    hpcb_table_t job = {0};
-    hpcb_error_t why = {""};
-    hpcb_job_life_t life = HPCB_JOB_UNKNOWN;
-    int code;
-
-    snprintf(id, sizeof(id), "%" PRIu32, job_id);
-    code = ask(show_job, &answer, &why);
-    if (code > 0 && strstr(why.text, "Invalid job id"))
-        return HPCB_JOB_ENDED;
-    if (code == 0 && hpcb_table_parse_line(answer, &job) == 0) {
-        const char *state = hpcb_table_text(&job, "JobState");
-
-        if (*state)
-            life = is_final(state) ? HPCB_JOB_ENDED : HPCB_JOB_LIVES;
-    }
-    hpcb_table_free(&job);
-    if (life == HPCB_JOB_UNKNOWN)
-        hpcb_error(err, "%s", code ? why.text : "scontrol: no JobState");
-    return life;
 }

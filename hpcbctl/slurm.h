@@ -40,10 +40,4 @@ const hpcb_table_t *hpcb_slurm_partition(const hpcb_slurm_t *slurm, const char *
 uint64_t hpcb_slurm_qos_threshold(const char *qos);
 uint64_t hpcb_slurm_parse_threshold(const char *text, const char *qos);
 
-/* Whether slurmctld still counts job_id among those that hold this node. */
-typedef enum { HPCB_JOB_UNKNOWN, HPCB_JOB_LIVES, HPCB_JOB_ENDED } hpcb_job_life_t;
-
-/* UNKNOWN (with err) where slurmctld gives no clear answer. */
-hpcb_job_life_t hpcb_slurm_job_life(uint32_t job_id, hpcb_error_t *err);
-
 #endif

@@ -75,9 +75,3 @@ void hpcb_siblings_plan(const hpcb_siblings_facts_t *facts, hpcb_siblings_plan_t
         plan->how = HPCB_SIBLINGS_HELPLESS;
     }
 }
-
-bool hpcb_siblings_same(const hpcb_siblings_plan_t *a, const hpcb_siblings_plan_t *b)
-{
-    return a->cookie == b->cookie && a->how == b->how && a->share == b->share &&
-           hpcb_cpus_equal(&a->cpus, &b->cpus);
-}

@@ -73,6 +73,4 @@ hpcb_cpus_t hpcb_siblings_exposed(const hpcb_cores_t *cores, const hpcb_cpus_t *
 
 void hpcb_siblings_plan(const hpcb_siblings_facts_t *facts, hpcb_siblings_plan_t *plan);
 
-bool hpcb_siblings_same(const hpcb_siblings_plan_t *a, const hpcb_siblings_plan_t *b);
-
 #endif

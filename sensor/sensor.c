@@ -20,19 +20,6 @@ static const hpcb_sensor_t *const table[] = {
     /* End of table */
 };
 
-static const char *const names[HPCB_FIGURES] = {
-    [HPCB_FIGURE_CPU] = "cpu_us",
-    [HPCB_FIGURE_RUN_DELAY] = "run_delay_us",
-    [HPCB_FIGURE_STALL_MEMORY] = "memory_stall_us",
-    [HPCB_FIGURE_STALL_IO] = "io_stall_us",
-    [HPCB_FIGURE_NETWORK_RX] = "network_rx_bytes",
-    [HPCB_FIGURE_NETWORK_TX] = "network_tx_bytes",
-    [HPCB_FIGURE_FABRIC_RX] = "fabric_rx_bytes",
-    [HPCB_FIGURE_FABRIC_TX] = "fabric_tx_bytes",
-    [HPCB_FIGURE_TRANSFER] = "memory_bytes",
-    [HPCB_FIGURE_MEMORY] = "memory_used_bytes",
-};
-
 struct hpcb_sensing {
     const hpcb_node_t *node;
     const hpcb_sensor_t *const *rows;
@@ -54,11 +41,6 @@ struct hpcb_sensed {
     hpcb_error_t why[HPCB_SENSORS_MAX];
     char dir[PATH_MAX]; /* its group */
 };
-
-const char *hpcb_figure_name(hpcb_figure_t figure)
-{
-    return names[figure];
-}
 
 const hpcb_sensor_t *const *hpcb_sensors(size_t *count)
 {

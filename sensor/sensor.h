@@ -41,9 +41,6 @@ typedef enum {
     HPCB_FIGURES
 } hpcb_figure_t;
 
-/* "cpu_us", "network_rx_bytes", ... as records and JSON name it. */
-const char *hpcb_figure_name(hpcb_figure_t figure);
-
 typedef struct {
     uint64_t value;
     const char *sensor; /* name of the row that measured it; NULL: not measured */

@@ -157,45 +157,6 @@ START_TEST(refuses_odd_names)
 }
 END_TEST
 
-static const char *const lists[][2] = {
-    {"0", "1"},
-    {"0-3", "f"},
-    {"0,2,4-5", "35"},
-    {"64", "10000000000000000"},
-    {"1-2,60-68", "1ff000000000000006"},
-};
-
-START_TEST(converts_cpu_lists)
-{
-    char mask[HPCB_TASK_TEXT_MAX], list[256];
-    hpcb_error_t err;
-
-    ck_assert_msg(hpcb_cpus_from_list(lists[_i][0], mask, sizeof(mask), &err) == 0,
-                  "%s", err.text);
-    ck_assert_str_eq(mask, lists[_i][1]);
-    ck_assert_int_eq(hpcb_cpus_to_list(mask, list, sizeof(list), &err), 0);
-    ck_assert_str_eq(list, lists[_i][0]);
-}
-END_TEST
-
-START_TEST(refuses_odd_lists)
-{
-    static const char *const bad[] = {"",    "-",  "3-", "x",  "1;2",
-                                      "0x3", " 1", "1 ", "all"};
-    char mask[HPCB_TASK_TEXT_MAX] = "untouched";
-
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        ck_assert_msg(hpcb_cpus_from_list(bad[i], mask, sizeof(mask), NULL) == -1, "%s",
-                      bad[i]);
-        ck_assert_str_eq(mask, "untouched");
-    }
-    ck_assert_int_eq(hpcb_cpus_from_list("0-100", mask, 4, NULL), -1);
-    ck_assert_int_eq(hpcb_cpus_to_list("", mask, sizeof(mask), NULL), -1);
-    ck_assert_int_eq(hpcb_cpus_to_list("0x1", mask, sizeof(mask), NULL), -1);
-    ck_assert_int_eq(hpcb_cpus_to_list("ff", mask, 2, NULL), -1);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("groups");
@@ -209,8 +170,6 @@ int main(void)
     tcase_add_test(tcase, on_the_kernel);
     tcase_add_test(tcase, removes_a_group_in_turmoil);
     tcase_add_loop_test(tcase, refuses_odd_names, 0, 9);
-    tcase_add_loop_test(tcase, converts_cpu_lists, 0, 5);
-    tcase_add_test(tcase, refuses_odd_lists);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
