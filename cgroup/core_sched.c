@@ -72,7 +72,7 @@ typedef struct {
 } errand_t;
 
 /* Take on the cookie id: 0 is what a thread usually starts with (from its parent). */
-static int take(const errand_t *errand)
+static int take_cookie(const errand_t *errand)
 {
     uint64_t mine;
 
@@ -91,7 +91,7 @@ static void *run_errand(void *arg)
 {
     errand_t *errand = arg;
 
-    errand->error = take(errand);
+    errand->error = take_cookie(errand);
     if (errand->error == 0 &&
         call(HPCB_CORE_SHARE_TO, errand->to, HPCB_CORE_PROCESS, NULL) < 0)
         errand->error = errno;

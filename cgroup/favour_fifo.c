@@ -97,7 +97,7 @@ static int probe(hpcb_favour_t *favour, pid_t pid, hpcb_error_t *err)
 }
 
 /* Drop those that are not ours to change. */
-static int look(hpcb_favour_t *favour, hpcb_error_t *err)
+static int scan_threads(hpcb_favour_t *favour, hpcb_error_t *err)
 {
     size_t kept = 0;
 
@@ -165,7 +165,7 @@ static int favour_thread(const hpcb_favour_thread_t *thread)
     return 0;
 }
 
-static int begin(hpcb_favour_t *favour, hpcb_error_t *err)
+static int begin_fifo(hpcb_favour_t *favour, hpcb_error_t *err)
 {
     int rc = 0;
 
@@ -205,7 +205,8 @@ static void nothing(hpcb_favour_t *favour)
     (void)favour;
 }
 
-const hpcb_favour_row_t hpcb_favour_fifo = {"fifo", probe, look, begin, end, nothing};
+const hpcb_favour_row_t hpcb_favour_fifo = {"fifo",     probe, scan_threads,
+                                            begin_fifo, end,   nothing};
 
 /* A real-time thread of somebody else's may look the same; it is in no job. */
 static bool is_ours(const hpcb_node_t *node, pid_t tid)

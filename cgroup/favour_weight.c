@@ -100,7 +100,7 @@ static int look_v1(hpcb_favour_t *favour, hpcb_error_t *err)
     return 0;
 }
 
-static int look(hpcb_favour_t *favour, hpcb_error_t *err)
+static int note_weight(hpcb_favour_t *favour, hpcb_error_t *err)
 {
     char path[PATH_MAX];
 
@@ -119,7 +119,7 @@ static int set(hpcb_favour_t *favour, const char *weight, hpcb_error_t *err)
                                 weight, err);
 }
 
-static int begin(hpcb_favour_t *favour, hpcb_error_t *err)
+static int begin_weight(hpcb_favour_t *favour, hpcb_error_t *err)
 {
     char most[16];
 
@@ -148,7 +148,8 @@ static void leave(hpcb_favour_t *favour)
     favour->group[0] = favour->regular[0] = '\0';
 }
 
-const hpcb_favour_row_t hpcb_favour_weight = {"weight", probe, look, begin, end, leave};
+const hpcb_favour_row_t hpcb_favour_weight = {"weight",     probe, note_weight,
+                                              begin_weight, end,   leave};
 
 static bool is_group_of_ours(const char *name, const char *cgroup)
 {

@@ -66,8 +66,8 @@ static unsigned cpus_of_job(const hpcb_target_t *target)
     return hpcb_cpus_count(&cpus);
 }
 
-static int look(const hpcb_target_t *target, char *dir, size_t size, char *now,
-                size_t now_size, char wanted[16], hpcb_error_t *err)
+static int read_weight(const hpcb_target_t *target, char *dir, size_t size, char *now,
+                       size_t now_size, char wanted[16], hpcb_error_t *err)
 {
     unsigned weight = cpus_of_job(target);
 
@@ -88,7 +88,7 @@ int hpcb_primary_weight_apply(const hpcb_target_t *target, hpcb_error_t *err)
     char dir[PATH_MAX], now[32], wanted[16];
 
     hpcb_row_begin(target, "primary-weight");
-    if (look(target, dir, sizeof(dir), now, sizeof(now), wanted, err) < 0)
+    if (read_weight(target, dir, sizeof(dir), now, sizeof(now), wanted, err) < 0)
         return -1;
     if (strcmp(now, DEFAULT) != 0)
         return 0;
@@ -100,7 +100,7 @@ int hpcb_primary_weight_verify(const hpcb_target_t *target, hpcb_error_t *err)
     char dir[PATH_MAX], now[32], wanted[16];
 
     if (hpcb_primary_weight_probe(target->node, err) < 0 ||
-        look(target, dir, sizeof(dir), now, sizeof(now), wanted, err) < 0)
+        read_weight(target, dir, sizeof(dir), now, sizeof(now), wanted, err) < 0)
         return -1;
     if (strcmp(now, wanted) == 0)
         return 0;

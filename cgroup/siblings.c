@@ -73,9 +73,9 @@ static void everywhere(const hpcb_cores_t *cores, hpcb_cpus_t *held)
     *held = cores->online;
 }
 
-static int look(const hpcb_target_t *target, const hpcb_siblings_want_t *want,
-                hpcb_siblings_task_t *task, hpcb_siblings_facts_t *facts,
-                hpcb_error_t *err)
+static int read_facts(const hpcb_target_t *target, const hpcb_siblings_want_t *want,
+                      hpcb_siblings_task_t *task, hpcb_siblings_facts_t *facts,
+                      hpcb_error_t *err)
 {
     hpcb_error_t why;
 
@@ -204,7 +204,7 @@ int hpcb_siblings_lower(const hpcb_target_t *target, const hpcb_siblings_want_t 
     }
     if (!known.cores->smt)
         return 0;
-    if (look(target, &known, task, &facts, err) < 0)
+    if (read_facts(target, &known, task, &facts, err) < 0)
         return -1;
     reasons.text[0] = '\0';
     if (decide(target, &known, &facts, task, &reasons) == 0)

@@ -77,7 +77,7 @@ int hpcb_beside_note(const char *state_dir, uint32_t primary,
 }
 
 /* The next word of *rest as a number. */
-static int take(char **rest, uint64_t max, uint64_t *value)
+static int take_number(char **rest, uint64_t max, uint64_t *value)
 {
     const char *word = strsep(rest, " ");
 
@@ -91,9 +91,11 @@ static int read_line(char *line, hpcb_beside_reading_t *reading)
     uint64_t guest;
 
     read.before = strcmp(kind, "before") == 0;
-    if ((!read.before && strcmp(kind, "now") != 0) || take(&line, UINT32_MAX, &guest) ||
-        take(&line, UINT64_MAX, &read.begin_us) ||
-        take(&line, UINT64_MAX, &read.cpu_us) || !line || strcmp(line, "end") != 0)
+    if ((!read.before && strcmp(kind, "now") != 0) ||
+        take_number(&line, UINT32_MAX, &guest) ||
+        take_number(&line, UINT64_MAX, &read.begin_us) ||
+        take_number(&line, UINT64_MAX, &read.cpu_us) || !line ||
+        strcmp(line, "end") != 0)
         return -1;
     read.guest = (uint32_t)guest;
     *reading = read;

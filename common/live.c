@@ -70,7 +70,7 @@ typedef struct {
 } reader_t;
 
 /* Take a record of size bytes into the size_known bytes of record. */
-static void take(reader_t *reader, void *record, size_t size_known, size_t size)
+static void take_record(reader_t *reader, void *record, size_t size_known, size_t size)
 {
     memset(record, 0, size_known);
     memcpy(record, reader->next, size < size_known ? size : size_known);
@@ -109,7 +109,7 @@ static int take_node(reader_t *reader, hpcb_live_node_t *node)
 {
     node_record_t record;
 
-    take(reader, &record, sizeof(record), reader->header.node_size);
+    take_record(reader, &record, sizeof(record), reader->header.node_size);
     if (!memchr(record.name, '\0', sizeof(record.name)) ||
         !hpcb_text_is_name(record.name, sizeof(record.name)) ||
         record.n_jobs > HPCB_LIVE_NODE_JOBS_MAX)
@@ -149,7 +149,7 @@ static int take_jobs(reader_t *reader, hpcb_live_t *live)
     for (size_t i = 0; i < reader->header.n_jobs; i++) {
         job_record_t record;
 
-        take(reader, &record, sizeof(record), reader->header.job_size);
+        take_record(reader, &record, sizeof(record), reader->header.job_size);
         if (record.job_id == 0)
             return -1;
         live->jobs[i] = (hpcb_live_job_t){

@@ -324,7 +324,7 @@ hpcb_profiles_t *hpcb_profiles_load(const char *path, hpcb_error_t *err)
 /* ---- Writing ---- */
 
 /* Takes value over, also on failure. */
-static int add(json_t *object, const char *key, json_t *value)
+static int add_member(json_t *object, const char *key, json_t *value)
 {
     if (value && json_object_object_add(object, key, value) == 0)
         return 0;
@@ -334,14 +334,15 @@ static int add(json_t *object, const char *key, json_t *value)
 
 static int add_u64(json_t *object, const char *key, uint64_t value)
 {
-    return add(object, key, json_object_new_uint64(value));
+    return add_member(object, key, json_object_new_uint64(value));
 }
 
 static int add_name(json_t *object, const char *key, const char *name)
 {
     char text[HPCB_PROFILE_ENCODED_MAX];
 
-    return add(object, key, json_object_new_string(hpcb_profile_encode(name, text)));
+    return add_member(object, key,
+                      json_object_new_string(hpcb_profile_encode(name, text)));
 }
 
 static int add_figure(json_t *object, hpcb_profile_axis_t axis,
@@ -352,7 +353,7 @@ static int add_figure(json_t *object, hpcb_profile_axis_t axis,
     if (figure->count == 0)
         return 0;
     member = json_object_new_object();
-    return add(object, hpcb_profile_axis_name(axis), member) ||
+    return add_member(object, hpcb_profile_axis_name(axis), member) ||
            add_u64(member, "mean", figure->mean) ||
            add_u64(member, "deviation", figure->deviation) ||
            add_u64(member, "count", figure->count);
@@ -371,7 +372,7 @@ static int print_entry(const hpcb_profile_t *entry, FILE *stream)
         if (add_figure(object, axis, &entry->figures[axis]))
             return -1;
     if (add_u64(object, "updated", entry->updated) ||
-        (entry->fixed && add(object, "fixed", json_object_new_boolean(true))))
+        (entry->fixed && add_member(object, "fixed", json_object_new_boolean(true))))
         return -1;
     text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
                                                       JSON_C_TO_STRING_NOSLASHESCAPE);

@@ -509,7 +509,7 @@ static int read_usage_line(char *line, hpcb_usage_scope_t *scope, hpcb_usage_t *
     return rest && strcmp(rest, "end") == 0 ? 0 : -1;
 }
 
-static uint64_t add(uint64_t a, uint64_t b)
+static uint64_t add_saturating(uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
@@ -531,8 +531,9 @@ static int read_sums(FILE *stream, hpcb_usage_t *steps, hpcb_usage_t *job)
         if (read_usage_line(line, &scope, &read))
             continue;
         if (scope == HPCB_USAGE_STEP) {
-            steps->cpu_us = add(steps->cpu_us, read.cpu_us);
-            steps->run_delay_us = add(steps->run_delay_us, read.run_delay_us);
+            steps->cpu_us = add_saturating(steps->cpu_us, read.cpu_us);
+            steps->run_delay_us =
+                add_saturating(steps->run_delay_us, read.run_delay_us);
         } else {
             job->cpu_us = larger(job->cpu_us, read.cpu_us);
             job->run_delay_us = larger(job->run_delay_us, read.run_delay_us);
@@ -548,8 +549,8 @@ int hpcb_usage_read(FILE *stream, hpcb_usage_t *usage)
 
     if (read_sums(stream, &steps, &job))
         return -1;
-    usage->cpu_us = add(steps.cpu_us, job.cpu_us);
-    usage->run_delay_us = add(steps.run_delay_us, job.run_delay_us);
+    usage->cpu_us = add_saturating(steps.cpu_us, job.cpu_us);
+    usage->run_delay_us = add_saturating(steps.run_delay_us, job.run_delay_us);
     usage->memory_peak = job.memory_peak;
     return 0;
 }

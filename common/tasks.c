@@ -55,7 +55,7 @@ int hpcb_tasks_add(const char *state_dir, uint32_t job_id,
 }
 
 /* The next word of *rest as a number. */
-static int take(char **rest, uint64_t max, uint64_t *value)
+static int take_number(char **rest, uint64_t max, uint64_t *value)
 {
     const char *word = strsep(rest, " ");
 
@@ -70,8 +70,9 @@ static int read_line(char *line, hpcb_task_usage_t *task)
 
     if (!hpcb_text_is_name(step, sizeof(read.step)) ||
         hpcb_text_copy(read.step, sizeof(read.step), step) ||
-        take(&line, UINT32_MAX, &rank) || take(&line, UINT64_MAX, &read.cpu_us) ||
-        take(&line, UINT64_MAX, &read.run_delay_us) || !line ||
+        take_number(&line, UINT32_MAX, &rank) ||
+        take_number(&line, UINT64_MAX, &read.cpu_us) ||
+        take_number(&line, UINT64_MAX, &read.run_delay_us) || !line ||
         strcmp(line, "end") != 0)
         return -1;
     read.task = (uint32_t)rank;

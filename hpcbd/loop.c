@@ -100,7 +100,7 @@ void hpcb_loop_stop(hpcb_loop_t *loop)
 }
 
 /* What a timer or a signal brings; -1: nothing (another one read it, or spurious). */
-static int64_t take(const hpcb_source_t *source)
+static int64_t take_events(const hpcb_source_t *source)
 {
     struct signalfd_siginfo info;
     uint64_t count;
@@ -116,7 +116,7 @@ static int64_t take(const hpcb_source_t *source)
 
 static void dispatch(hpcb_source_t *source, uint32_t events)
 {
-    int64_t what = source->kind == KIND_FD ? (int64_t)events : take(source);
+    int64_t what = source->kind == KIND_FD ? (int64_t)events : take_events(source);
 
     if (what >= 0)
         source->fn(source->arg, (uint64_t)what);
@@ -173,8 +173,9 @@ int hpcb_loop_run(hpcb_loop_t *loop, hpcb_error_t *err)
 }
 
 /* Takes over fd of a timer or signal, also on failure. */
-static hpcb_source_t *add(hpcb_loop_t *loop, kind_t kind, int fd, uint32_t events,
-                          hpcb_loop_fn fn, void *arg, hpcb_error_t *err)
+static hpcb_source_t *add_source(hpcb_loop_t *loop, kind_t kind, int fd,
+                                 uint32_t events, hpcb_loop_fn fn, void *arg,
+                                 hpcb_error_t *err)
 {
     hpcb_source_t *source = fd < 0 ? NULL : calloc(1, sizeof(*source));
     struct epoll_event event = {.events = events, .data.ptr = source};
@@ -202,7 +203,7 @@ static hpcb_source_t *add(hpcb_loop_t *loop, kind_t kind, int fd, uint32_t event
 hpcb_source_t *hpcb_loop_fd(hpcb_loop_t *loop, int fd, uint32_t events, hpcb_loop_fn fn,
                             void *arg, hpcb_error_t *err)
 {
-    return add(loop, KIND_FD, fd, events, fn, arg, err);
+    return add_source(loop, KIND_FD, fd, events, fn, arg, err);
 }
 
 int hpcb_source_events(hpcb_source_t *source, uint32_t events)
@@ -217,7 +218,7 @@ hpcb_source_t *hpcb_loop_timer(hpcb_loop_t *loop, clockid_t clock, hpcb_loop_fn 
 {
     int fd = timerfd_create(clock, TFD_CLOEXEC | TFD_NONBLOCK);
 
-    return add(loop, KIND_TIMER, fd, EPOLLIN, fn, arg, err);
+    return add_source(loop, KIND_TIMER, fd, EPOLLIN, fn, arg, err);
 }
 
 static struct timespec to_timespec(uint64_t ns)
@@ -251,8 +252,8 @@ hpcb_source_t *hpcb_loop_signal(hpcb_loop_t *loop, int signo, hpcb_loop_fn fn,
     sigemptyset(&set);
     sigaddset(&set, signo);
     sigprocmask(SIG_BLOCK, &set, NULL);
-    return add(loop, KIND_SIGNAL, signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
-               EPOLLIN, fn, arg, err);
+    return add_source(loop, KIND_SIGNAL, signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+                      EPOLLIN, fn, arg, err);
 }
 
 void hpcb_loop_unblock_signals(void)

@@ -94,7 +94,7 @@ static bool has_threads(void)
 /* MPI_Init or MPI_Session_init has succeeded.  It may come here more than once: through
  * a tool's wrapper, or with each session.  Open MPI does not say that a session has
  * threads. */
-static void begin(bool session)
+static void begin_helping(bool session)
 {
     unsigned whom = 0;
 
@@ -246,7 +246,7 @@ static void leave_others(unsigned told, enum kind kind)
         rc = ((int (*)(PARAMS_##nargs))fn)(ARGS_##nargs);                              \
         hpcb_hook_after_init();                                                        \
         if (rc == 0)                                                                   \
-            begin(session);                                                            \
+            begin_helping(session);                                                    \
         return rc;                                                                     \
     }
 

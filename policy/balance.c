@@ -172,7 +172,7 @@ unsigned hpcb_balance_groups(const hpcb_balance_places_t *places,
     return shared;
 }
 
-static void take(const hpcb_balance_sample_t *sample, hpcb_balance_rank_t *rank)
+static void take_sample(const hpcb_balance_sample_t *sample, hpcb_balance_rank_t *rank)
 {
     double compute, total;
 
@@ -195,7 +195,7 @@ unsigned hpcb_balance_step(const hpcb_balance_conf_t *conf,
                            hpcb_balance_t *balance)
 {
     for (unsigned i = 0; i < balance->n; i++)
-        take(&samples[i], &balance->rank[i]);
+        take_sample(&samples[i], &balance->rank[i]);
     balance->steps++;
     switch (conf->kind) {
     case HPCB_BALANCE_UNIFORM:

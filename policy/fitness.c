@@ -41,7 +41,7 @@ static int64_t less(int64_t a, int64_t b)
     return a < b - LIMIT ? -LIMIT : a - b;
 }
 
-static uint64_t add(uint64_t a, uint64_t b)
+static uint64_t add_bandwidth(uint64_t a, uint64_t b)
 {
     return (uint64_t)(clamp(a) + clamp(b));
 }
@@ -163,8 +163,8 @@ typedef struct {
     bool greedy;    /* takes much more than its share, beside others */
 } sight_t;
 
-static void look(sight_t *sight, const axis_t *axis, const hpcb_fit_node_t *node,
-                 const hpcb_fit_guest_t *guest)
+static void judge_axis(sight_t *sight, const axis_t *axis, const hpcb_fit_node_t *node,
+                       const hpcb_fit_guest_t *guest)
 {
     room_t there = room(axis);
     int64_t off;
@@ -203,8 +203,8 @@ uint32_t hpcb_fit_score(const hpcb_fit_node_t *node, const hpcb_fit_guest_t *gue
     uint32_t distance;
     int klass;
 
-    look(&sight, &memory, node, guest);
-    look(&sight, &network, node, guest);
+    judge_axis(&sight, &memory, node, guest);
+    judge_axis(&sight, &network, node, guest);
     if (sight.saturated)
         return HPCB_FIT_SCORE_REFUSED;
     distance = square_root(sight.squares);
@@ -252,7 +252,7 @@ hpcb_bw_t hpcb_fit_predict(const hpcb_fit_sample_t *samples, unsigned w)
         return (hpcb_bw_t){0};
     for (unsigned k = 0; k < w; k++) {
         net += (uint64_t)clamp(samples[k].net);
-        mem += add(samples[k].cpu, samples[k].net);
+        mem += add_bandwidth(samples[k].cpu, samples[k].net);
     }
     return (hpcb_bw_t){.mem = (uint64_t)clamp((uint64_t)(mem / w)),
                        .net = (uint64_t)(net / w)};
@@ -269,7 +269,7 @@ hpcb_fit_square_t hpcb_fit_distance(const hpcb_fit_app_t *app,
                   share(bounded(left->net), left->processors));
 }
 
-static void take(hpcb_fit_left_t *left, const hpcb_fit_app_t *app)
+static void take_share(hpcb_fit_left_t *left, const hpcb_fit_app_t *app)
 {
     left->processors -=
         app->processors < left->processors ? app->processors : left->processors;
@@ -326,7 +326,7 @@ unsigned hpcb_fit_select(const hpcb_fit_app_t *apps, size_t count,
     for (size_t i = first_here(apps, count); i < count;
          i = best_fit(apps, count, selected, &left)) {
         selected[i] = true;
-        take(&left, &apps[i]);
+        take_share(&left, &apps[i]);
     }
     return left.processors;
 }

@@ -14,19 +14,19 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static uint64_t add(uint64_t a, uint64_t b)
+static uint64_t add_saturating(uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-static uint64_t take(uint64_t from, uint64_t what)
+static uint64_t subtract_saturating(uint64_t from, uint64_t what)
 {
     return from > what ? from - what : 0;
 }
 
 static uint64_t with_margin(uint64_t bytes)
 {
-    return add(bytes, bytes / HPCB_LEND_MARGIN);
+    return add_saturating(bytes, bytes / HPCB_LEND_MARGIN);
 }
 
 uint64_t hpcb_lend_reserve(const hpcb_lend_reserve_t *reserve, uint64_t real_memory)
@@ -43,7 +43,7 @@ static uint64_t touches(const hpcb_lend_job_t *job)
                           ? UINT64_MAX
                           : job->growth * HPCB_LEND_HORIZON_SECONDS;
 
-    return with_margin(larger(add(job->used, growth), job->peak));
+    return with_margin(larger(add_saturating(job->used, growth), job->peak));
 }
 
 uint64_t hpcb_lend_expected(const hpcb_lend_job_t *job, uint64_t settle)
@@ -58,11 +58,12 @@ uint64_t hpcb_lend_expected(const hpcb_lend_job_t *job, uint64_t settle)
 
 uint64_t hpcb_lend_usable(const hpcb_lend_node_t *node)
 {
-    return smaller(node->real_memory, add(node->available, node->used));
+    return smaller(node->real_memory, add_saturating(node->available, node->used));
 }
 
 uint64_t hpcb_lend_free(uint64_t usable, uint64_t reserve, uint64_t expected,
                         uint64_t guests)
 {
-    return take(take(take(usable, reserve), expected), guests);
+    return subtract_saturating(
+        subtract_saturating(subtract_saturating(usable, reserve), expected), guests);
 }

@@ -90,7 +90,7 @@ static unsigned find(const hpcb_period_t *period)
     return 0;
 }
 
-static hpcb_period_place_t begin(hpcb_period_t *period, unsigned found)
+static hpcb_period_place_t begin_period(hpcb_period_t *period, unsigned found)
 {
     period->period = found;
     period->left = found;
@@ -121,7 +121,7 @@ static hpcb_period_place_t leave_light(hpcb_period_t *period, uint16_t symbol)
     period->light = false;
     for (unsigned m = 1; m <= HPCB_PERIOD_MAX; m++)
         period->run[m - 1] = run_of(period, m);
-    return begin(period, find(period));
+    return begin_period(period, find(period));
 }
 
 hpcb_period_place_t hpcb_period_search(hpcb_period_t *period, uint16_t symbol)
@@ -134,5 +134,5 @@ hpcb_period_place_t hpcb_period_search(hpcb_period_t *period, uint16_t symbol)
     push(period, symbol);
     if (period->period > 0 && period->run[period->period - 1] > 0)
         return go_on(period);
-    return begin(period, some ? find(period) : 0);
+    return begin_period(period, some ? find(period) : 0);
 }

@@ -505,7 +505,7 @@ static int note_change(hpcb_store_t *store, uint64_t now_ms)
     return code ? code : touch(store, WAIT, (int64_t)now_ms);
 }
 
-static int begin(hpcb_store_t *store, uint64_t now_ms, hpcb_error_t *err)
+static int begin_transaction(hpcb_store_t *store, uint64_t now_ms, hpcb_error_t *err)
 {
     if (hpcb_store_open(store, now_ms, err))
         return -1;
@@ -558,7 +558,7 @@ int hpcb_store_add(hpcb_store_t *store, hpcb_rjson_t *record, uint64_t now_ms,
     bool changed = false;
     int code;
 
-    if (begin(store, now_ms, err))
+    if (begin_transaction(store, now_ms, err))
         return -1;
     if (bind_all(store, record, err)) {
         errno = EINVAL;
@@ -598,7 +598,7 @@ int hpcb_store_expire(hpcb_store_t *store, uint64_t now_ms, uint64_t wait_ms,
     sqlite3_reset(count);
     if (due == 0)
         return 0;
-    if (begin(store, now_ms, err))
+    if (begin_transaction(store, now_ms, err))
         return -1;
     sqlite3_bind_int64(store->statements[EXPIRE], 1, before);
     return run(store->statements[EXPIRE]) ? fail(store, now_ms, err) : 0;

@@ -121,7 +121,7 @@ static int probe(const hpcb_node_t *node, hpcb_error_t *err)
     return 0;
 }
 
-static int add(int fd, uint64_t *sum, hpcb_error_t *err)
+static int add_counter(int fd, uint64_t *sum, hpcb_error_t *err)
 {
     uint64_t value;
 
@@ -138,8 +138,8 @@ static int sample(void *handle, uint64_t *values, hpcb_error_t *err)
     const fabric_t *fabric = handle;
 
     for (size_t i = 0; i < fabric->count; i++) {
-        if (add(fabric->port[i].rx, &values[HPCB_FIGURE_FABRIC_RX], err) < 0 ||
-            add(fabric->port[i].tx, &values[HPCB_FIGURE_FABRIC_TX], err) < 0)
+        if (add_counter(fabric->port[i].rx, &values[HPCB_FIGURE_FABRIC_RX], err) < 0 ||
+            add_counter(fabric->port[i].tx, &values[HPCB_FIGURE_FABRIC_TX], err) < 0)
             return -1;
     }
     return 0;

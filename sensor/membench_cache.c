@@ -54,8 +54,8 @@ static unsigned threads_within(hwloc_obj_t last, const hpcb_cpus_t *cpus)
 }
 
 /* Raise what cache asks for by what the last-level cache of one CPU needs. */
-static void add(hwloc_topology_t hw, hwloc_obj_t pu, const hpcb_cpus_t *cpus,
-                hpcb_membench_cache_t *cache)
+static void raise_for_cpu(hwloc_topology_t hw, hwloc_obj_t pu, const hpcb_cpus_t *cpus,
+                          hpcb_membench_cache_t *cache)
 {
     hwloc_obj_t last = last_level(pu);
     size_t block = TIMES_CACHES * ASSUMED_CACHE;
@@ -97,7 +97,7 @@ int hpcb_membench_cache(const char *synthetic, const hpcb_cpus_t *cpus,
         return -1;
     }
     while ((pu = hwloc_get_next_obj_by_type(hw, HWLOC_OBJ_PU, pu)))
-        add(hw, pu, cpus, &found);
+        raise_for_cpu(hw, pu, cpus, &found);
     hwloc_topology_destroy(hw);
     *cache = found;
     return 0;

@@ -339,7 +339,7 @@ void hpcb_membench_stop(hpcb_membench_t *bench)
     atomic_store_explicit(&bench->stop, true, memory_order_relaxed);
 }
 
-static void begin(hpcb_membench_t *bench, const hpcb_membench_pass_t *pass)
+static void begin_pass(hpcb_membench_t *bench, const hpcb_membench_pass_t *pass)
 {
     pthread_mutex_lock(&bench->lock);
     bench->pass = *pass;
@@ -424,7 +424,7 @@ static int sum_up(const hpcb_membench_t *bench, hpcb_membench_result_t *result,
 int hpcb_membench_pass(hpcb_membench_t *bench, const hpcb_membench_pass_t *pass,
                        hpcb_membench_result_t *result, hpcb_error_t *err)
 {
-    begin(bench, pass);
+    begin_pass(bench, pass);
     look_on(bench);
     wait_done(bench);
     sample(bench);

@@ -186,8 +186,8 @@ const char *hpcb_sensed_why_not(const hpcb_sensed_t *job, size_t i)
 }
 
 /* The first row that measured a figure keeps it. */
-static void take(const hpcb_sensed_t *job, const hpcb_sensor_t *row,
-                 const uint64_t *values, hpcb_sample_t *sample)
+static void take_figures(const hpcb_sensed_t *job, const hpcb_sensor_t *row,
+                         const uint64_t *values, hpcb_sample_t *sample)
 {
     for (size_t i = 0; i < HPCB_FIGURES; i++) {
         hpcb_reading_t *reading = &sample->figure[i];
@@ -239,7 +239,7 @@ void hpcb_sensed_sample(hpcb_sensed_t *job, hpcb_sample_t *sample)
             row->whole ? of_node(job->sensing, i) : of_job(job, i, own);
 
         if (values)
-            take(job, row, values, sample);
+            take_figures(job, row, values, sample);
     }
 }
 

@@ -169,7 +169,7 @@ static void hold(hpcb_sim_state_t *state, uint32_t job, uint32_t at, uint32_t cp
     state->run[job].parts = i;
 }
 
-static void begin(hpcb_sim_state_t *state, uint32_t job)
+static void begin_job(hpcb_sim_state_t *state, uint32_t job)
 {
     hpcb_sim_running_t *run = &state->run[job];
 
@@ -191,7 +191,7 @@ static void evict(hpcb_sim_state_t *state, hpcb_sim_node_t *node)
     }
 }
 
-static void take(hpcb_sim_state_t *state, uint32_t job, uint32_t at, uint32_t cpus)
+static void take_cpus(hpcb_sim_state_t *state, uint32_t job, uint32_t at, uint32_t cpus)
 {
     hpcb_sim_node_t *node = &state->node[at];
     uint32_t i;
@@ -229,13 +229,13 @@ void hpcb_sim_start_primary(hpcb_sim_state_t *state, uint32_t job)
     const hpcb_sim_past_t *past = &state->history->job[job];
     uint32_t left = past->cpus;
 
-    begin(state, job);
+    begin_job(state, job);
     while (left > 0 && !state->no_memory) {
         uint32_t wanted = left < state->conf->cpus ? left : state->conf->cpus;
         uint32_t at = best_node(state, wanted);
         uint32_t cpus = state->node[at].free < left ? state->node[at].free : left;
 
-        take(state, job, at, cpus);
+        take_cpus(state, job, at, cpus);
         left -= cpus;
     }
     set_rate(state, job, primary_rate(state, job));
@@ -272,7 +272,7 @@ bool hpcb_sim_start_guest(hpcb_sim_state_t *state, uint32_t job)
     if (at == HPCB_SIM_NONE)
         return false;
     node = &state->node[at];
-    begin(state, job);
+    begin_job(state, job);
     hold(state, job, at, past->cpus, &node->guests);
     node->guest_cpus += past->cpus;
     node->guest_load += (double)past->cpus * (double)past->load;

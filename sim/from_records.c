@@ -26,7 +26,7 @@ static int64_t memory(sqlite3_stmt *row)
                                                  : 1);
 }
 
-static int take(sqlite3_stmt *row, hpcb_sim_history_t *history, hpcb_error_t *err)
+static int take_row(sqlite3_stmt *row, hpcb_sim_history_t *history, hpcb_error_t *err)
 {
     double run = sqlite3_column_double(row, WALL);
     int64_t submit = sqlite3_column_int64(row, SUBMIT);
@@ -73,7 +73,7 @@ static int read_rows(sqlite3 *database, hpcb_sim_history_t *history, hpcb_error_
     if (sqlite3_prepare_v2(database, query, -1, &row, NULL) != SQLITE_OK)
         return hpcb_database_error(database, err);
     while (rc == 0 && (got = sqlite3_step(row)) != SQLITE_DONE)
-        rc = got == SQLITE_ROW ? take(row, history, err)
+        rc = got == SQLITE_ROW ? take_row(row, history, err)
                                : hpcb_database_error(database, err);
     sqlite3_finalize(row);
     return rc;

@@ -96,7 +96,7 @@ static void pick(hpcb_sim_stream_t *chance, const unsigned order[APPS], bool run
         runs[order[i + hpcb_sim_below(chance, 2)]] = true;
 }
 
-static void add(run_t *run, const double rate[APPS], double seconds)
+static void add_progress(run_t *run, const double rate[APPS], double seconds)
 {
     for (unsigned i = 0; i < APPS; i++)
         run->progress[i] += rate[i] * seconds;
@@ -129,7 +129,7 @@ static void run_linux(run_t *run, bool together, uint32_t nodes, uint64_t seed)
             for (unsigned i = 0; i < APPS; i++)
                 least[i] = rate[i] < least[i] ? rate[i] : least[i];
         }
-        add(run, least, quantum);
+        add_progress(run, least, quantum);
     }
 }
 
@@ -206,7 +206,7 @@ static void run_membus(run_t *run, uint32_t nodes)
 
         elect(run, &membus, nodes, runs);
         rates(run, runs, rate);
-        add(run, rate, quantum);
+        add_progress(run, rate, quantum);
         remember(&membus, run, rate);
         rotate(membus.list, runs);
     }

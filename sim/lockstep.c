@@ -103,7 +103,7 @@ static bool has_guard(const hpcb_sim_job_t *job)
     return false;
 }
 
-static int begin(run_t *run, uint64_t seed)
+static int begin_run(run_t *run, uint64_t seed)
 {
     const hpcb_sim_job_t *job = run->job;
     size_t tasks = (size_t)job->nodes * job->noises;
@@ -253,7 +253,7 @@ int hpcb_sim_lockstep(const hpcb_sim_job_t *job, uint64_t seed,
                       hpcb_error_t *err)
 {
     run_t run = {.job = job};
-    int rc = begin(&run, seed) < 0 ? -1 : run_all(&run, progress);
+    int rc = begin_run(&run, seed) < 0 ? -1 : run_all(&run, progress);
 
     if (rc < 0)
         hpcb_error(err, "%u nodes: %s", job->nodes, strerror(errno));

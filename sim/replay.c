@@ -374,7 +374,7 @@ static int take_file(order_t *order, reader_t reader)
     return 0;
 }
 
-static int take(order_t *order, int option, const char *name)
+static int take_option(order_t *order, int option, const char *name)
 {
     hpcb_sim_cluster_t *cluster = &order->cluster;
     int64_t value = 0;
@@ -468,7 +468,7 @@ int hpcb_sim_replay(int argc, char *argv[])
             return EXIT_SUCCESS;
         }
         snprintf(name, sizeof(name), "--%s", options[which].name);
-        if (take(&order, option, name) < 0)
+        if (take_option(&order, option, name) < 0)
             return HPCB_SIM_USAGE;
     }
     if (optind != argc) {

@@ -200,7 +200,7 @@ static const char help[] =
     "  -j, --json              print one JSON object\n"
     "  -c, --csv               print comma-separated values\n";
 
-static int take(order_t *order, int option)
+static int take_option(order_t *order, int option)
 {
     int64_t value = 0;
 
@@ -252,7 +252,7 @@ int hpcb_sim_run(int argc, char *argv[])
             fputs(help, stdout);
             return EXIT_SUCCESS;
         }
-        if (take(&order, option) < 0)
+        if (take_option(&order, option) < 0)
             return HPCB_SIM_USAGE;
     }
     if (optind != argc - 1) {

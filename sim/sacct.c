@@ -216,7 +216,7 @@ static bool size(const char *text, double *kib, char *unit)
 }
 
 /* A field, or "" if the export has no such column. */
-static const char *get(const reader_t *reader, char *field[], unsigned column)
+static const char *get_field(const reader_t *reader, char *field[], unsigned column)
 {
     return reader->at[column] < 0 ? "" : field[reader->at[column]];
 }
@@ -244,9 +244,9 @@ static int64_t memory_asked(const reader_t *reader, char *field[], double cpus)
     double kib, nodes = 1;
     char unit;
 
-    if (!size(get(reader, field, MEMORY_ASKED), &kib, &unit) || kib <= 0)
+    if (!size(get_field(reader, field, MEMORY_ASKED), &kib, &unit) || kib <= 0)
         return HPCB_SIM_UNKNOWN;
-    if (unit == 'n' && (!number(get(reader, field, NODES), &nodes) || nodes < 1))
+    if (unit == 'n' && (!number(get_field(reader, field, NODES), &nodes) || nodes < 1))
         nodes = 1;
     return (int64_t)(kib * (unit == 'c' ? cpus : unit == 'n' ? nodes : 1));
 }
@@ -256,9 +256,9 @@ static int64_t memory_used(const reader_t *reader, char *field[])
     double kib, tasks;
     char unit;
 
-    if (!size(get(reader, field, MEMORY_USED), &kib, &unit) || kib <= 0)
+    if (!size(get_field(reader, field, MEMORY_USED), &kib, &unit) || kib <= 0)
         return HPCB_SIM_UNKNOWN;
-    if (!number(get(reader, field, TASKS), &tasks) || tasks < 1)
+    if (!number(get_field(reader, field, TASKS), &tasks) || tasks < 1)
         tasks = 1;
     return kib * tasks < MOST ? (int64_t)(kib * tasks) : HPCB_SIM_UNKNOWN;
 }
@@ -266,7 +266,7 @@ static int64_t memory_used(const reader_t *reader, char *field[])
 static void fill(const reader_t *reader, char *field[], double submit, double run,
                  double cpus, hpcb_sim_past_t *job)
 {
-    const char *limit = get(reader, field, LIMIT);
+    const char *limit = get_field(reader, field, LIMIT);
     double value;
 
     *job = (hpcb_sim_past_t){
@@ -284,7 +284,7 @@ static void fill(const reader_t *reader, char *field[], double submit, double ru
             job->limit = (int64_t)value;
     }
     /* 0: accounting gathered nothing. */
-    if (duration(get(reader, field, CPU_TIME), &value) && value > 0)
+    if (duration(get_field(reader, field, CPU_TIME), &value) && value > 0)
         job->load = (float)(value < cpus * run ? value / (cpus * run) : 1);
 }
 
@@ -292,7 +292,7 @@ static int take_job(reader_t *reader, char *field[], hpcb_sim_history_t *history
                     hpcb_error_t *err)
 {
     static const char *const going[] = {"PENDING", "RUNNING", "SUSPENDED", "REQUEUED"};
-    const char *state = get(reader, field, STATE);
+    const char *state = get_field(reader, field, STATE);
     double submit, run, cpus;
 
     if (flush(reader, history, err) < 0)
@@ -300,19 +300,23 @@ static int take_job(reader_t *reader, char *field[], hpcb_sim_history_t *history
     for (size_t i = 0; i < sizeof(going) / sizeof(going[0]); i++)
         if (strcmp(state, going[i]) == 0)
             return refuse(history, HPCB_SIM_NOT_ENDED, STATE, state);
-    if (!moment(get(reader, field, SUBMIT), &submit))
-        return refuse(history, HPCB_SIM_NO_NUMBER, SUBMIT, get(reader, field, SUBMIT));
-    if (!duration(get(reader, field, ELAPSED), &run))
+    if (!moment(get_field(reader, field, SUBMIT), &submit))
+        return refuse(history, HPCB_SIM_NO_NUMBER, SUBMIT,
+                      get_field(reader, field, SUBMIT));
+    if (!duration(get_field(reader, field, ELAPSED), &run))
         return refuse(history, HPCB_SIM_NO_NUMBER, ELAPSED,
-                      get(reader, field, ELAPSED));
-    if (!number(get(reader, field, CPUS), &cpus))
-        return refuse(history, HPCB_SIM_NO_NUMBER, CPUS, get(reader, field, CPUS));
+                      get_field(reader, field, ELAPSED));
+    if (!number(get_field(reader, field, CPUS), &cpus))
+        return refuse(history, HPCB_SIM_NO_NUMBER, CPUS,
+                      get_field(reader, field, CPUS));
     if (submit < 0 || submit > (double)HPCB_SIM_TIME_MAX)
-        return refuse(history, HPCB_SIM_NEGATIVE, SUBMIT, get(reader, field, SUBMIT));
+        return refuse(history, HPCB_SIM_NEGATIVE, SUBMIT,
+                      get_field(reader, field, SUBMIT));
     if (run < 0 || run > (double)HPCB_SIM_RUN_MAX)
-        return refuse(history, HPCB_SIM_NEGATIVE, ELAPSED, get(reader, field, ELAPSED));
+        return refuse(history, HPCB_SIM_NEGATIVE, ELAPSED,
+                      get_field(reader, field, ELAPSED));
     if (cpus < 0 || cpus > HPCB_SIM_CPUS_MAX)
-        return refuse(history, HPCB_SIM_NEGATIVE, CPUS, get(reader, field, CPUS));
+        return refuse(history, HPCB_SIM_NEGATIVE, CPUS, get_field(reader, field, CPUS));
     if (run < 1 || cpus < 1)
         return refuse(history, HPCB_SIM_DID_NOT_RUN, run < 1 ? ELAPSED : CPUS, "0");
     fill(reader, field, submit, run, cpus, &reader->job);
@@ -335,7 +339,7 @@ static int take_line(char *line, reader_t *reader, hpcb_sim_history_t *history,
         hpcb_sim_pass_over(history, HPCB_SIM_CUT, text);
         return 0;
     }
-    if (strchr(get(reader, field, JOB), '.')) {
+    if (strchr(get_field(reader, field, JOB), '.')) {
         int64_t used = memory_used(reader, field);
 
         if (reader->open && used > reader->job.memory_used)

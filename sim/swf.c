@@ -64,8 +64,8 @@ static int64_t times(double each, double n)
     return each < 0 || each * n > MOST ? HPCB_SIM_UNKNOWN : (int64_t)(each * n);
 }
 
-static int take(const double field[FIELDS], hpcb_sim_history_t *history,
-                hpcb_error_t *err)
+static int take_job(const double field[FIELDS], hpcb_sim_history_t *history,
+                    hpcb_error_t *err)
 {
     double cpus = field[CPUS] > 0 ? field[CPUS] : field[CPUS_ASKED];
     hpcb_sim_past_t job;
@@ -113,7 +113,7 @@ static int take_line(char *line, hpcb_sim_history_t *history, hpcb_error_t *err)
         return 0;
     n = split(line, field, &bad);
     if (n == FIELDS)
-        return take(field, history, err);
+        return take_job(field, history, err);
     if (n < 0) {
         snprintf(text, sizeof(text), "'%.40s' is no number", bad);
         hpcb_sim_pass_over(history, HPCB_SIM_NO_NUMBER, text);

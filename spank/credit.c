@@ -108,7 +108,7 @@ static int64_t clamp(int64_t left_us)
 }
 
 /* What is left then. */
-static int64_t add(hpcb_credit_t *credit, int64_t us)
+static int64_t add_credit(hpcb_credit_t *credit, int64_t us)
 {
     int64_t left = atomic_load(&credit->left_us), next;
 
@@ -142,7 +142,7 @@ static void earn(hpcb_credit_t *credit)
     if (earned <= 0 ||
         !atomic_compare_exchange_strong(&credit->earned_us, &since, until))
         return;
-    (void)add(credit, earned);
+    (void)add_credit(credit, earned);
     (void)add_ended(credit, -((until - since) * END_PPM / 1000000));
 }
 
@@ -151,7 +151,7 @@ int64_t hpcb_spank_credit_charge(hpcb_credit_t *credit, int64_t used_us)
     if (!credit)
         return 0;
     earn(credit);
-    return add(credit, -used_us);
+    return add_credit(credit, -used_us);
 }
 
 int64_t hpcb_spank_credit_charge_end(hpcb_credit_t *credit, int64_t used_us)

@@ -41,8 +41,8 @@ static int read_word(const char *directory, const char *name, char *text, size_t
     return 0;
 }
 
-static void take(hpcb_network_t *network, uint64_t mbits, unsigned directions,
-                 const char *link)
+static void take_fastest(hpcb_network_t *network, uint64_t mbits, unsigned directions,
+                         const char *link)
 {
     uint64_t speed = mbits * BYTES_PER_MBIT * directions;
 
@@ -85,7 +85,7 @@ static void add_interface(const char *directory, const char *name, void *arg)
     }
     half = read_word(directory, "duplex", text, sizeof(text)) == 0 &&
            strcmp(text, "half") == 0;
-    take(network, mbits, half ? 1 : 2, name);
+    take_fastest(network, mbits, half ? 1 : 2, name);
 }
 
 /* rate: "100 Gb/sec (4X EDR)"; state: "4: ACTIVE". */
@@ -112,7 +112,7 @@ static void add_port(const char *directory, const char *name, void *arg)
     device += strlen("/infiniband/");
     snprintf(link, sizeof(link), "%.*s port %.8s", (int)strcspn(device, "/"), device,
              name);
-    take(network, mbits, 2, link);
+    take_fastest(network, mbits, 2, link);
 }
 
 static void each(const char *directory,

@@ -42,10 +42,10 @@ typedef struct {
     size_t used;
 } out_t;
 
-static int add(out_t *out, const char *format, ...)
+static int add_text(out_t *out, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static int add(out_t *out, const char *format, ...)
+static int add_text(out_t *out, const char *format, ...)
 {
     va_list args;
     int n;
@@ -126,15 +126,15 @@ static int add_number(hpcb_neutral_t *names, out_t *out, kind_t kind, const char
         return -1;
     switch (kind) {
     case JOB:
-        return add(out, "job_%u", number);
+        return add_text(out, "job_%u", number);
     case UID:
-        return add(out, "uid_%u", FIRST_UID + number);
+        return add_text(out, "uid_%u", FIRST_UID + number);
     case NODE:
-        return add(out, "node%u", number);
+        return add_text(out, "node%u", number);
     case SLUID:
-        return add(out, "s%013u", number);
+        return add_text(out, "s%013u", number);
     default:
-        return add(out, "group%u", number);
+        return add_text(out, "group%u", number);
     }
 }
 
@@ -306,7 +306,7 @@ static int keep_component(hpcb_neutral_t *names, const char *name, size_t length
         return -1;
     if (is_sluid(name, length) && number_of(names, SLUID, name, length) == 0)
         return -1;
-    return add(out, "%.*s", (int)length, name);
+    return add_text(out, "%.*s", (int)length, name);
 }
 
 static int component(hpcb_neutral_t *names, const char *name, size_t length, out_t *out)
@@ -316,21 +316,22 @@ static int component(hpcb_neutral_t *names, const char *name, size_t length, out
     if (is_common(name, length) || is_controllers(name, length) ||
         is_part_of_job(name, length) ||
         (length == 5 && memcmp(name, "uid_0", length) == 0))
-        return add(out, "%.*s", (int)length, name);
+        return add_text(out, "%.*s", (int)length, name);
     if (strlen(names->guest_cgroup) == length &&
         memcmp(names->guest_cgroup, name, length) == 0)
-        return add(out, "hpcb_guest");
+        return add_text(out, "hpcb_guest");
     if (is_job(name, length))
         return add_number(names, out, JOB, name, length);
     if (begins(name, length, "uid_") && is_number(name + 4, length - 4))
         return add_number(names, out, UID, name, length);
     if (begins(name, length, "slurm_"))
-        return add(out, "slurm_") || add_number(names, out, NODE, name + 6, length - 6)
+        return add_text(out, "slurm_") ||
+                       add_number(names, out, NODE, name + 6, length - 6)
                    ? -1
                    : 0;
     if (ends(name, length, SCOPE))
         return add_number(names, out, NODE, name, length - strlen(SCOPE)) ||
-                       add(out, SCOPE)
+                       add_text(out, SCOPE)
                    ? -1
                    : 0;
     return add_number(names, out, is_sluid(name, length) ? SLUID : OTHER, name, length);
@@ -342,7 +343,7 @@ static int add_path(hpcb_neutral_t *names, const char *path, size_t length, out_
         const char *slash = memchr(path, '/', length);
         size_t n = slash ? (size_t)(slash - path) : length;
 
-        if (component(names, path, n, out) || (slash && add(out, "/")))
+        if (component(names, path, n, out) || (slash && add_text(out, "/")))
             return -1;
         path += slash ? n + 1 : n;
         length -= slash ? n + 1 : n;
@@ -354,7 +355,8 @@ int hpcb_neutral_path(hpcb_neutral_t *names, const char *path, char *out, size_t
 {
     out_t made = {.text = out, .size = size};
 
-    return add(&made, "%s", "") || add_path(names, path, strlen(path), &made) ? -1 : 0;
+    return add_text(&made, "%s", "") || add_path(names, path, strlen(path), &made) ? -1
+                                                                                   : 0;
 }
 
 /* A list of controllers or mount options; others than the kernel's are replaced, and
@@ -369,12 +371,13 @@ static int add_words(hpcb_neutral_t *names, const char *list, size_t length, out
         bool left_out = begins(list, n, "release_agent=");
 
         if (!left_out) {
-            if (add(out, "%s", between))
+            if (add_text(out, "%s", between))
                 return -1;
             if (names->keep || is_kernels(list, n)) {
-                if (add(out, "%.*s", (int)n, list))
+                if (add_text(out, "%.*s", (int)n, list))
                     return -1;
-            } else if (add(out, "name=") || add_number(names, out, OTHER, list, n)) {
+            } else if (add_text(out, "name=") ||
+                       add_number(names, out, OTHER, list, n)) {
                 return -1;
             }
             between = ",";
@@ -400,11 +403,11 @@ static int add_cgroup_line(hpcb_neutral_t *names, const char *line, size_t lengt
     gone = ends(path, (size_t)(end - path), deleted);
     if (gone)
         end -= sizeof(deleted) - 1;
-    return add(out, "%.*s:", (int)(list - line), line) ||
+    return add_text(out, "%.*s:", (int)(list - line), line) ||
                    add_words(names, list + 1, (size_t)(path - list) - 1, out) ||
-                   add(out, ":") ||
+                   add_text(out, ":") ||
                    add_path(names, path + 1, (size_t)(end - path) - 1, out) ||
-                   add(out, "%s\n", gone ? deleted : "")
+                   add_text(out, "%s\n", gone ? deleted : "")
                ? -1
                : 0;
 }
@@ -413,7 +416,7 @@ int hpcb_neutral_cgroup(hpcb_neutral_t *names, const char *text, char *out, size
 {
     out_t made = {.text = out, .size = size};
 
-    if (add(&made, "%s", ""))
+    if (add_text(&made, "%s", ""))
         return -1;
     while (*text) {
         size_t length = strcspn(text, "\n");
@@ -430,7 +433,8 @@ static int add_escaped(const char *text, out_t *out)
     for (; *text; text++) {
         bool plain = *text > ' ' && *text != '\\' && *text != 0x7f;
 
-        if (plain ? add(out, "%c", *text) : add(out, "\\%03o", (unsigned char)*text))
+        if (plain ? add_text(out, "%c", *text)
+                  : add_text(out, "\\%03o", (unsigned char)*text))
             return -1;
     }
     return 0;
@@ -441,7 +445,7 @@ static int add_mount_path(hpcb_neutral_t *names, const char *path, out_t *out)
     char mapped[PATH_MAX];
 
     return hpcb_neutral_path(names, path, mapped, sizeof(mapped)) ||
-                   add_escaped(mapped, out) || add(out, " ")
+                   add_escaped(mapped, out) || add_text(out, " ")
                ? -1
                : 0;
 }
@@ -457,15 +461,15 @@ int hpcb_neutral_mount(hpcb_neutral_t *names, char *line, char *out, size_t size
         return -1;
     v1 = strcmp(mount.fstype, "cgroup") == 0;
     v2 = strcmp(mount.fstype, "cgroup2") == 0;
-    if (add(&made, "%d %d 0:0 ", mount.id, mount.parent) ||
+    if (add_text(&made, "%d %d 0:0 ", mount.id, mount.parent) ||
         add_mount_path(names, v1 || v2 ? mount.root : "/", &made) ||
         add_mount_path(names, mount.point, &made))
         return -1;
     if (!v1 && !v2)
-        return add(&made, "rw - other other rw\n");
-    return add(&made, "rw - %s %s ", mount.fstype, mount.fstype) ||
+        return add_text(&made, "rw - other other rw\n");
+    return add_text(&made, "rw - %s %s ", mount.fstype, mount.fstype) ||
                    add_words(names, mount.super, strlen(mount.super), &made) ||
-                   add(&made, "\n")
+                   add_text(&made, "\n")
                ? -1
                : 0;
 }

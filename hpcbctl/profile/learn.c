@@ -43,7 +43,7 @@ typedef struct {
 
 /* ---- Reading ---- */
 
-static int add(learn_t *learn, const entry_t *entry, hpcb_error_t *err)
+static int add_entry(learn_t *learn, const entry_t *entry, hpcb_error_t *err)
 {
     if (learn->count == learn->room) {
         size_t room = learn->room ? 2 * learn->room : 64;
@@ -77,7 +77,7 @@ static int read_line(learn_t *learn, const char *text, hpcb_error_t *err)
     if (hpcb_profile_key(entry.line.uid, name, executable, &entry.key))
         return hpcb_error(err, "names of jobs and executables: 1 to 255 bytes");
     learn->records++;
-    return add(learn, &entry, err);
+    return add_entry(learn, &entry, err);
 }
 
 static void refuse(learn_t *learn, const char *path, size_t number,

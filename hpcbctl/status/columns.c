@@ -11,7 +11,7 @@
 
 #include "hpcbctl/status/columns.h"
 
-static int begin(const char *text, size_t length, hpcb_table_t *table)
+static int copy_text(const char *text, size_t length, hpcb_table_t *table)
 {
     *table = (hpcb_table_t){.text = strndup(text, length)};
     return table->text ? 0 : -1;
@@ -61,7 +61,7 @@ int hpcb_table_parse_config(const char *text, hpcb_table_t *table)
 {
     char *rest, *line;
 
-    if (begin(text, strlen(text), table))
+    if (copy_text(text, strlen(text), table))
         return -1;
     rest = table->text;
     while ((line = strsep(&rest, "\n")))
@@ -81,7 +81,7 @@ int hpcb_table_parse_line(const char *line, hpcb_table_t *table)
 {
     char *rest, *word;
 
-    if (begin(line, strcspn(line, "\n"), table))
+    if (copy_text(line, strcspn(line, "\n"), table))
         return -1;
     rest = table->text + strspn(table->text, " ");
     while ((word = strsep(&rest, " "))) {

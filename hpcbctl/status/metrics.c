@@ -34,8 +34,8 @@ typedef struct {
     uint64_t (*figure)(const hpcb_totals_t *totals);
 } counter_t;
 
-/* Members of the collector's stats.json (hpcbd/collector/collector.c).  Counters begin anew with
- * each start of it, which Prometheus knows how to take. */
+/* Members of the collector's stats.json (hpcbd/collector/collector.c).  Counters begin
+ * anew with each start of it, which Prometheus knows how to take. */
 static const struct {
     const char *member, *name, *type, *help;
 } collected[] = {
@@ -96,7 +96,8 @@ static const counter_t counters[] = {
      stolen_of},
 };
 
-static void begin(FILE *out, const char *name, const char *type, const char *help)
+static void begin_metric(FILE *out, const char *name, const char *type,
+                         const char *help)
 {
     fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
@@ -125,7 +126,7 @@ static void put_counters(const hpcb_metrics_t *metrics, FILE *out)
     for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
         const counter_t *row = &counters[i];
 
-        begin(out, row->name, "counter", row->help);
+        begin_metric(out, row->name, "counter", row->help);
         for (int klass = 0; klass < HPCB_N_CLASSES; klass++) {
             uint64_t figure = row->figure(&metrics->totals[klass]);
 
@@ -136,8 +137,9 @@ static void put_counters(const hpcb_metrics_t *metrics, FILE *out)
                 fprintf(out, "%" PRIu64 "\n", figure);
         }
     }
-    begin(out, "hpcb_evictions_total", "counter",
-          "Runs of guests on this node that had been evicted from a node before.");
+    begin_metric(
+        out, "hpcb_evictions_total", "counter",
+        "Runs of guests on this node that had been evicted from a node before.");
     fprintf(out, "hpcb_evictions_total %" PRIu64 "\n",
             metrics->totals[HPCB_CLASS_GUEST].evictions);
 }
@@ -164,7 +166,7 @@ static double sum(json_object *jobs, int klass, const char *member)
 static void put_gauge(json_object *jobs, FILE *out, const char *name,
                       const char *member, const char *help)
 {
-    begin(out, name, "gauge", help);
+    begin_metric(out, name, "gauge", help);
     for (int klass = 0; klass < HPCB_N_CLASSES; klass++)
         fprintf(out, "%s{class=\"%s\"} %.*f\n", name, hpcb_class_name(klass),
                 member ? 6 : 0, sum(jobs, klass, member));
@@ -204,7 +206,7 @@ static void put_mechanisms(const hpcb_metrics_t *metrics, FILE *out, json_object
         "Guests here that the isolating mechanism is in force for."};
 
     for (size_t kind = 0; kind < 2; kind++) {
-        begin(out, names[kind], "gauge", helps[kind]);
+        begin_metric(out, names[kind], "gauge", helps[kind]);
         for (size_t i = 0; i < json_object_array_length(rows); i++) {
             json_object *row = json_object_array_get_idx(rows, i);
             const char *name = hpcb_json_get_text(row, "name");
@@ -221,14 +223,14 @@ static void put_mechanisms(const hpcb_metrics_t *metrics, FILE *out, json_object
 
 static void put_one(FILE *out, const char *name, const char *help, uint64_t value)
 {
-    begin(out, name, "gauge", help);
+    begin_metric(out, name, "gauge", help);
     fprintf(out, "%s %" PRIu64 "\n", name, value);
 }
 
 static void put_collector(json_object *stats, FILE *out)
 {
     for (size_t i = 0; i < sizeof(collected) / sizeof(collected[0]); i++) {
-        begin(out, collected[i].name, collected[i].type, collected[i].help);
+        begin_metric(out, collected[i].name, collected[i].type, collected[i].help);
         fprintf(out, "%s %" PRIu64 "\n", collected[i].name,
                 hpcb_json_get_u64(stats, collected[i].member));
     }
@@ -255,7 +257,7 @@ void hpcb_metrics_text(const hpcb_metrics_t *metrics, FILE *out)
             metrics->problems);
     if (metrics->collector)
         put_collector(metrics->collector, out);
-    begin(out, "hpcb_info", "gauge", "The release of slurm-hpc-balance.");
+    begin_metric(out, "hpcb_info", "gauge", "The release of slurm-hpc-balance.");
     fprintf(out, "hpcb_info{version=\"%s\"} 1\n", PACKAGE_VERSION);
 }
 

@@ -218,7 +218,7 @@ static void note_usual(hpcbd_unit_t *unit, double seconds)
         unit->usual = seconds;
 }
 
-static int take(hpcbd_unit_t *unit, unsigned rank)
+static int take_rank(hpcbd_unit_t *unit, unsigned rank)
 {
     char path[PATH_MAX + 16];
 
@@ -238,7 +238,7 @@ bool hpcbd_begin_take(hpcbd_unit_t *unit)
     unsigned end = hpcbd_stage_slice(unit);
 
     for (; unit->at < end; unit->at++)
-        if (take(unit, unit->at) < 0)
+        if (take_rank(unit, unit->at) < 0)
             return hpcbd_stage_refuse(unit);
     if (end < unit->n)
         return false;

@@ -191,7 +191,7 @@ static int read_body(hpcbd_conn_t *conn)
     return n < 0 ? -1 : 0;
 }
 
-static int take(hpcbd_conn_t *conn)
+static int take_frame(hpcbd_conn_t *conn)
 {
     conn->conns->stats.frames++;
     conn->in[conn->in_used] = '\0';
@@ -206,7 +206,7 @@ static int read_some(hpcbd_conn_t *conn)
         return read_header(conn);
     if (read_body(conn))
         return -1;
-    return conn->in_used == conn->length ? take(conn) : 0;
+    return conn->in_used == conn->length ? take_frame(conn) : 0;
 }
 
 static int listen_again(hpcbd_conn_t *conn)

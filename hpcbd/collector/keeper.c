@@ -119,7 +119,7 @@ static int tick(hpcbd_sealer_item_t *item)
     return hpcb_store_expire(keeper.store, hpcbd_now_ms(), wait_ms, &item->why);
 }
 
-static int take(hpcbd_sealer_item_t *item)
+static int take_item(hpcbd_sealer_item_t *item)
 {
     return *item->text == HPCBD_KEEPER_TICK ? tick(item) : take_request(item);
 }
@@ -178,7 +178,7 @@ static int keep(hpcbd_sealer_item_t *items, size_t count, hpcb_error_t *err)
     if (open_store(err))
         return -1;
     for (size_t i = 0; i < count; i++) {
-        if (take(&items[i])) {
+        if (take_item(&items[i])) {
             *err = items[i].why;
             return -1;
         }

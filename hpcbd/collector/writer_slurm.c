@@ -109,7 +109,7 @@ static hpcbd_outcome_t read_comment(void *jobs, uint32_t job_id, char **comment)
     return outcome;
 }
 
-static hpcbd_outcome_t get(const char *cluster, uint32_t job_id, char **comment)
+static hpcbd_outcome_t get_comment(const char *cluster, uint32_t job_id, char **comment)
 {
     hpcbd_outcome_t outcome = open_connection();
     question_t question;
@@ -216,4 +216,4 @@ static hpcbd_outcome_t requeue(uint32_t job_id, const char *text)
     return outcome;
 }
 
-const hpcbd_slurm_t hpcbd_slurm = {.get = get, .set = set, .requeue = requeue};
+const hpcbd_slurm_t hpcbd_slurm = {.get = get_comment, .set = set, .requeue = requeue};

@@ -18,7 +18,7 @@
 #include "hpcbd/node/job_status.h"
 #include "hpcbd/windows/windows.h"
 
-static void add(json_object *object, const char *key, json_object *value)
+static void add_member(json_object *object, const char *key, json_object *value)
 {
     if (value)
         json_object_object_add(object, key, value);
@@ -26,12 +26,12 @@ static void add(json_object *object, const char *key, json_object *value)
 
 static void add_text(json_object *object, const char *key, const char *text)
 {
-    add(object, key, json_object_new_string(text));
+    add_member(object, key, json_object_new_string(text));
 }
 
 static void add_number(json_object *object, const char *key, uint64_t value)
 {
-    add(object, key, json_object_new_int64((int64_t)value));
+    add_member(object, key, json_object_new_int64((int64_t)value));
 }
 
 /* Frees object. */
@@ -74,7 +74,7 @@ int hpcbd_status_job(const hpcbd_job_t *job, char *text, size_t size)
     add_text(object, "class", hpcb_class_name(job->state.klass));
     add_text(object, "partition", job->state.partition);
     add_window(object, job);
-    add(object, "balance", hpcbd_balance_status(job->state.job_id));
+    add_member(object, "balance", hpcbd_balance_status(job->state.job_id));
     return render(object, text, size);
 }
 
@@ -109,7 +109,7 @@ static void add_times(json_object *object, const char *key,
     add_number(us, "p50", hpcb_histogram_quantile(times, 0.5) / 1000);
     add_number(us, "p99", hpcb_histogram_quantile(times, 0.99) / 1000);
     add_number(us, "max", times->max_ns / 1000);
-    add(object, key, us);
+    add_member(object, key, us);
 }
 
 int hpcbd_status_node(size_t next, char *text, size_t size)
@@ -120,7 +120,7 @@ int hpcbd_status_node(size_t next, char *text, size_t size)
 
     if (!object)
         return -1;
-    add(object, "end", json_object_new_boolean(1));
+    add_member(object, "end", json_object_new_boolean(1));
     if (next < hpcbd_window_registry()->count)
         add_number(object, "next", next);
     add_text(object, "node", hpcb_node_name(name, sizeof(name)));
@@ -132,11 +132,11 @@ int hpcbd_status_node(size_t next, char *text, size_t size)
     add_times(object, "late_us", &stats->late);
     add_times(object, "loop_us", &stats->turns);
     add_number(object, "clock_sets", stats->clock_sets);
-    add(object, "realtime", json_object_new_boolean(stats->realtime));
+    add_member(object, "realtime", json_object_new_boolean(stats->realtime));
     add_text(object, "suspended", stats->suspended ? stats->suspended : "");
-    add(object, "cpu_seconds", json_object_new_double(own_cpu()));
+    add_member(object, "cpu_seconds", json_object_new_double(own_cpu()));
     add_number(object, "rss_kib", own_rss_kib());
-    add(object, "peers", hpcbd_peers_status());
-    add(object, "memory", hpcbd_memory_status());
+    add_member(object, "peers", hpcbd_peers_status());
+    add_member(object, "memory", hpcbd_memory_status());
     return render(object, text, size);
 }

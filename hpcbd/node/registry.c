@@ -66,7 +66,7 @@ void hpcbd_registry_clear(hpcbd_registry_t *registry)
         remove_at(registry, registry->count - 1);
 }
 
-static hpcbd_job_t *add(hpcbd_registry_t *registry, uint32_t job_id)
+static hpcbd_job_t *add_job(hpcbd_registry_t *registry, uint32_t job_id)
 {
     static bool complained;
     size_t i = index_of(registry, job_id);
@@ -100,8 +100,8 @@ static void look_for_place(hpcbd_job_t *job, const char *state_dir)
         job->dirty = true;
 }
 
-static hpcbd_job_t *take(hpcbd_registry_t *registry, const char *state_dir,
-                         const hpcb_job_state_t *state)
+static hpcbd_job_t *take_state(hpcbd_registry_t *registry, const char *state_dir,
+                               const hpcb_job_state_t *state)
 {
     hpcbd_job_t *job = hpcbd_registry_find(registry, state->job_id);
 
@@ -110,7 +110,7 @@ static hpcbd_job_t *take(hpcbd_registry_t *registry, const char *state_dir,
         job = NULL;
     }
     if (!job)
-        job = add(registry, state->job_id);
+        job = add_job(registry, state->job_id);
     if (!job)
         return NULL;
     job->state = *state;
@@ -155,7 +155,7 @@ hpcbd_job_t *hpcbd_registry_load(hpcbd_registry_t *registry, const char *state_d
     hpcbd_job_t *job;
 
     if (hpcb_state_load(state_dir, job_id, &state, &err) == 0) {
-        job = take(registry, state_dir, &state);
+        job = take_state(registry, state_dir, &state);
         if (job)
             job->stamp = stamp;
         return job;

@@ -155,7 +155,7 @@ static void save(const job_t *job)
         hpcb_log(HPCB_LOG_DEBUG, "job %u: %s", job->job_id, err.text);
 }
 
-static void begin(counter_t *counter, const hpcb_measure_t *before)
+static void begin_counter(counter_t *counter, const hpcb_measure_t *before)
 {
     if (before->known)
         counter->before = *before;
@@ -179,8 +179,8 @@ static void open_job(const hpcbd_job_t *known)
     }
     job->job_id = job_id;
     hpcb_measured_load(sense.daemon->conf.state_dir, job_id, &before);
-    begin(&job->network, &before.network);
-    begin(&job->memory, &before.memory);
+    begin_counter(&job->network, &before.network);
+    begin_counter(&job->memory, &before.memory);
     sense.jobs[sense.count++] = job;
     sample(job);
 }
