@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* Loads the module that speaks with Slurm's daemons (hpcbd/collector/writer_slurm.h). */
+/* Loads the module that speaks with Slurm's daemons (hpcbd/collector/writer_slurm.h).
+ */
 #ifndef HPCB_HPCBD_SLURM_MODULE_H
 #define HPCB_HPCBD_SLURM_MODULE_H
 

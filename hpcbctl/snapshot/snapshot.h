@@ -29,10 +29,10 @@ extern unsigned hpcb_snapshot_files_max;
 /*
  * Look at the system below root ("/", or a snapshot) and write it into the empty
  * directory out.  keep_names: leave names, ids and pids as they are; otherwise they are
- * replaced (hpcbctl/check/neutral.h; processes become 100, 101, ... by their pids' order).
- * guest_cgroup: the name of the group of guests.  slurm: Slurm's version, NULL where it
- * is not known.  0, or -1 with err where the system cannot be looked at or out cannot
- * be written; *done is then untouched.
+ * replaced (hpcbctl/check/neutral.h; processes become 100, 101, ... by their pids'
+ * order). guest_cgroup: the name of the group of guests.  slurm: Slurm's version, NULL
+ * where it is not known.  0, or -1 with err where the system cannot be looked at or out
+ * cannot be written; *done is then untouched.
  */
 int hpcb_snapshot_take(const char *root, int out, const char *guest_cgroup,
                        bool keep_names, const char *slurm, hpcb_snapshot_t *done,

@@ -5,8 +5,8 @@
 /*
  * The child process that samples the memory of this node's jobs and ends guests before
  * a primary lacks any (policy/memguard.h).  What it has seen last is in
- * StateDir/memory, as the report of hpcbd/records/wire_live.h: the daemon and the process that
- * sends reports read it there.
+ * StateDir/memory, as the report of hpcbd/records/wire_live.h: the daemon and the
+ * process that sends reports read it there.
  */
 #ifndef HPCB_HPCBD_MEMORY_GUARD_H
 #define HPCB_HPCBD_MEMORY_GUARD_H

@@ -13,8 +13,8 @@
  * R is the record of a node (doc/record.md), I what its sender calls it.  An answer
  * counts for the request of the same nonce only.  kept: on the collector's disk, or
  * there already; refused: no record, sending it again will not help.  What is in
- * neither is to be sent again.  Reports of live state (hpcbd/records/wire_live.h) have no
- * answer.
+ * neither is to be sent again.  Reports of live state (hpcbd/records/wire_live.h) have
+ * no answer.
  */
 #ifndef HPCB_HPCBD_RECORDS_WIRE_H
 #define HPCB_HPCBD_RECORDS_WIRE_H

@@ -4,7 +4,8 @@
  */
 /*
  * A node's report of its live state (common/live.h), as it goes to the collector every
- * HPCB_LIVE_REPORT_SECONDS: one frame of hpcbd/records/wire.h with a MUNGE credential around
+ * HPCB_LIVE_REPORT_SECONDS: one frame of hpcbd/records/wire.h with a MUNGE credential
+ * around
  *
  *   {"version":1,"type":"live","node":{"name":N,"time":T,"memory":B,"available":B,
  *    "protects":true,"jobs":[{"job_id":I,"guest":false,"used":B,"growth":B,"peak":B},…]}}

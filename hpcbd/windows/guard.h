@@ -4,8 +4,8 @@
  */
 /*
  * What a part of the daemon needs that changes tasks: where it notes what was before,
- * and a watchdog of its own (hpcbd/windows/watchdog.h) that undoes it when the daemon cannot,
- * and is missed when it goes itself.
+ * and a watchdog of its own (hpcbd/windows/watchdog.h) that undoes it when the daemon
+ * cannot, and is missed when it goes itself.
  */
 #ifndef HPCB_HPCBD_WINDOWS_GUARD_H
 #define HPCB_HPCBD_WINDOWS_GUARD_H

@@ -4,8 +4,8 @@
  */
 /*
  * The collector with a munged that is slow, refuses, or hangs, and with a disk that is
- * slow or full: hpcbd/records/seal.c is not linked, its functions are here; linked with --wrap
- * for hpcb_store_commit.  Clients are a process of their own.
+ * slow or full: hpcbd/records/seal.c is not linked, its functions are here; linked with
+ * --wrap for hpcb_store_commit.  Clients are a process of their own.
  */
 #include "config.h"
 

@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The hands of windows (cgroup/favour.h, hpcbd/windows/calm.h) on copies of snapshots that
- * answer as the kernel does (tests/cgroup/fake_kernel.h): what an edge writes, what is
- * left alone, and that a daemon that has died leaves nothing behind.  Real-time
+ * The hands of windows (cgroup/favour.h, hpcbd/windows/calm.h) on copies of snapshots
+ * that answer as the kernel does (tests/cgroup/fake_kernel.h): what an edge writes,
+ * what is left alone, and that a daemon that has died leaves nothing behind.  Real-time
  * scheduling is test_node's, which runs the daemon.
  */
 #include "config.h"

@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The owner of stopped guests (hpcbd/windows/freeze.h) and its log (cgroup/freeze.h) on copies
- * of snapshots that answer as the kernel does: reasons, what the log names at each
- * moment, and that a log of any kind sets everything going.
+ * The owner of stopped guests (hpcbd/windows/freeze.h) and its log (cgroup/freeze.h) on
+ * copies of snapshots that answer as the kernel does: reasons, what the log names at
+ * each moment, and that a log of any kind sets everything going.
  */
 #include "config.h"
 

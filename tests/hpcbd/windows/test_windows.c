@@ -3,10 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The windows engine (hpcbd/windows/windows.c) with real files, loop and timers, a wall clock
- * that is set by the test (node_clock.h), and hands and watchdog that only note what
- * they are told.  A period is 20 s, its favoured part 10 s: but for edges that a test
- * waits for, the clock alone moves nothing.
+ * The windows engine (hpcbd/windows/windows.c) with real files, loop and timers, a wall
+ * clock that is set by the test (node_clock.h), and hands and watchdog that only note
+ * what they are told.  A period is 20 s, its favoured part 10 s: but for edges that a
+ * test waits for, the clock alone moves nothing.
  */
 #include "config.h"
 
