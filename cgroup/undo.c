@@ -107,16 +107,18 @@ static int grow(hpcb_undo_t *undo)
  */
 static int write_all(hpcb_undo_t *undo, hpcb_error_t *err)
 {
-    hpcb_autoclose int fd = hpcb_undo_log_open(undo->path, err);
+    int fd = hpcb_undo_log_open(undo->path, err);
 
     if (fd < 0)
         return -1;
-    for (size_t i = 0; i < undo->count; i++)
-        if (hpcb_undo_log_add(undo->path, &undo->notes[i].entry, err) < 0)
+    for (size_t i = 0; i < undo->count; i++) {
+        if (hpcb_undo_log_add(undo->path, &undo->notes[i].entry, err) < 0) {
+            hpcb_cleanup_close(&fd);
             return -1;
+        }
+    }
     hpcb_cleanup_close(&undo->fd);
     undo->fd = fd;
-    fd = -1;
     return 0;
 }
 

@@ -336,14 +336,14 @@ static int make_place(hpcb_live_table_t *table, size_t place)
     size_t room = table->room ? 2 * table->room : 64;
 
     if (table->n_entries == table->room) {
-        entries = realloc(table->entries, room * sizeof(*entries));
+        entries = realloc(table->entries, room * sizeof(entry_t *));
         if (!entries)
             return -1;
         table->entries = entries;
         table->room = room;
     }
     memmove(entries + place + 1, entries + place,
-            (table->n_entries - place) * sizeof(*entries));
+            (table->n_entries - place) * sizeof(entry_t *));
     entries[place] = NULL;
     table->n_entries++;
     return 0;

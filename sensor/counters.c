@@ -52,11 +52,11 @@ static void close_set(int set)
  * the set before either is said. */
 static int bind_to(int set, pid_t tid, hpcb_error_t *err)
 {
-    PAPI_option_t inherit = {.inherit = {.eventset = set, .inherit = PAPI_INHERIT_ALL}};
+    PAPI_option_t option = {.inherit = {.eventset = set, .inherit = PAPI_INHERIT_ALL}};
     int code = PAPI_assign_eventset_component(set, 0);
 
     if (code == PAPI_OK)
-        code = PAPI_set_opt(PAPI_INHERIT, &inherit);
+        code = PAPI_set_opt(PAPI_INHERIT, &option);
     if (code == PAPI_OK)
         code = PAPI_attach(set, (unsigned long)tid);
     return code == PAPI_OK ? 0 : failed(err, "attach to a thread", code);
