@@ -182,6 +182,19 @@ char *hpcb_tag_add_run(const char *before, const hpcb_run_t *run, hpcb_error_t *
     return NULL;
 }
 
+/* Millionths. */
+static uint32_t read_part(hpcb_rjson_t *bw, const char *key)
+{
+    hpcb_rjson_t *value;
+    double part = 0;
+
+    if (json_object_object_get_ex(bw, key, &value) &&
+        (json_object_is_type(value, json_type_double) ||
+         json_object_is_type(value, json_type_int)))
+        part = json_object_get_double(value);
+    return part > 0 && part <= 1 ? (uint32_t)(part * MILLION + 0.5) : 0;
+}
+
 static uint64_t read_bandwidth(hpcb_rjson_t *bw, const char *key)
 {
     uint64_t value = 0;
@@ -202,6 +215,7 @@ void hpcb_tag_read(const char *comment, hpcb_tag_demand_t *demand)
         json_object_is_type(bw, json_type_object)) {
         demand->mem = read_bandwidth(bw, "mem");
         demand->net = read_bandwidth(bw, "net");
+        demand->cpu = read_part(bw, "cpu");
     }
     if (hpcb_rjson_get_word(tag, "program", demand->program, sizeof(demand->program)))
         demand->program[0] = '\0';

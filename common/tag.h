@@ -49,6 +49,7 @@ typedef struct {
 /* What the select plugin wants to know. */
 typedef struct {
     uint64_t mem, net;                  /* bytes/s; 0: not known */
+    uint32_t cpu;                       /* millionths of its CPUs; likewise */
     char program[HPCB_TAG_PROGRAM_MAX]; /* "": not known */
 } hpcb_tag_demand_t;
 

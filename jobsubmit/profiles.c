@@ -127,12 +127,25 @@ void hpcb_profile_cache_close(hpcb_profile_cache_t *cache)
     *cache = (hpcb_profile_cache_t){.mutex = PTHREAD_MUTEX_INITIALIZER};
 }
 
-/* 0 means "not given" to all who read options. */
+/* Figures so small that it does not matter how much they vary: 1 MiB/s, 2 % of the
+ * CPUs. */
+static bool is_trifle(const hpcb_profile_figure_t *figure, hpcb_profile_axis_t axis)
+{
+    uint64_t limit =
+        axis == HPCB_PROFILE_CPU ? HPCB_PROFILE_ONE / 50 : UINT64_C(1) << 20;
+
+    return figure->count > 0 && figure->mean + figure->deviation < limit;
+}
+
+/* 0 means "not given" to all who read options: a job that was measured and used nothing
+ * has 1. */
 static uint64_t steady(const hpcb_profile_t *profile, hpcb_profile_axis_t axis)
 {
     const hpcb_profile_figure_t *figure = &profile->figures[axis];
 
-    return hpcb_profile_steady(figure) ? figure->mean : 0;
+    if (!hpcb_profile_steady(figure) && !is_trifle(figure, axis))
+        return 0;
+    return figure->mean > 0 ? figure->mean : 1;
 }
 
 bool hpcb_profile_apply(const hpcb_profile_t *profile, hpcb_options_t *options)

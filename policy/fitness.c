@@ -13,13 +13,13 @@
 
 #define LIMIT ((int64_t)HPCB_FIT_BW_MAX)
 
-/* The capacity of a node, as a length on one axis of the placement's plane. */
+/* The capacity of a node, as a length on one axis of the placement's space. */
 #define ONE 65536
 
-/* Axes of the plane. */
-#define AXES 2
+/* Axes of the space: memory, network, CPUs. */
+#define AXES 3
 
-/* A longer distance, as with a third axis or a larger ONE, would spill into the class,
+/* A longer distance, as with a fourth axis or a larger ONE, would spill into the class,
  * and more classes into what the caller keeps above the score. */
 static_assert((uint64_t)AXES * ONE * ONE < UINT64_C(1) << (2 * HPCB_FIT_SCORE_SHIFT),
               "the longest distance fits below the class");
@@ -71,11 +71,13 @@ static int64_t share(int64_t bandwidth, unsigned processors)
 
 /* ---- Placement ---- */
 
-/* One axis of the plane, bytes/s. */
+/* One axis, in bytes/s or millionths of a CPU. */
 typedef struct {
     int64_t capacity; /* 0: unknown */
     int64_t primaries, guests, use;
+    int64_t scale; /* where the capacity is unknown */
     bool use_known;
+    bool refuses; /* what would be saturated */
 } axis_t;
 
 typedef enum { ROOM, FULL, SATURATED } room_t;
@@ -87,7 +89,9 @@ static axis_t memory_axis(const hpcb_fit_node_t *node, const hpcb_fit_guest_t *g
         .primaries = clamp(node->used_by_primaries.mem),
         .guests = clamp(node->used_by_guests.mem),
         .use = guest->mem_known ? clamp(guest->use.mem) : 0,
+        .scale = clamp(node->scale.mem),
         .use_known = guest->mem_known,
+        .refuses = true,
     };
 }
 
@@ -98,7 +102,24 @@ static axis_t network_axis(const hpcb_fit_node_t *node, const hpcb_fit_guest_t *
         .primaries = clamp(node->used_by_primaries.net),
         .guests = clamp(node->used_by_guests.net),
         .use = guest->net_known ? clamp(guest->use.net) : 0,
+        .scale = clamp(node->scale.net),
         .use_known = guest->net_known,
+        .refuses = true,
+    };
+}
+
+static axis_t cpu_axis(const hpcb_fit_node_t *node, const hpcb_fit_guest_t *guest)
+{
+    int64_t cpus = clamp(node->cpus);
+    int64_t use = guest->cpu_known ? clamp(guest->cpu) : 0;
+
+    return (axis_t){
+        .capacity = cpus,
+        .primaries = clamp(node->cpus_by_primaries),
+        .guests = clamp(node->cpus_by_guests),
+        /* It can have no more. */
+        .use = use < cpus ? use : cpus,
+        .use_known = guest->cpu_known,
     };
 }
 
@@ -121,7 +142,7 @@ static room_t room(const axis_t *axis)
 
     if (axis->capacity == 0)
         return ROOM;
-    if (axis->use_known && axis->primaries + guests > axis->capacity &&
+    if (axis->refuses && axis->use_known && axis->primaries + guests > axis->capacity &&
         guests > axis->capacity / HPCB_FIT_TRIFLE)
         return SATURATED;
     return remaining(axis) > 0 ? ROOM : FULL;
@@ -140,6 +161,9 @@ static int64_t deviation(const axis_t *axis, const hpcb_fit_node_t *node,
     if (guest->processors > 0 && guest->processors < node->processors_left)
         ideal = ideal * guest->processors / node->processors_left;
     off = axis->use - (int64_t)ideal;
+    /* CPU time that the guest leaves alone is nobody's loss. */
+    if (off < 0 && !axis->refuses)
+        off = 0;
     return (int64_t)((wide_t)off * ONE / axis->capacity);
 }
 
@@ -154,13 +178,34 @@ static uint32_t square_root(uint64_t value)
     return (uint32_t)root;
 }
 
+/*
+ * The capacity is unknown: what is used there already, as a part of the most that is
+ * used anywhere, times the guest's part.  A guest that transfers little goes anywhere;
+ * one of which nothing is known counts as one that transfers much.  In ONEs.
+ */
+static int64_t crowding(const axis_t *axis, const hpcb_fit_node_t *node)
+{
+    int64_t used = axis->primaries + axis->guests;
+    int64_t scale = axis->scale > used ? axis->scale : used;
+    int64_t part;
+
+    /* Who is unknown may be the worst. */
+    if (node->unknown_primary || node->unknown_guest)
+        used = scale;
+    part = (int64_t)((wide_t)used * ONE / (scale > 0 ? scale : 1));
+    if (!axis->use_known || axis->use >= scale)
+        return part;
+    return (int64_t)((wide_t)part * axis->use / scale);
+}
+
 /* What the axes say together. */
 typedef struct {
     uint64_t squares;
-    bool known;     /* some axis counts */
-    bool saturated; /* some would be */
-    bool full;      /* nothing is left on one that does not count */
-    bool greedy;    /* takes much more than its share, beside others */
+    uint64_t crowds; /* the same of axes whose capacity is unknown */
+    bool known;      /* some axis counts */
+    bool saturated;  /* some would be */
+    bool full;       /* nothing is left on one that does not count */
+    bool greedy;     /* takes much more than its share, beside others */
 } sight_t;
 
 static void judge_axis(sight_t *sight, const axis_t *axis, const hpcb_fit_node_t *node,
@@ -176,8 +221,11 @@ static void judge_axis(sight_t *sight, const axis_t *axis, const hpcb_fit_node_t
         sight->squares += (uint64_t)(off * off);
         sight->greedy |= off >= ONE / 4 && axis->primaries + axis->guests > 0;
         sight->known = true;
+    } else if (axis->capacity == 0) {
+        off = crowding(axis, node);
+        sight->crowds += (uint64_t)(off * off);
     } else {
-        sight->full |= there == FULL;
+        sight->full |= axis->refuses && there == FULL;
     }
 }
 
@@ -199,19 +247,21 @@ uint32_t hpcb_fit_score(const hpcb_fit_node_t *node, const hpcb_fit_guest_t *gue
 {
     const axis_t memory = memory_axis(node, guest);
     const axis_t network = network_axis(node, guest);
+    const axis_t cpus = cpu_axis(node, guest);
     sight_t sight = {0};
     uint32_t distance;
     int klass;
 
     judge_axis(&sight, &memory, node, guest);
     judge_axis(&sight, &network, node, guest);
+    judge_axis(&sight, &cpus, node, guest);
     if (sight.saturated)
         return HPCB_FIT_SCORE_REFUSED;
-    distance = square_root(sight.squares);
-    klass = class_of(&sight, distance, node);
-    /* What is guesswork goes by no figure. */
+    klass = class_of(&sight, square_root(sight.squares), node);
+    /* Distances beside somebody unknown are guesswork. */
     if (klass == HPCB_FIT_UNKNOWN)
-        distance = 0;
+        sight.squares = 0;
+    distance = square_root(sight.squares + sight.crowds);
     return ((uint32_t)klass << HPCB_FIT_SCORE_SHIFT) + distance;
 }
 

@@ -40,9 +40,11 @@ typedef struct {
 typedef struct {
     hpcb_bw_t use;             /* what it needs on each of its nodes */
     bool mem_known, net_known; /* use.mem, use.net are figures, not gaps */
-    uint64_t program;          /* hpcb_fit_program, 0 = unknown; for the caller, who
-                                  finds out hpcb_fit_node_t.same_program with it */
-    unsigned processors;       /* it takes on each node; 0: all that are left */
+    bool cpu_known;
+    uint64_t cpu;        /* what it needs of a node's CPUs, millionths of one CPU */
+    uint64_t program;    /* hpcb_fit_program, 0 = unknown; for the caller, who
+                            finds out hpcb_fit_node_t.same_program with it */
+    unsigned processors; /* it takes on each node; 0: all that are left */
 } hpcb_fit_guest_t;
 
 /* One candidate node, without that guest. */
@@ -52,19 +54,33 @@ typedef struct {
     bool unknown_primary, unknown_guest; /* somebody there has no (whole) profile */
     bool same_program;                   /* a copy of the guest's program is there */
     unsigned processors_left;            /* not held by guests */
+    /* Millionths of a CPU: what the node has (0: the axis does not count), what
+     * primaries compute on, what guests do.  A job of which nobody knows better
+     * computes on all of its CPUs. */
+    uint64_t cpus, cpus_by_primaries, cpus_by_guests;
+    hpcb_bw_t scale; /* for an axis whose capacity is unknown: the most that is used on
+                        any of the nodes that are compared; the same for all of them */
 } hpcb_fit_node_t;
 
 /*
  * How well a guest fits a node, best first.  The distance is figure 3's between what
  * the guest needs and its share, by processors, of what is left on the node, each axis
- * as a part of the node's capacity.  An axis whose capacity, or whose demand by the
- * guest, is unknown does not count.
+ * as a part of the node's capacity.  An axis whose demand by the guest is unknown does
+ * not count.  The third axis are the CPUs: what primaries leave of theirs while they
+ * wait is what a guest lives on ("Memory and Network Bandwidth Aware Scheduling" has
+ * two axes; the third is the premise of stealing CPU time, section 2 of the paper on
+ * that).  Nobody is refused for CPU time.
+ *
+ * If the capacity of a node is unknown, the nodes that use less come first: inside of
+ * their class, the distance grows with what is used there, as a part of scale, and with
+ * what the guest would add.
  */
 enum {
     HPCB_FIT_EXCELLENT, /* distance below 1/8 */
     HPCB_FIT_GOOD,      /* below 1/4 */
     HPCB_FIT_FAIR,      /* farther: mostly because the node would stay underused */
-    HPCB_FIT_UNKNOWN,   /* no axis counts, or somebody on the node is unknown */
+    HPCB_FIT_UNKNOWN,   /* no axis of known capacity counts, or somebody on the node is
+                           unknown */
     HPCB_FIT_POOR,      /* takes more than its share, by 1/4 of the capacity and more,
                            beside others; or an unknown guest where nothing is left */
     HPCB_FIT_TWIN,      /* a copy of the same program is there: it wants the same at the
@@ -86,7 +102,7 @@ int hpcb_fit_place(const hpcb_fit_node_t *node, const hpcb_fit_guest_t *guest);
 
 /*
  * The same with the order inside a class: class << HPCB_FIT_SCORE_SHIFT, plus the
- * distance in 65536ths (0 where it is not known; at most 2^17 - 1).
+ * distance in 65536ths (at most 2^17 - 1).
  * HPCB_FIT_SCORE_BITS bits; HPCB_FIT_SCORE_REFUSED where hpcb_fit_place says
  * HPCB_FIT_REFUSED.
  */

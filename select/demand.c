@@ -28,6 +28,8 @@ static hpcb_demand_t read_demand(uint32_t uid, const char *comment)
     demand.use.mem = tag.mem;
     demand.net_known = tag.net > 0;
     demand.use.net = tag.net;
+    demand.cpu_known = tag.cpu > 0;
+    demand.cpu = tag.cpu;
     if (*tag.program)
         demand.program = hpcb_fit_program(uid, tag.program);
     return demand;

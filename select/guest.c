@@ -65,15 +65,17 @@ static hpcb_fit_guest_t _describe(job_record_t *job_ptr)
 						      job_ptr->admin_comment);
 	const __typeof__(*job_ptr->details) *details = job_ptr->details;
 	uint32_t nodes = details->min_nodes ? details->min_nodes : 1;
-	uint32_t cpus = (details->min_cpus + nodes - 1) / nodes;
+	uint32_t cpus = MAX((details->min_cpus + nodes - 1) / nodes,
+			    details->pn_min_cpus);
 
 	return (hpcb_fit_guest_t) {
 		.use = demand->use,
 		.mem_known = demand->mem_known,
 		.net_known = demand->net_known,
+		.cpu_known = demand->cpu_known,
+		.cpu = (uint64_t) demand->cpu * cpus,
 		.program = demand->program,
-		.processors = (cpus > details->pn_min_cpus) ?
-			cpus : details->pn_min_cpus,
+		.processors = cpus,
 	};
 }
 
@@ -116,11 +118,36 @@ static void _rank_in_steps(bitstr_t *node_bitmap, uint32_t best)
 	}
 }
 
+/* The most that is known to be used on one of the nodes. */
+static hpcb_bw_t _scale(const hpcb_usage_t *usage, const bitstr_t *node_bitmap)
+{
+	bitstr_t *nodes = (bitstr_t *) node_bitmap;
+	hpcb_bw_t most = { 0, 0 };
+	int i, first = bit_ffs(nodes);
+	int last = (first == -1) ? -2 : bit_fls(nodes);
+
+	for (i = first; i <= last; i++) {
+		hpcb_bw_t used;
+
+		if (!bit_test(nodes, i))
+			continue;
+		used = hpcb_usage_known(usage, i);
+		most.mem = MAX(most.mem, used.mem);
+		most.net = MAX(most.net, used.net);
+	}
+	return most;
+}
+
 /* Take nodes that the guest would saturate out of the candidates and put the
  * others' rank into their weight. */
 static void _rank(search_t *search, const hpcb_usage_t *usage,
 		  bitstr_t *node_bitmap)
 {
+	const hpcb_usage_axes_t matters = {
+		.mem = search->guest.mem_known,
+		.net = search->guest.net_known,
+	};
+	const hpcb_bw_t scale = _scale(usage, node_bitmap);
 	uint32_t best = HPCB_FIT_SCORE_REFUSED;
 	int i, first = bit_ffs(node_bitmap);
 	int last = (first == -1) ? -2 : bit_fls(node_bitmap);
@@ -132,8 +159,9 @@ static void _rank(search_t *search, const hpcb_usage_t *usage,
 
 		if (!bit_test(node_bitmap, i) || !node_ptr)
 			continue;
-		hpcb_usage_node(usage, i, hpcb_capacity(i), node_ptr->cpus,
-				search->guest.program, &node);
+		hpcb_usage_node(usage, i, hpcb_capacity(i), matters,
+				node_ptr->cpus, search->guest.program, &node);
+		node.scale = scale;
 		score = hpcb_fit_score(&node, &search->guest);
 		if (score == HPCB_FIT_SCORE_REFUSED) {
 			bit_clear(node_bitmap, i);

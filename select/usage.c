@@ -17,6 +17,8 @@
 
 #define HEADS 16384u /* a power of two */
 
+#define CPU 1000000u /* one CPU, all of the time */
+
 /* How many jobs have no figure for an axis. */
 typedef struct {
     uint32_t mem, net;
@@ -26,6 +28,7 @@ typedef struct {
     hpcb_bw_t primaries, guests; /* sums */
     unknown_t unknown_primaries, unknown_guests;
     uint64_t guest_processors;
+    uint64_t primary_cpus, guest_cpus; /* that they compute on, millionths */
 } sum_t;
 
 /* Apart from the other sums: it is looked at for all nodes at once. */
@@ -192,6 +195,14 @@ static void uncount_demand(hpcb_bw_t *used, unknown_t *unknown,
         unknown->net--;
 }
 
+/* Who is unknown computes on all of its CPUs. */
+static uint64_t cpus_of(const job_t *job, const place_t *place)
+{
+    bool known = job->demand.cpu_known && job->demand.cpu < CPU;
+
+    return (uint64_t)place->on.processors * (known ? job->demand.cpu : CPU);
+}
+
 static void add_to_sum(hpcb_usage_t *usage, const job_t *job, const place_t *place)
 {
     sum_t *sum = &usage->sums[place->on.node];
@@ -199,11 +210,13 @@ static void add_to_sum(hpcb_usage_t *usage, const job_t *job, const place_t *pla
 
     if (!job->guest) {
         count_demand(&sum->primaries, &sum->unknown_primaries, &job->demand);
+        sum->primary_cpus += cpus_of(job, place);
         memory->expected += place->expected;
         return;
     }
     count_demand(&sum->guests, &sum->unknown_guests, &job->demand);
     sum->guest_processors += place->on.processors;
+    sum->guest_cpus += cpus_of(job, place);
     memory->guests += place->on.memory;
 }
 
@@ -214,11 +227,13 @@ static void take_from_sum(hpcb_usage_t *usage, const job_t *job, const place_t *
 
     if (!job->guest) {
         uncount_demand(&sum->primaries, &sum->unknown_primaries, &job->demand);
+        sum->primary_cpus -= cpus_of(job, place);
         memory->expected -= place->expected;
         return;
     }
     uncount_demand(&sum->guests, &sum->unknown_guests, &job->demand);
     sum->guest_processors -= place->on.processors;
+    sum->guest_cpus -= cpus_of(job, place);
     memory->guests -= place->on.memory;
 }
 
@@ -284,15 +299,24 @@ size_t hpcb_usage_count(const hpcb_usage_t *usage)
     return usage->n_jobs;
 }
 
-/* Somebody whose demand is not known matters where the node's capacity is. */
-static bool is_unknown(const unknown_t *unknown, const hpcb_bw_t *capacity)
+static bool is_unknown(const unknown_t *unknown, hpcb_usage_axes_t matters)
 {
-    return (unknown->mem > 0 && capacity->mem > 0) ||
-           (unknown->net > 0 && capacity->net > 0);
+    return (unknown->mem > 0 && matters.mem) || (unknown->net > 0 && matters.net);
+}
+
+hpcb_bw_t hpcb_usage_known(const hpcb_usage_t *usage, size_t node)
+{
+    const sum_t *sum;
+
+    if (node >= usage->n_nodes)
+        return (hpcb_bw_t){0, 0};
+    sum = &usage->sums[node];
+    return (hpcb_bw_t){.mem = sum->primaries.mem + sum->guests.mem,
+                       .net = sum->primaries.net + sum->guests.net};
 }
 
 void hpcb_usage_node(const hpcb_usage_t *usage, size_t node, const hpcb_bw_t *capacity,
-                     unsigned processors, uint64_t program,
+                     hpcb_usage_axes_t matters, unsigned processors, uint64_t program,
                      hpcb_fit_node_t *description)
 {
     const sum_t *sum;
@@ -308,9 +332,12 @@ void hpcb_usage_node(const hpcb_usage_t *usage, size_t node, const hpcb_bw_t *ca
         copies = copies->next;
     description->used_by_primaries = sum->primaries;
     description->used_by_guests = sum->guests;
-    description->unknown_primary = is_unknown(&sum->unknown_primaries, capacity);
-    description->unknown_guest = is_unknown(&sum->unknown_guests, capacity);
+    description->unknown_primary = is_unknown(&sum->unknown_primaries, matters);
+    description->unknown_guest = is_unknown(&sum->unknown_guests, matters);
     description->same_program = copies != NULL;
+    description->cpus = (uint64_t)processors * CPU;
+    description->cpus_by_primaries = sum->primary_cpus;
+    description->cpus_by_guests = sum->guest_cpus;
     description->processors_left = sum->guest_processors < processors
                                        ? processors - (unsigned)sum->guest_processors
                                        : 0;

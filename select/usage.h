@@ -22,6 +22,8 @@ typedef struct hpcb_usage hpcb_usage_t;
 typedef struct {
     hpcb_bw_t use;
     bool mem_known, net_known;
+    bool cpu_known;
+    uint32_t cpu;     /* millionths of its CPUs that it computes on */
     uint64_t program; /* hpcb_fit_program, 0 = unknown */
 } hpcb_demand_t;
 
@@ -54,13 +56,21 @@ void hpcb_usage_remove(hpcb_usage_t *usage, uint32_t id);
 size_t hpcb_usage_count(const hpcb_usage_t *usage);
 
 /*
- * What stands on the node, as policy/fitness.h wants it for a guest that runs program;
- * capacity is the caller's, processors those of the node.  An empty description for a
- * node that there is not.
+ * What stands on the node, as policy/fitness.h wants it for a guest that runs program,
+ * but for the scale; capacity is the caller's, processors those of the node.  Whose
+ * demand is unknown counts on the axes that matter.  An empty description for a node
+ * that there is not.
  */
+typedef struct {
+    bool mem, net;
+} hpcb_usage_axes_t;
+
 void hpcb_usage_node(const hpcb_usage_t *usage, size_t node, const hpcb_bw_t *capacity,
-                     unsigned processors, uint64_t program,
+                     hpcb_usage_axes_t matters, unsigned processors, uint64_t program,
                      hpcb_fit_node_t *description);
+
+/* Sums of what primaries and guests are known to use on the node. */
+hpcb_bw_t hpcb_usage_known(const hpcb_usage_t *usage, size_t node);
 
 /* How many of the jobs are guests. */
 size_t hpcb_usage_guests(const hpcb_usage_t *usage);

@@ -247,6 +247,7 @@ START_TEST(what_is_written_is_read)
     hpcb_tag_read(text, &demand);
     ck_assert_uint_eq(demand.mem, options.bw_mem);
     ck_assert_uint_eq(demand.net, options.bw_net);
+    ck_assert_uint_eq(demand.cpu, (uint32_t)(options.bw_cpu * 1e6 + 0.5));
     ck_assert_str_eq(demand.program, tag.program);
     hpcb_tag_read(ended, &demand);
     ck_assert_uint_eq(demand.mem, options.bw_mem);

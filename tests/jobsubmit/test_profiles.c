@@ -195,11 +195,12 @@ END_TEST
 
 START_TEST(only_what_is_steady_is_applied)
 {
-    hpcb_profile_t profile = {.figures = {{1000, 500, 2}, {1000, 501, 2}, {0, 0, 0}}};
+    const uint64_t g = 1000000000;
+    hpcb_profile_t profile = {.figures = {{g, g / 2, 2}, {g, g / 2 + 1, 2}}};
     hpcb_options_t options = {.bw_mem = 0};
 
     ck_assert(hpcb_profile_apply(&profile, &options));
-    ck_assert_uint_eq(options.bw_mem, 1000);
+    ck_assert_uint_eq(options.bw_mem, g);
     ck_assert_uint_eq(options.bw_net, 0);
     ck_assert(!(options.bw_cpu > 0));
     profile.figures[HPCB_PROFILE_MEM].deviation++;
@@ -210,6 +211,19 @@ START_TEST(only_what_is_steady_is_applied)
     ck_assert(options.bw_cpu > 0.49 && options.bw_cpu < 0.51);
     profile.figures[HPCB_PROFILE_CPU].count = 0;
     ck_assert(!hpcb_profile_apply(&profile, &options));
+}
+END_TEST
+
+/* 0 means that nobody knows. */
+START_TEST(what_was_measured_as_nothing_is_known)
+{
+    hpcb_profile_t profile = {.figures = {{0, 0, 1}, {3000, 9000, 4}, {0, 0, 2}}};
+    hpcb_options_t options = {.bw_mem = 0};
+
+    ck_assert(hpcb_profile_apply(&profile, &options));
+    ck_assert_uint_eq(options.bw_mem, 1);
+    ck_assert_uint_eq(options.bw_net, 3000);
+    ck_assert(options.bw_cpu > 0 && options.bw_cpu < 2e-6);
 }
 END_TEST
 
@@ -256,6 +270,7 @@ int main(void)
     tcase_add_test(tcase, a_store_is_there_from_the_start);
     tcase_add_test(tcase, threads_may_ask_while_it_changes);
     tcase_add_test(tcase, only_what_is_steady_is_applied);
+    tcase_add_test(tcase, what_was_measured_as_nothing_is_known);
     tcase_add_test(tcase, programs_have_names);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);

@@ -432,11 +432,100 @@ START_TEST(the_unknown_is_between_good_and_bad)
     ck_assert_int_eq(hpcb_fit_place(&dark, &known), HPCB_FIT_UNKNOWN);
     ck_assert_uint_lt(hpcb_fit_score(&good, &known), hpcb_fit_score(&dark, &known));
     ck_assert_uint_lt(hpcb_fit_score(&dark, &known), hpcb_fit_score(&bad, &greedy));
-    /* What is not known is not compared either. */
-    ck_assert_uint_eq(hpcb_fit_score(&bare, &known), hpcb_fit_score(&dark, &known));
     /* Alone on a node nobody is robbed. */
     bad.used_by_primaries.mem = 0;
     ck_assert_int_eq(hpcb_fit_place(&bad, &greedy), HPCB_FIT_FAIR);
+}
+END_TEST
+
+/* Nobody has said what nodes can transfer. */
+START_TEST(least_used_first_without_capacities)
+{
+    hpcb_fit_node_t much = node(14 * GB, 0), less = node(6 * GB, 0);
+    hpcb_fit_node_t none = node(0, 0), dark = none;
+    hpcb_fit_node_t *all[] = {&none, &less, &much, &dark};
+    hpcb_fit_guest_t guests[] = {
+        guest(12 * GB, 0, 1), guest(GB, 0, 1), {.processors = 1}};
+
+    for (size_t i = 0; i < 4; i++) {
+        all[i]->capacity = (hpcb_bw_t){0, 0};
+        all[i]->scale = (hpcb_bw_t){14 * GB, 0};
+    }
+    for (size_t g = 0; g < 3; g++) {
+        ck_assert_int_eq(hpcb_fit_place(&much, &guests[g]), HPCB_FIT_UNKNOWN);
+        ck_assert_uint_lt(hpcb_fit_score(&none, &guests[g]),
+                          hpcb_fit_score(&less, &guests[g]));
+        ck_assert_uint_lt(hpcb_fit_score(&less, &guests[g]),
+                          hpcb_fit_score(&much, &guests[g]));
+    }
+    /* Who is unknown may be the worst. */
+    dark.unknown_primary = true;
+    ck_assert_uint_lt(hpcb_fit_score(&less, &guests[0]),
+                      hpcb_fit_score(&dark, &guests[0]));
+    ck_assert_uint_eq(hpcb_fit_score(&dark, &guests[0]),
+                      hpcb_fit_score(&much, &guests[0]));
+}
+END_TEST
+
+static hpcb_fit_node_t with_cpus(uint64_t by_primaries, uint64_t by_guests)
+{
+    hpcb_fit_node_t n = node(0, 0);
+
+    n.capacity = (hpcb_bw_t){0, 0};
+    n.cpus = 4000000;
+    n.cpus_by_primaries = by_primaries;
+    n.cpus_by_guests = by_guests;
+    n.processors_left = 4;
+    return n;
+}
+
+static hpcb_fit_guest_t computes(uint64_t cpu)
+{
+    hpcb_fit_guest_t g = guest(0, 0, 1);
+
+    g.cpu_known = true;
+    g.cpu = cpu;
+    return g;
+}
+
+START_TEST(who_computes_goes_where_others_wait)
+{
+    const hpcb_fit_node_t waits = with_cpus(400000, 0), half = with_cpus(2000000, 0);
+    const hpcb_fit_node_t busy = with_cpus(4000000, 0), idle = with_cpus(0, 0);
+    hpcb_fit_guest_t cruncher = computes(1000000), sleeper = computes(10000);
+
+    ck_assert_uint_lt(hpcb_fit_score(&waits, &cruncher),
+                      hpcb_fit_score(&half, &cruncher));
+    ck_assert_uint_lt(hpcb_fit_score(&half, &cruncher),
+                      hpcb_fit_score(&busy, &cruncher));
+    ck_assert_int_eq(hpcb_fit_place(&busy, &cruncher), HPCB_FIT_POOR);
+    ck_assert_int_eq(hpcb_fit_place(&waits, &cruncher), HPCB_FIT_EXCELLENT);
+    /* Guests take from each other. */
+    ck_assert_uint_gt(hpcb_fit_score(&(hpcb_fit_node_t){.cpus = 4000000,
+                                                        .cpus_by_guests = 4000000,
+                                                        .processors_left = 1},
+                                     &cruncher),
+                      hpcb_fit_score(&idle, &cruncher));
+    /* What a guest leaves alone is no loss, and nobody is refused. */
+    ck_assert_uint_eq(hpcb_fit_score(&idle, &sleeper),
+                      hpcb_fit_score(&waits, &sleeper));
+    ck_assert_int_eq(hpcb_fit_place(&busy, &sleeper), HPCB_FIT_EXCELLENT);
+    sleeper.cpu = UINT64_MAX;
+    ck_assert_int_eq(hpcb_fit_place(&busy, &sleeper), HPCB_FIT_POOR);
+}
+END_TEST
+
+/* A program that transfers much and waits meanwhile: CPUs do not decide. */
+START_TEST(transfers_decide_among_those_who_wait)
+{
+    hpcb_fit_node_t mover = with_cpus(1200000, 0), waits = with_cpus(0, 0);
+    hpcb_fit_guest_t g = computes(200000);
+
+    g.use.net = GB / 2;
+    mover.used_by_primaries.net = GB;
+    mover.scale = waits.scale = mover.used_by_primaries;
+    ck_assert_uint_lt(hpcb_fit_score(&waits, &g), hpcb_fit_score(&mover, &g));
+    ck_assert_int_eq(hpcb_fit_place(&mover, &g), HPCB_FIT_EXCELLENT);
 }
 END_TEST
 
@@ -467,6 +556,10 @@ START_TEST(any_input_has_a_class)
                              .used_by_primaries = {values[next(7)], values[next(7)]},
                              .used_by_guests = {values[next(7)], values[next(7)]},
                              .unknown_primary = next(4) == 0,
+                             .cpus = values[next(7)],
+                             .cpus_by_primaries = values[next(7)],
+                             .cpus_by_guests = values[next(7)],
+                             .scale = {values[next(7)], values[next(7)]},
                              .same_program = next(8) == 0,
                              .processors_left = processors[next(4)]};
         uint32_t score;
@@ -474,6 +567,8 @@ START_TEST(any_input_has_a_class)
 
         g.mem_known = next(4) > 0;
         g.net_known = next(4) > 0;
+        g.cpu_known = next(4) > 0;
+        g.cpu = values[next(7)];
         klass = hpcb_fit_place(&n, &g);
         score = hpcb_fit_score(&n, &g);
         ck_assert((klass >= 0 && klass < HPCB_FIT_CLASSES) ||
@@ -517,6 +612,9 @@ int main(void)
     tcase_add_test(placement, saturation_is_refused_at_the_border);
     tcase_add_test(placement, a_trifle_is_good_company);
     tcase_add_test(placement, the_unknown_is_between_good_and_bad);
+    tcase_add_test(placement, least_used_first_without_capacities);
+    tcase_add_test(placement, who_computes_goes_where_others_wait);
+    tcase_add_test(placement, transfers_decide_among_those_who_wait);
     tcase_add_test(placement, twins_are_a_poor_pair);
     tcase_add_test(placement, any_input_has_a_class);
     tcase_add_test(placement, programs_have_numbers);

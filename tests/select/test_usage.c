@@ -48,9 +48,10 @@ static hpcb_demand_t needs(uint64_t mem)
 static hpcb_fit_node_t look(size_t node, uint64_t program)
 {
     const hpcb_bw_t capacity = {20 * G, 1 * G};
+    const hpcb_usage_axes_t both = {.mem = true, .net = true};
     hpcb_fit_node_t description;
 
-    hpcb_usage_node(usage, node, &capacity, CPUS, program, &description);
+    hpcb_usage_node(usage, node, &capacity, both, CPUS, program, &description);
     return description;
 }
 
@@ -61,6 +62,7 @@ static bool is_empty(size_t node)
     return at.used_by_primaries.mem == 0 && at.used_by_primaries.net == 0 &&
            at.used_by_guests.mem == 0 && at.used_by_guests.net == 0 &&
            !at.unknown_primary && !at.unknown_guest && !at.same_program &&
+           at.cpus_by_primaries == 0 && at.cpus_by_guests == 0 &&
            at.processors_left == CPUS && hpcb_usage_guest_memory(usage, node) == 0 &&
            hpcb_usage_expected(usage, node) == 0;
 }
@@ -143,18 +145,41 @@ END_TEST
 
 START_TEST(jobs_without_figures_are_unknown_where_it_matters)
 {
-    const hpcb_bw_t net_only = {0, 1 * G};
+    const hpcb_bw_t capacity = {20 * G, 1 * G};
+    const hpcb_usage_axes_t net = {.net = true};
     hpcb_fit_node_t at;
 
     add(1, false, needs(0), (hpcb_place_on_t){0, 1, 1});
     add(2, true, needs(0), (hpcb_place_on_t){1, 1, 1});
     ck_assert(look(0, 0).unknown_primary && !look(0, 0).unknown_guest);
     ck_assert(look(1, 0).unknown_guest && !look(1, 0).unknown_primary);
-    hpcb_usage_node(usage, 0, &net_only, CPUS, 0, &at);
+    hpcb_usage_node(usage, 0, &capacity, net, CPUS, 0, &at);
     ck_assert(!at.unknown_primary);
     hpcb_usage_remove(usage, 1);
     hpcb_usage_remove(usage, 2);
     ck_assert(is_empty(0) && is_empty(1));
+}
+END_TEST
+
+START_TEST(who_is_unknown_computes_all_the_time)
+{
+    hpcb_demand_t waits = needs(1), wild = needs(1);
+
+    waits.cpu_known = wild.cpu_known = true;
+    waits.cpu = 250000;
+    wild.cpu = UINT32_MAX;
+    add(1, false, waits, (hpcb_place_on_t){0, 4, 1});
+    add(2, false, needs(1), (hpcb_place_on_t){0, 2, 1});
+    add(3, true, wild, (hpcb_place_on_t){0, 1, 1});
+    ck_assert_uint_eq(look(0, 0).cpus, CPUS * 1000000);
+    ck_assert_uint_eq(look(0, 0).cpus_by_primaries, 3000000);
+    ck_assert_uint_eq(look(0, 0).cpus_by_guests, 1000000);
+    ck_assert_uint_eq(hpcb_usage_known(usage, 0).mem, 3);
+    ck_assert_uint_eq(hpcb_usage_known(usage, NODES).mem, 0);
+    hpcb_usage_remove(usage, 1);
+    hpcb_usage_remove(usage, 2);
+    hpcb_usage_remove(usage, 3);
+    ck_assert(is_empty(0));
 }
 END_TEST
 
@@ -185,7 +210,8 @@ START_TEST(nonsense_does_no_harm)
 {
     const hpcb_place_on_t places[] = {
         {NODES, 1, 1}, {UINT32_MAX, 1, 1}, {3, UINT32_MAX, 1}};
-    const hpcb_demand_t demand = {{UINT64_MAX, UINT64_MAX}, true, true, 0};
+    const hpcb_demand_t demand = {
+        .use = {UINT64_MAX, UINT64_MAX}, .mem_known = true, .net_known = true};
     const hpcb_usage_job_t job = {
         .id = 1, .guest = true, .demand = demand, .n_places = 3, .places = places};
     hpcb_fit_node_t at;
@@ -283,6 +309,7 @@ int main(void)
     tcase_add_test(tcase, a_job_counts_once);
     tcase_add_test(tcase, primaries_are_expected_to_use_what_they_hold_until_told);
     tcase_add_test(tcase, jobs_without_figures_are_unknown_where_it_matters);
+    tcase_add_test(tcase, who_is_unknown_computes_all_the_time);
     tcase_add_test(tcase, copies_of_a_program_are_seen_on_their_node);
     tcase_add_test(tcase, nonsense_does_no_harm);
     tcase_add_test(tcase, many_jobs_leave_nothing);
