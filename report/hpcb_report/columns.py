@@ -50,7 +50,7 @@ _NOT_OURS = {"help", "usage", "version", "long", "brief", "batch-script", "env-v
 DEFAULT_FORMAT = "JobID,JobName,State,Class,Efficiency,Stolen,Guests"
 
 # Fields of sacct that are asked for behind those that are shown.
-_HIDDEN = ("AdminComment", "Cluster", "JobIDRaw")
+_HIDDEN = ("Partition", "AdminComment", "Cluster", "JobIDRaw")
 
 # No job has such an id: it asks for the heading alone.
 _NO_JOB = "67108863"
@@ -175,8 +175,22 @@ class Options:
         for item in text.split(","):
             name, percent, width = item.strip().partition("%")
             if name:
-                found.append((name, _width(width) if percent else None))
+                found.append((_whole(name), _width(width) if percent else None))
         return found
+
+
+# What sacct takes for its own when it is abbreviated, as far as ours begin like it.
+_THEIRS = ("cluster", "nnodes", "ncpus", "group", "gid", "state", "start", "partition",
+           "priority", "elapsed", "eligible", "end", "exitcode", "maxrss")
+
+
+def _whole(name):
+    """A field of ours by its beginning, as sacct takes its own; its own go first."""
+    given = name.lower()
+    if any(known.startswith(given) for known in _THEIRS):
+        return name
+    longer = [own for known, (own, _, _) in OURS.items() if known.startswith(given)]
+    return longer[0] if len(longer) == 1 else name
 
 
 def _complete(name):
@@ -206,19 +220,33 @@ def _exec(argv):
 
 class Figures:
     """What the records say of jobs whose AdminComment has no figures (yet): without
-    slurmdbd, or before the collector has come to them.  Those who may not read records
-    get none."""
+    slurmdbd, before the collector has come to them, or because somebody else has written
+    his own text.  Those who may not read records get the class that follows from the
+    partition."""
 
     def __init__(self):
         self.db = None
+        conf = settings.load(None)
+        self.guest_partition = conf.guest_partition
         try:
-            path = find_database(settings.load(None).collector_dir)
+            path = find_database(conf.collector_dir)
             if path and os.access(path, os.R_OK):
                 db = connect()
                 attach(db, path)
                 self.db = db
         except (ReportError, OSError):
             pass
+
+    def of(self, record):
+        """The tag of a record of sacct's, as far as it can be known."""
+        partition, comment, cluster, job = record[-len(_HIDDEN):]
+        if "." in job:
+            return {}
+        tag = self.add(tag_of(comment), cluster, job)
+        if partition and not _text(tag.get("class")):
+            guest = self.guest_partition in partition.split(",")
+            tag = {**tag, "class": "guest" if guest else "primary"}
+        return tag
 
     def add(self, tag, cluster, job):
         if self.db is None or "wall" in tag or not job.isdecimal():
@@ -277,8 +305,7 @@ class Table:
         self.columns.append((neutral(name), width, source))
 
     def cells(self, record):
-        comment, cluster, job = record[-len(_HIDDEN):]
-        tag = {} if "." in job else self.figures.add(tag_of(comment), cluster, job)
+        tag = self.figures.of(record)
         return [neutral(record[source]) if isinstance(source, int)
                 else source(tag, self.convert) for _, _, source in self.columns]
 

@@ -58,6 +58,22 @@ JobID           Class    JobName Efficiency      State
                       "--delimiter=;"]):
             self.assertEqual(self.sacct(*args), wanted, args)
 
+    def test_fields_by_their_beginning_as_sacct_takes_them(self):
+        self.assertEqual(self.sacct("-nP", "-o", "JobID,Cla,eff,Stol,memb").splitlines()[0],
+                         "12|guest|0.812|0.300|12.00G*")
+        # Stat is sacct's State, S too.
+        self.assertEqual(self.sacct("-nP", "-o", "Class,State").splitlines()[0],
+                         "guest|COMPLETED")
+
+    def test_class_by_partition_where_the_tag_is_gone(self):
+        job = {"JobID": "20", "JobIDRaw": "20", "AdminComment": "JS1:H4sIAAA=",
+               "Partition": "guest"}
+        self.fake_sacct([job, {**job, "JobID": "21", "JobIDRaw": "21",
+                               "Partition": "long"},
+                         {**job, "JobID": "20.0", "JobIDRaw": "20.0"}])
+        self.assertEqual(self.sacct("-nP", "-o", "JobID,Class,Efficiency"),
+                         "20|guest|\n21|primary|\n20.0||\n")
+
     def test_sacct_format(self):
         self.env["SACCT_FORMAT"] = "Class,JobID"
         self.assertEqual(self.sacct("-nP").splitlines()[0], "guest|12")
