@@ -9,7 +9,7 @@ import sqlite3
 import sys
 import time
 
-from . import export, layout, records, sacct, settings, times
+from . import export, layout, records, sacct, settings, slurm, times
 from .base import CLASS_CODES, Base
 from .facts import Facts, Wanted
 from .metrics import KEYS, Report
@@ -43,7 +43,8 @@ def parser():
     add("-M", "--cluster", "--clusters", metavar="LIST", help="jobs of these clusters")
     add("--by", metavar="LIST", help="a row for each of: " + ", ".join(KEYS))
     add("--cpus", metavar="N", help="processors that the cluster has, for its "
-        "efficiency (default: the most that jobs have held at once)")
+        "efficiency (default: what slurmctld says, else the most that jobs have held "
+        "at once)")
     add("-n", "--noheader", action="store_true", help="the table's rows alone")
     add("-P", "--parsable2", action="store_true", help="fields separated by |")
     add("--csv", action="store_true", help="comma-separated values")
@@ -213,6 +214,17 @@ def _read_sacct(plan, conf, base, alone):
     return options.sacct_file or "sacct"
 
 
+def _cpus(plan, read):
+    """The processors of the cluster: --cpus, else what slurmctld says if all that was
+    read is about its cluster as it is now; None if nobody knows."""
+    if plan.cpus or read["sacct"] != "sacct" or plan.clusters:
+        return plan.cpus
+    try:
+        return slurm.cluster_cpus() or None
+    except ReportError:
+        return None
+
+
 def make_report(plan):
     """(Report, {source: what was read or null})"""
     conf = settings.load(plan.options.config)
@@ -230,7 +242,8 @@ def make_report(plan):
     find_guests(base)
     wanted = plan.wanted()
     found = Facts(base, wanted)
-    return Report(found, Slowdown(found), wanted, plan.keys, plan.cpus), read
+    return Report(found, Slowdown(found), wanted, plan.keys,
+                  _cpus(plan, read)), read
 
 
 def _print(lines):

@@ -76,3 +76,13 @@ def queue(*options, fields):
     out = ask("squeue", "-h", "-a", "-r", *options, "-O", form)
     return [tuple(line[at * _WIDTH:(at + 1) * _WIDTH].strip() for at in range(len(fields)))
             for line in out.splitlines() if line.strip()]
+
+
+def cluster_cpus():
+    """CPUs of all nodes that slurmctld knows, down or not."""
+    code, out, said = run("sinfo", "-h", "-a", "-N", "-o", "%N %c", timeout=10)
+    if code != 0:
+        raise ReportError(f"sinfo: {said}")
+    # A node has a line for each of its partitions.
+    nodes = dict(line.split() for line in out.splitlines() if len(line.split()) == 2)
+    return sum(int(cpus) for cpus in nodes.values() if cpus.isdecimal())

@@ -184,6 +184,18 @@ class Sacct(ReportCase):
                        "--endtime=2025-11-22T00:00:00"):
             self.assertIn(option, call)
 
+    def test_the_clusters_cpus_are_those_of_slurmctld(self):
+        self.fake_sacct([self.JOB])
+        when = ("-S", "2025-11-21", "-U", "2025-11-22")
+        self.assertEqual(self.json(*when)["totals"]["processors"], 1)
+        # n1 is in two partitions.
+        self.env["FAKE_SINFO"] = "n1 8\nn1 8\nn2 16"
+        totals = self.json(*when)["totals"]
+        self.assertEqual(totals["processors"], 24)
+        self.assertAlmostEqual(totals["efficiency"], 8 / (24 * 10), places=5)
+        self.assertEqual(self.json(*when, "--cpus=3")["totals"]["processors"], 3)
+        self.assertEqual(self.json(*when, "-M", "c")["totals"]["processors"], 1)
+
     def test_failure_is_told(self):
         self.fake_sacct([], exit_code=1)
         _, err = self.call("hpcb-report", code=1)

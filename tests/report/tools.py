@@ -134,6 +134,9 @@ class ReportCase(unittest.TestCase):
         link = os.path.join(place, "sacct")
         if not os.path.lexists(link):
             os.symlink(os.path.join(HERE, "fake-sacct"), link)
+        # No slurmctld, or one that says what $FAKE_SINFO has.
+        sinfo = self.put("bin/sinfo", '#!/bin/sh\necho "${FAKE_SINFO?}"\n')
+        os.chmod(sinfo, 0o755)
         self.env.update(PATH=place + os.pathsep + os.environ["PATH"],
                         FAKE_SACCT=self.put("jobs.json", json.dumps(jobs)),
                         FAKE_SACCT_LOG=os.path.join(self.dir, "calls"))
