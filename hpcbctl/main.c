@@ -33,6 +33,7 @@ static const char general_help[] =
     "  profile     show, set, forget or learn what bandwidth users' jobs need\n"
     "  metrics     print figures of this node for Prometheus\n"
     "  records     verify, vacuum or import the collector's records\n"
+    "  help        this text, or with a verb that of the verb\n"
     "  job begin   record the class of a job (called by the prolog)\n"
     "  job end     write the record of a job, remove its traces (called by the "
     "epilog)\n"
@@ -293,11 +294,22 @@ static const char *misplaced(const hpcb_ctl_t *ctl, const verb_t *verb)
                                                         : NULL;
 }
 
+/* `help` and `help VERB` are `--help` and `VERB --help`. */
+static bool asks_for_help(int *argc, char ***argv)
+{
+    if (*argc == 0 || strcmp((*argv)[0], "help") != 0)
+        return false;
+    --*argc;
+    ++*argv;
+    return true;
+}
+
 static int run(hpcb_ctl_t *ctl, bool help, int argc, char **argv)
 {
     const verb_t *verb;
     const char *flaw;
 
+    help |= asks_for_help(&argc, &argv);
     if (argc == 0 && !help)
         return usage("a verb is missing");
     if (argc == 0) {

@@ -9,7 +9,7 @@ number=0
 out=$(mktemp -d) || exit 99
 trap 'rm -rf "$out"' EXIT
 unset SLURM_JOB_ID SLURM_JOB_UID SLURM_CONF HPC_BALANCE_CONF
-echo 1..69
+echo 1..72
 
 verdict() { # verdict DESCRIPTION FLAW
     number=$((number + 1))
@@ -93,6 +93,7 @@ refuses "guests: give stop, drain or resume" guests start
 refuses "guests: give stop, drain or resume" guests stop n1
 refuses "status: --nodes, --remote and --wait are for guests" status --nodes n1
 refuses "option '--nodes' needs a value" guests stop --nodes
+refuses "unknown verb 'me'" help me
 refuses "job: give begin or end" job
 refuses "job: give begin or end" job start
 refuses "job: give begin or end" job begin now
@@ -108,6 +109,8 @@ refuses "unknown verb '--help'" -- --help
 
 prints "Usage: hpcbctl [--config FILE] [--json] VERB" --help
 prints "hpcbctl [--config FILE] calibrate" calibrate --help
+prints "Usage: hpcbctl [--config FILE] [--json] VERB" help
+prints "hpcbctl [--config FILE] guests stop" help guests stop
 prints "job begin" -h
 prints "hpcbctl [--config FILE] check" check --help
 prints "hpcbctl [--config FILE] status" --help status
