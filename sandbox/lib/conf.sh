@@ -4,7 +4,9 @@
 #
 # The cluster's /etc: DIR/hosts/etc is a copy of the machine's /etc (so that packages
 # and alternatives work as outside) with our users, host names and MUNGE key; DIR/etc is
-# /etc/slurm.
+# /etc/slurm.  Its files are those of etc/*.example, which sites begin with, and after them
+# what a sandbox needs: its names and directories, and shorter times.  `up --example` leaves
+# it at names and directories.
 
 NET=10.177.0 # the controller is .1, node i is .(10+i); seen by this sandbox only
 
@@ -95,7 +97,7 @@ write_etc() {
     mkdir -m 755 "$etc/slurm" "$slurm"
     write_users "$etc" && write_hosts > "$etc/hosts" && write_munge_key "$etc" &&
         write_slurm_conf | append_lines "${OPT_APPEND:-/dev/null}" > "$slurm/slurm.conf" &&
-        write_cgroup_conf > "$slurm/cgroup.conf" &&
+        example cgroup.conf | append_lines <(write_cgroup_conf) > "$slurm/cgroup.conf" &&
         write_gres_conf > "$slurm/gres.conf" &&
         write_slurmdbd_conf "$slurm/slurmdbd.conf" &&
         write_hpc_balance_conf "$slurm" &&
@@ -128,14 +130,23 @@ write_munge_key() { # write_munge_key ETC
 # be switched off at boot).
 has_controller() { [[ $CONTROLLERS = *" $1 "* ]]; }
 
+# A sample file of etc/ with this cluster's directories.
+example() { # example NAME
+    local dir=$HERE/../etc
+    [ -e "$dir/$1.example.in" ] || dir=$HERE/examples
+    sed -e "s|@hpcbjobsubmitdir@|$HPCB_JOBSUBMIT|; s|@slurmplugindir@|$(stock_plugins)|" \
+        -e "s|@hpcbplugindir@|$HPCB_PLUGINS|; s|@pkglibexecdir@|$HPCB_LIBEXEC|" \
+        "$dir/$1.example.in"
+}
+
 write_cgroup_conf() {
     local mountpoint=/sys/fs/cgroup
     # See cgroup_prepare_host_v2.
     [ "$CGROUP" = 1 ] || slurm_is 24.11 || mountpoint=/run/cgroup
     echo "CgroupPlugin=cgroup/v$CGROUP"
     echo "CgroupMountpoint=$mountpoint"
-    echo "ConstrainCores=$([ -z "$OPT_FAKE" ] && has_controller cpuset && echo yes || echo no)"
-    echo "ConstrainRAMSpace=$(has_controller memory && echo yes || echo no)"
+    { [ -z "$OPT_FAKE" ] && has_controller cpuset; } || echo ConstrainCores=no
+    has_controller memory || echo ConstrainRAMSpace=no
     [ "$CGROUP" = 1 ] || echo IgnoreSystemd=yes
 }
 
@@ -166,14 +177,43 @@ gather_type() {
 }
 
 write_slurm_conf() {
-    local default_memory=$((NODE_MEMORY / 8))
-    [ $default_memory -le 512 ] || default_memory=512
+    if [ "$OPT_EXAMPLE" = yes ]; then
+        { example slurm.conf | sed '/^NodeName=/d'; } | append_lines <(site_lines && node_lines)
+    else
+        { example slurm.conf | sed -E '/^(NodeName|PartitionName)=/d' | without_ours; } |
+            append_lines <(site_lines && sandbox_lines)
+    fi
+}
+
+# The example's lines, without those for parts that are not here.
+without_ours() {
+    local keys=''
+    if [ "$PLAIN" = yes ]; then
+        keys='PluginDir|JobSubmitPlugins|Prolog|Epilog|PreemptMode'
+    else
+        [ -e "$(outside "$HPCB_JOBSUBMIT/job_submit_hpc_balance.so")" ] || {
+            say "note: no job_submit plugin is built: guests are not routed"
+            keys+='|PluginDir|JobSubmitPlugins'
+        }
+        # In front of the stock plugin by its place in PluginDir alone.
+        [ -e "$(outside "$HPCB_JOBSUBMIT/select_cons_tres.so")" ] ||
+            say "note: no select plugin is built: stock Slurm places guests"
+        [ -e "$(outside "$HPCB_JOBSUBMIT/preempt_hpc_balance.so")" ] || keys+='|PreemptMode'
+        [ -x "$(outside "$HPCB_LIBEXEC/prolog")" ] && [ -x "$(outside "$HPCB_LIBEXEC/epilog")" ] || {
+            say "note: prolog and epilog are not built: no job records"
+            keys+='|Prolog|Epilog'
+        }
+    fi
+    sed -E "/^(${keys#|}${keys:+|}NoSuchKey)=/d" |
+        sed "$([[ $keys != *PreemptMode* ]] || echo 's|^PreemptType=.*|PreemptType=preempt/none|')"
+}
+
+# Names and directories.
+site_lines() {
     cat <<END
 ClusterName=hpcb$ID
 SlurmctldHost=ctl($NET.1)
 SlurmUser=$(slurm_user)
-AuthType=auth/munge
-CredType=cred/munge
 StateSaveLocation=/run/hpcb/spool/slurmctld
 SlurmdSpoolDir=/run/slurmd
 SlurmctldPidFile=/run/slurm/slurmctld.pid
@@ -183,35 +223,23 @@ SlurmdLogFile=/run/hpcb/log/slurmd.%n.log
 SlurmdParameters=config_overrides
 # PMIx makes its directories here: they must be a node's own, while /tmp is shared.
 TmpFS=/run/tmp
-ReturnToService=2
+END
+}
+
+sandbox_lines() {
+    local default_memory=$((NODE_MEMORY / 8))
+    [ $default_memory -le 512 ] || default_memory=512
+    cat <<END
 SlurmdTimeout=$((30 * SLOWNESS))
 KillWait=5
 MessageTimeout=$((SLOWNESS < 5 ? 20 * SLOWNESS : 100))
 TCPTimeout=$((2 * SLOWNESS))
 BatchStartTimeout=$((10 * SLOWNESS))
-
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core_Memory
 DefMemPerCPU=$default_memory
-ProctrackType=proctrack/cgroup
 TaskPlugin=$(task_plugin)
 JobAcctGatherType=$(gather_type)
-PrologFlags=Alloc,NoHold
-MpiDefault=none
 CliFilterPlugins=lua
-
-SchedulerType=sched/backfill
 SchedulerParameters=bf_interval=1,bf_continue,bf_max_job_test=1000,default_queue_depth=1000,partition_job_depth=400,bf_max_job_part=400,sched_interval=2,batch_sched_delay=1,bf_min_prio_reserve=1000
-$(write_preemption)
-PriorityType=priority/multifactor
-PriorityWeightPartition=10000
-PriorityWeightAge=1000
-
-AccountingStorageType=accounting_storage/slurmdbd
-AccountingStorageHost=ctl
-AccountingStoreFlags=job_comment
-
-$(write_our_lines)
 $(node_lines)
 PartitionName=primary Nodes=ALL Default=YES PriorityTier=10 PriorityJobFactor=1 OverSubscribe=FORCE:1 MaxTime=INFINITE State=UP
 PartitionName=guest Nodes=ALL PriorityTier=20 PriorityJobFactor=0 OverSubscribe=FORCE:1 MaxTime=INFINITE State=UP
@@ -228,54 +256,24 @@ append_lines() { # append_lines FILE
         END {
             delete again["nodename"]; delete again["partitionname"]; delete again[""]
             for (i = 1; i <= lines; i++) if (!(name[i] in again)) print line[i]
-            print "# --append:"
+            print "# In addition:"
             for (i = 1; i <= count; i++) print theirs[i]
         }' - "$1"
-}
-
-# With our plugin primaries take memory and GRES back from guests.
-write_preemption() {
-    if [ "$PLAIN" = no ] && [ -e "$(outside "$HPCB_JOBSUBMIT/preempt_hpc_balance.so")" ]; then
-        echo "PreemptType=preempt/hpc_balance"
-        echo "PreemptMode=REQUEUE"
-    else
-        echo "PreemptType=preempt/none"
-    fi
-}
-
-# What a site adds to slurm.conf for us; a part that is not installed is left out.
-write_our_lines() {
-    [ "$PLAIN" = no ] || return 0
-    local stock
-    stock=$(stock_plugins)
-    if [ -e "$(outside "$HPCB_JOBSUBMIT/job_submit_hpc_balance.so")" ]; then
-        echo "PluginDir=$HPCB_JOBSUBMIT:$stock"
-        echo "JobSubmitPlugins=hpc_balance"
-    else
-        say "note: no job_submit plugin is built: guests are not routed"
-    fi
-    # In front of the stock plugin by its place in PluginDir alone.
-    [ -e "$(outside "$HPCB_JOBSUBMIT/select_cons_tres.so")" ] ||
-        say "note: no select plugin is built: stock Slurm places guests"
-    if [ -x "$(outside "$HPCB_LIBEXEC/prolog")" ] && [ -x "$(outside "$HPCB_LIBEXEC/epilog")" ]; then
-        echo "Prolog=$HPCB_LIBEXEC/prolog"
-        echo "Epilog=$HPCB_LIBEXEC/epilog"
-    else
-        say "note: prolog and epilog are not built: no job records"
-    fi
 }
 
 write_hpc_balance_conf() { # write_hpc_balance_conf SLURM_ETC
     : > "$1/plugstack.conf"
     [ "$PLAIN" = no ] || return 0
     if [ -e "$(outside "$HPCB_PLUGINS/hpc_balance.so")" ]; then
-        echo "optional $HPCB_PLUGINS/hpc_balance.so" > "$1/plugstack.conf"
+        example plugstack.conf > "$1/plugstack.conf"
     else
         say "note: no SPANK plugin is built: no --guest"
     fi
-    cat > "$1/hpc-balance.conf" <<END
-GuestPartition=guest
-GuestPriority=100
+    example hpc-balance.conf | append_lines <(our_lines) > "$1/hpc-balance.conf"
+}
+
+our_lines() {
+    cat <<END
 # Several sandboxes share the machine's cpu hierarchy.
 GuestCgroup=hpcb_${ID}_%n
 BalanceCgroup=hpcb_${ID}_balance_%n
@@ -284,6 +282,9 @@ SpoolDir=/run/hpcb/spool/hpc-balance/%n
 ProfileStore=/run/hpcb/spool/hpc-balance/profiles.json
 CollectorHost=ctl
 CollectorDir=/run/hpcb/collector
+END
+    [ "$OPT_EXAMPLE" = no ] || return 0
+    cat <<END
 CollectorWait=20
 AdminCommentRate=50
 MpiLibrary=$HPCB_PLUGINS/libhpcb_mpi.so

@@ -29,6 +29,10 @@ SAID = (
     ("README.md", r"ran (\S+ %) longer in the median of (\d+) runs "
                   r"\(95 % interval: (\S+ … \S+ %)\)",
      "results-thesis.md", "all", (5, 4, 6)),
+    ("README.md", r"stock Slurm and `nice -n 19` \| (\S+ %) \| (\d+) \|",
+     "results-thesis.md", "all", (2, 1)),
+    ("README.md", r"with a guest, slurm-hpc-balance \| (\S+ %) \| (\d+) \|",
+     "results-thesis.md", "all", (5, 4)),
     ("README.md", r"others took (\S+ %) and \S+ % of its time",
      "results-thesis.md", "e4 WRF, [PAUP] first, [PAUP] first", (11,)),
     ("README.md", r"others took \S+ % and (\S+ %) of its time",
