@@ -176,6 +176,15 @@ gather_type() {
     fi
 }
 
+# What most sites set: a job of all CPUs holds all memory, whatever it touches.
+memory_per_cpu() { echo $((NODE_MEMORY / ${OPT_FAKE:-$((OPT_CPUS * THREADS))})); }
+
+# What guests hold that do not say what they need.
+guest_memory_per_cpu() {
+    local mib=$((NODE_MEMORY / 64))
+    echo $((mib > 64 ? 64 : mib > 0 ? mib : 1))
+}
+
 write_slurm_conf() {
     if [ "$OPT_EXAMPLE" = yes ]; then
         { example slurm.conf | sed '/^NodeName=/d'; } | append_lines <(site_lines && node_lines)
@@ -227,22 +236,20 @@ END
 }
 
 sandbox_lines() {
-    local default_memory=$((NODE_MEMORY / 8))
-    [ $default_memory -le 512 ] || default_memory=512
     cat <<END
 SlurmdTimeout=$((30 * SLOWNESS))
 KillWait=5
 MessageTimeout=$((SLOWNESS < 5 ? 20 * SLOWNESS : 100))
 TCPTimeout=$((2 * SLOWNESS))
 BatchStartTimeout=$((10 * SLOWNESS))
-DefMemPerCPU=$default_memory
+DefMemPerCPU=$(memory_per_cpu)
 TaskPlugin=$(task_plugin)
 JobAcctGatherType=$(gather_type)
 CliFilterPlugins=lua
 SchedulerParameters=bf_interval=1,bf_continue,bf_max_job_test=1000,default_queue_depth=1000,partition_job_depth=400,bf_max_job_part=400,sched_interval=2,batch_sched_delay=1,bf_min_prio_reserve=1000
 $(node_lines)
 PartitionName=primary Nodes=ALL Default=YES PriorityTier=10 PriorityJobFactor=1 OverSubscribe=FORCE:1 MaxTime=INFINITE State=UP
-PartitionName=guest Nodes=ALL PriorityTier=20 PriorityJobFactor=0 OverSubscribe=FORCE:1 MaxTime=INFINITE State=UP
+PartitionName=guest Nodes=ALL PriorityTier=20 PriorityJobFactor=0 OverSubscribe=FORCE:1 DefMemPerCPU=$(guest_memory_per_cpu) MaxTime=INFINITE State=UP
 END
 }
 
@@ -287,6 +294,8 @@ END
     cat <<END
 CollectorWait=20
 AdminCommentRate=50
+# Nobody waits a minute here until the memory of a new primary is lent.
+GuestMemorySettle=2
 MpiLibrary=$HPCB_PLUGINS/libhpcb_mpi.so
 END
 }
