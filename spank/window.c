@@ -28,21 +28,16 @@ void hpcb_spank_window_user(const hpcb_step_t *step)
                         "does not run");
 }
 
-static bool concerns(const hpcb_step_t *step)
-{
-    return step->recorded && step->tasks && step->node &&
-           (step->klass == HPCB_CLASS_GUEST || step->job.window.period_us != 0);
-}
-
 void hpcb_spank_window_task(const hpcb_step_t *step, pid_t pid)
 {
     char dir[PATH_MAX];
     hpcb_error_t err;
 
-    if (!concerns(step))
+    if (!step->recorded || !step->tasks || !step->node)
         return;
     if (hpcb_steps_job(step->node, pid, dir, sizeof(dir), &err) < 0 ||
         hpcb_state_save_place(step->conf.state_dir, step->job_id, dir, &err) < 0 ||
         hpcb_tell(step->conf.state_dir, "job", step->job_id, &err) < 0)
-        hpcb_log(HPCB_LOG_DEBUG, "job %u: no windows: %s", step->job_id, err.text);
+        hpcb_log(HPCB_LOG_DEBUG, "job %u: hpcbd does not know where it is: %s",
+                 step->job_id, err.text);
 }

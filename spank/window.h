@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Coordinated windows are hpcbd's work; a step only leaves word where its job is, for
- * primaries with windows and for guests, which may have to be quiet for them.
+ * Coordinated windows and the memory of jobs are hpcbd's work; a step only leaves word
+ * where its job is.
  */
 #ifndef HPCB_SPANK_WINDOW_H
 #define HPCB_SPANK_WINDOW_H
