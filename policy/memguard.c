@@ -177,6 +177,17 @@ static uint64_t room(const hpcb_memnode_t *node, uint64_t guests)
     return least(less(node->real, promised), less(node->available, node->reserve));
 }
 
+/* What primaries leave, less what nobody is charged for. */
+static uint64_t limit_of(const hpcb_memnode_t *node, uint64_t guests, uint64_t ending)
+{
+    uint64_t must_leave =
+        plus(node->reserve, in_ms(node->growth, HPCB_MEMGUARD_END_MS));
+    uint64_t available = plus(node->available, ending);
+
+    return least(less(node->real, plus(node->primaries, must_leave)),
+                 plus(guests, less(available, must_leave)));
+}
+
 void hpcb_memguard_decide(const hpcb_memnode_t *node, hpcb_memguest_t *guests,
                           size_t count, hpcb_memdecision_t *decision)
 {
@@ -195,11 +206,39 @@ void hpcb_memguard_decide(const hpcb_memnode_t *node, hpcb_memguest_t *guests,
         decision->ended > 0 &&
         (excess(node, used, ending, 0) > node->reserve / 2 ||
          in_ms(node->growth, HPCB_MEMGUARD_AHEAD_MS) > node->reserve / 2);
-    decision->limit = less(node->real, plus(plus(node->primaries, node->reserve),
-                                            in_ms(node->growth, HPCB_MEMGUARD_END_MS)));
+    decision->limit = limit_of(node, sum_used(guests, count), ending);
     decision->headroom = room(node, sum_used(guests, count));
     decision->next_ms =
         need ? HPCB_MEMGUARD_SAMPLE_MIN_MS
              : next_sample(decision->headroom,
                            plus(node->growth, sum_growth(guests, count)));
+}
+
+static bool stays(const hpcb_memguest_t *guest)
+{
+    return !guest->ending && !guest->end;
+}
+
+/* What it could still take of what is left. */
+static uint64_t wants(const hpcb_memguest_t *guest, uint64_t left)
+{
+    return least(less(guest->own, guest->used), left);
+}
+
+void hpcb_memguard_divide(uint64_t limit, hpcb_memguest_t *guests, size_t count)
+{
+    uint64_t left = less(limit, sum_used(guests, count)), wanted = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (stays(&guests[i]))
+            wanted = plus(wanted, wants(&guests[i], left));
+    for (size_t i = 0; i < count; i++) {
+        hpcb_memguest_t *guest = &guests[i];
+        uint64_t share = wants(guest, left);
+
+        if (wanted > left)
+            share = (uint64_t)((double)left * (double)share / (double)wanted);
+        guest->limit =
+            least(guest->own, plus(plus(guest->used, share), HPCB_MEMGUARD_SLACK));
+    }
 }

@@ -9,6 +9,7 @@
  * Primaries own all memory of a node but a reserve.  What all guests together may hold
  *
  *     limit = real - reserve - (what primaries hold) - (what they will hold soon)
+ *             - (what nobody is charged for)
  *
  * follows primaries from sample to sample.  Above it guests lose page cache and what
  * else can be reclaimed first; if that is not enough, whole guests end.  The same holds
@@ -43,7 +44,11 @@ typedef struct {
     int64_t begin;        /* when it started: later is younger */
     bool ending;          /* it has been killed, and its memory is on its way back */
     bool end;             /* set by hpcb_memguard_decide: end it now */
+    uint64_t own;   /* what Slurm lets it have; HPCB_MEMGUARD_NO_LIMIT: anything */
+    uint64_t limit; /* set by hpcb_memguard_divide */
 } hpcb_memguest_t;
+
+#define HPCB_MEMGUARD_NO_LIMIT UINT64_MAX
 
 typedef struct {
     uint64_t real;      /* bytes that Slurm hands out on this node (RealMemory) */
@@ -56,7 +61,7 @@ typedef struct {
 } hpcb_memnode_t;
 
 typedef struct {
-    uint64_t limit;    /* for all guests together, now */
+    uint64_t limit;    /* for all guests that stay together, now */
     uint64_t reclaim;  /* bytes to take back from guests; 0: none */
     unsigned ended;    /* how many guests have got end */
     bool at_once;      /* no time for SIGTERM: SIGKILL */
@@ -86,5 +91,17 @@ typedef struct {
  */
 void hpcb_memguard_decide(const hpcb_memnode_t *node, hpcb_memguest_t *guests,
                           size_t count, hpcb_memdecision_t *decision);
+
+/* What a guest may take beyond its part, so that none is killed for a page. */
+#define HPCB_MEMGUARD_SLACK (UINT64_C(8) << 20)
+
+/*
+ * Divide limit, what all guests together may hold, among those that neither end nor are
+ * ending: each gets what it uses, and of what is left a part that goes by what it could
+ * still take.  guests[].limit is never less than used and slack, nor more than own; the
+ * sum is at most limit and a slack for each, as long as guests do not use more than
+ * limit already.
+ */
+void hpcb_memguard_divide(uint64_t limit, hpcb_memguest_t *guests, size_t count);
 
 #endif

@@ -78,7 +78,7 @@ static int read_group(const char *dir, int version, hpcb_memory_t *memory,
                       hpcb_error_t *err)
 {
     bool v1 = version == 1;
-    uint64_t charged, inactive, dirty;
+    uint64_t charged, inactive, active, dirty;
     char text[TEXT_BYTES];
 
     if (hpcb_knob_number(dir, v1 ? "memory.usage_in_bytes" : "memory.current", &charged,
@@ -90,6 +90,8 @@ static int read_group(const char *dir, int version, hpcb_memory_t *memory,
             field_or_0(text, v1 ? "total_writeback" : "file_writeback");
     memory->cache = less(inactive, dirty);
     memory->used = less(charged, memory->cache);
+    active = field_or_0(text, v1 ? "total_active_file" : "active_file");
+    memory->reclaimable = less(inactive + active, memory->cache);
     memory->peak = 0;
     hpcb_knob_number(dir, v1 ? "memory.max_usage_in_bytes" : "memory.peak",
                      &memory->peak, NULL);
@@ -142,7 +144,9 @@ int hpcb_memory_job(const hpcb_node_t *node, const char *steps, bool huge,
 
     *memory = (hpcb_memory_t){.huge = huge};
     if (hpcb_steps_each(node, steps, find_group, &scan) < 0)
-        return hpcb_error(err, "%s: %s", steps, strerror(errno));
+        return hpcb_knob_gone(errno)
+                   ? 0
+                   : hpcb_error(err, "%s: %s", steps, strerror(errno));
     if (scan.dir[0] && read_group(scan.dir, hpcb_node_version(node, HPCB_CTL_MEMORY),
                                   memory, NULL) == 0)
         strcpy(memory->dir, scan.dir);

@@ -39,8 +39,9 @@ int hpcb_memory_node(const hpcb_node_t *node, hpcb_memory_node_t *memory,
 int hpcb_memory_parse(const char *meminfo, hpcb_memory_node_t *memory);
 
 typedef struct {
-    uint64_t used;      /* bytes */
-    uint64_t cache;     /* bytes: clean, inactive page cache; 0 without a group */
+    uint64_t used;        /* bytes */
+    uint64_t cache;       /* bytes: clean, inactive page cache; 0 without a group */
+    uint64_t reclaimable; /* bytes: of used, page cache on the active list, and dirty */
     uint64_t peak;      /* bytes: the most that the group was charged for; 0: unknown */
     bool huge;          /* used includes huge pages of hugetlbfs */
     char dir[PATH_MAX]; /* its group of the memory controller; "": it has none */
@@ -48,7 +49,8 @@ typedef struct {
 
 /* What the job in steps (hpcb_steps_job) uses now.  huge: look for huge pages of
  * hugetlbfs, which takes a look at each of its processes.  0, also for a job without
- * processes; -1 with errno and err if steps cannot be read. */
+ * processes, and for one of which no step runs, so that steps is not there; -1 with
+ * errno and err if steps cannot be read. */
 int hpcb_memory_job(const hpcb_node_t *node, const char *steps, bool huge,
                     hpcb_memory_t *memory, hpcb_error_t *err);
 

@@ -486,6 +486,19 @@ static void release_balance(const hpcb_conf_t *conf, const hpcb_node_t *node,
     ++*problems;
 }
 
+/* Limits that hpcbd has set below Slurm's. */
+static void release_memory(const hpcb_conf_t *conf, unsigned *problems)
+{
+    char dir[PATH_MAX];
+    hpcb_error_t err;
+
+    if (hpcb_knob_path(conf->state_dir, "lent", dir, sizeof(dir), &err) == 0 &&
+        hpcb_undo_replay_all(dir, &err) >= 0)
+        return;
+    hpcb_log(HPCB_LOG_ERROR, "memory of guests: %s", err.text);
+    ++*problems;
+}
+
 int hpcb_release(const hpcb_ctl_t *ctl)
 {
     hpcb_autojson json_object *report = NULL;
@@ -507,6 +520,7 @@ int hpcb_release(const hpcb_ctl_t *ctl)
     }
     release_windows(&conf, node, &problems);
     release_balance(&conf, node, &problems);
+    release_memory(&conf, &problems);
     report = hpcb_release_all(&conf, node, boot_time(), &problems);
     hpcb_node_close(node);
     if (!report || print(report, ctl->json) < 0) {

@@ -19,25 +19,29 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "cgroup/knob.h"
 #include "cgroup/task.h"
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/log.h"
 #include "hpcbd/memory/end.h"
 #include "hpcbd/memory/guard.h"
+#include "hpcbd/memory/limit.h"
 #include "hpcbd/node/registry.h"
 #include "hpcbd/records/wire_live.h"
 #include "policy/lend.h"
 #include "policy/memguard.h"
 #include "sensor/memory.h"
 
-#define TICK_MS     50   /* looks at available memory while guests run */
-#define TERM_MS     2000 /* after a SIGTERM */
-#define GONE_MS     5000 /* a guest that still has memory then is none that ends */
+#define TICK_MS     50    /* looks at available memory while guests run */
+#define TERM_MS     2000  /* after a SIGTERM */
+#define GONE_MS     5000  /* a guest that still has memory then is none that ends */
+#define STUCK_MS    10000 /* a guest whose page cache cannot be taken back */
 #define PSI_TRIGGER "some 20000 1000000"
 #define PSI_REST_MS 200 /* between two wake-ups by the kernel */
 #define OOM_NEVER   "-1000"
@@ -48,6 +52,11 @@ typedef struct {
     hpcb_memrate_t rate;
     hpcb_memory_t memory;
     uint64_t peak;
+    hpcbd_limit_t limit; /* of a guest with a group */
+    bool limited;        /* limit says what is in force */
+    uint64_t asked;      /* bytes that reclaim was to take back, by the last sample */
+    uint64_t used_then;  /* when it was asked */
+    int64_t stuck_ms;    /* it did not: 0, or when that was seen */
     int64_t term_ms, kill_ms; /* 0: not yet */
     bool known;               /* memory is what the job has now */
     bool seen;
@@ -67,7 +76,8 @@ typedef struct {
     hpcbd_job_t *guest_jobs[HPCBD_JOBS_MAX];
     track_t *guest_tracks[HPCBD_JOBS_MAX];
     size_t n_guests;
-    int psi; /* -1: the kernel has none */
+    int psi;  /* -1: the kernel has none */
+    int jobs; /* tells of new records in StateDir/jobs; -1: nobody does */
     bool complained;
 } guard_t;
 
@@ -99,9 +109,11 @@ static track_t *track_of(guard_t *guard, const hpcbd_job_t *job)
         if (track)
             guard->tracks[guard->n_tracks++] = track;
     }
-    if (track && track->begin_us != job->state.begin_us)
+    if (track && track->begin_us != job->state.begin_us) {
+        hpcbd_limit_end(&track->limit, guard->conf->state_dir, job->state.job_id);
         *track =
             (track_t){.job_id = job->state.job_id, .begin_us = job->state.begin_us};
+    }
     return track;
 }
 
@@ -110,6 +122,8 @@ static void forget_unseen(guard_t *guard)
     for (size_t i = guard->n_tracks; i-- > 0;) {
         if (guard->tracks[i]->seen)
             continue;
+        hpcbd_limit_end(&guard->tracks[i]->limit, guard->conf->state_dir,
+                        guard->tracks[i]->job_id);
         free(guard->tracks[i]);
         guard->tracks[i] = guard->tracks[--guard->n_tracks];
     }
@@ -120,10 +134,10 @@ static void sample_job(guard_t *guard, const hpcbd_job_t *job, track_t *track)
     bool huge = guard->memory.huge_pages > 0;
 
     track->seen = true;
-    /* Not before its first step has begun and its place is recorded. */
-    track->known = job->dir[0] && hpcb_memory_job(guard->node, job->dir, huge,
-                                                  &track->memory, NULL) == 0;
-    if (!track->known)
+    /* Most nodes of a job that runs no step there never have a place of it. */
+    track->known = !job->dir[0] || hpcb_memory_job(guard->node, job->dir, huge,
+                                                   &track->memory, NULL) == 0;
+    if (!track->known || !job->dir[0])
         track->memory = (hpcb_memory_t){0};
     hpcb_memrate_add(&track->rate, track->memory.used, now_ms());
     if (track->memory.used > track->peak)
@@ -137,16 +151,40 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+static int version_of(const guard_t *guard)
+{
+    return hpcb_node_version(guard->node, HPCB_CTL_MEMORY);
+}
+
+/* What reclaim can get at.  A guest that keeps its page cache busy or dirty has none:
+ * reclaim was asked for, and not half of it came. */
+static uint64_t reclaimable(track_t *track)
+{
+    bool stuck =
+        track->asked && track->memory.used + track->asked / 2 > track->used_then;
+
+    track->asked = 0;
+    if (stuck)
+        track->stuck_ms = now_ms();
+    if (track->stuck_ms && now_ms() - track->stuck_ms < STUCK_MS)
+        return 0;
+    return track->memory.reclaimable;
+}
+
 static void add_guest(guard_t *guard, hpcbd_job_t *job, track_t *track)
 {
     bool ending = track->kill_ms && now_ms() - track->kill_ms < GONE_MS;
 
+    track->limited =
+        track->memory.dir[0] && hpcbd_limit_look(&track->limit, version_of(guard),
+                                                 track->memory.dir, NULL) == 0;
     guard->guests[guard->n_guests] = (hpcb_memguest_t){
         .used = track->memory.used,
-        .reclaimable = 0,
+        .reclaimable = reclaimable(track),
         .growth = track->rate.per_sec,
         .begin = (int64_t)job->state.begin_us,
         .ending = ending,
+        .own = track->limited ? track->limit.own : HPCB_MEMGUARD_NO_LIMIT,
     };
     guard->guest_jobs[guard->n_guests] = job;
     guard->guest_tracks[guard->n_guests++] = track;
@@ -238,11 +276,75 @@ static void act(guard_t *guard, const hpcb_memdecision_t *decision)
     }
 }
 
-/* With GuestMemory=allocated what a guest has is its own. */
+/* A guest of which the kernel has killed a process at our limit is none that runs. */
+static void end_killed(guard_t *guard)
+{
+    for (size_t i = 0; i < guard->n_guests; i++) {
+        const track_t *track = guard->guest_tracks[i];
+
+        if (!track->term_ms && track->limited &&
+            hpcbd_limit_killed(&track->limit, version_of(guard), track->memory.dir)) {
+            guard->guests[i].end = true;
+            end_guest(guard, i, true);
+        }
+    }
+}
+
+/* In parts by what can be had of each; the guests that can give it first. */
+static void reclaim(guard_t *guard, uint64_t bytes)
+{
+    for (size_t i = 0; i < guard->n_guests && bytes > 0; i++) {
+        track_t *track = guard->guest_tracks[i];
+        uint64_t part = least(bytes, guard->guests[i].reclaimable);
+
+        if (!track->limited || guard->guests[i].ending || guard->guests[i].end)
+            continue;
+        hpcbd_limit_reclaim(version_of(guard), track->memory.dir, part);
+        track->asked = part;
+        track->used_then = track->memory.used;
+        bytes -= part;
+    }
+}
+
+/* On v1 a lower limit is the only way to ask for page cache; on v2 the kernel would
+ * kill if it did not come. */
+static uint64_t limit_of(const guard_t *guard, size_t i)
+{
+    const track_t *track = guard->guest_tracks[i];
+
+    if (version_of(guard) == 2)
+        return guard->guests[i].limit;
+    return guard->guests[i].limit - least(track->asked, guard->guests[i].limit);
+}
+
+static void limit_guest(guard_t *guard, size_t i)
+{
+    track_t *track = guard->guest_tracks[i];
+    hpcb_error_t err;
+
+    if (!track->limited || guard->guests[i].ending || guard->guests[i].end ||
+        hpcbd_limit_set(&track->limit, guard->conf->state_dir, track->job_id,
+                        version_of(guard), track->memory.dir, limit_of(guard, i),
+                        &err) == 0)
+        return;
+    if (errno != EBUSY && !hpcb_knob_gone(errno))
+        hpcb_log_once(&guard->complained, HPCB_LOG_ERROR, "job %u: %s", track->job_id,
+                      err.text);
+}
+
+/* With GuestMemory=allocated what a guest has is its own.  Ends come first: what
+ * follows waits for the kernel to take back page cache. */
 static void protect(guard_t *guard, hpcb_memdecision_t *decision)
 {
     hpcb_memguard_decide(&guard->seen, guard->guests, guard->n_guests, decision);
     act(guard, decision);
+    end_killed(guard);
+    if (decision->ended)
+        return;
+    reclaim(guard, decision->reclaim);
+    hpcb_memguard_divide(decision->limit, guard->guests, guard->n_guests);
+    for (size_t i = 0; i < guard->n_guests; i++)
+        limit_guest(guard, i);
 }
 
 /* A job of which nothing is known is left out: all that it was promised counts then. */
@@ -258,7 +360,7 @@ static void report(const guard_t *guard)
     char path[PATH_MAX];
 
     hpcb_node_name(node.name, sizeof(node.name));
-    for (size_t i = 0; i < guard->registry.count && i < guard->n_tracks; i++) {
+    for (size_t i = 0; i < guard->registry.count; i++) {
         const hpcbd_job_t *job = guard->registry.jobs[i];
         const track_t *track = NULL;
 
@@ -281,37 +383,84 @@ static void report(const guard_t *guard)
         hpcb_file_swap(path, text, strlen(text), 0600, NULL);
 }
 
-/* True if the kernel says that tasks wait for memory. */
-static bool nap(const guard_t *guard, int ms)
+/* A job has begun, or its place is known: other files there are none of ours. */
+static bool tells_of_job(const char *name)
 {
-    struct pollfd psi = {.fd = guard->psi, .events = POLLPRI};
+    const char *suffix = name + strspn(name, "0123456789");
 
-    return poll(&psi, 1, ms) > 0 && (psi.revents & POLLPRI);
+    return suffix != name && (!*suffix || strcmp(suffix, ".place") == 0);
+}
+
+static bool has_new_job(const guard_t *guard)
+{
+    char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+    bool is_new = false;
+    ssize_t length;
+
+    while ((length = read(guard->jobs, events, sizeof(events))) > 0)
+        for (char *next = events; next < events + length;) {
+            const struct inotify_event *event = (void *)next;
+
+            is_new |= event->len && tells_of_job(event->name);
+            next += sizeof(*event) + event->len;
+        }
+    return is_new;
+}
+
+typedef enum { QUIET, STALLED, NEW_JOB } news_t;
+
+static news_t nap(const guard_t *guard, int ms)
+{
+    struct pollfd fds[] = {{.fd = guard->psi, .events = POLLPRI},
+                           {.fd = guard->jobs, .events = POLLIN}};
+
+    if (poll(fds, 2, ms) <= 0)
+        return QUIET;
+    if (fds[0].revents & POLLPRI)
+        return STALLED;
+    return fds[1].revents && has_new_job(guard) ? NEW_JOB : QUIET;
+}
+
+/* Only with guests that are lent memory. */
+static bool is_going(const guard_t *guard, uint64_t floor)
+{
+    hpcb_memory_node_t memory;
+
+    if (guard->n_guests == 0 || !guard->conf->guest_memory_unused)
+        return false;
+    return hpcb_memory_node(guard->node, &memory, NULL) < 0 || memory.available < floor;
 }
 
 /* Sleep until the next sample is due, or something happens. */
-static void wait_for_next(guard_t *guard, const hpcb_memdecision_t *decision)
+static void wait_for_next(const guard_t *guard, const hpcb_memdecision_t *decision)
 {
     int64_t end = now_ms() + decision->next_ms;
     uint64_t floor = guard->memory.available -
                      least(guard->memory.available, decision->headroom / 2);
+    int tick = guard->n_guests ? TICK_MS : (int)decision->next_ms;
     int64_t left;
 
-    if (guard->n_guests == 0 || !guard->conf->guest_memory_unused) {
-        poll(NULL, 0, (int)decision->next_ms);
-        return;
-    }
     while ((left = end - now_ms()) > 0) {
-        hpcb_memory_node_t memory;
+        news_t news = nap(guard, left < tick ? (int)left : tick);
 
-        if (nap(guard, left < TICK_MS ? (int)left : TICK_MS)) {
-            poll(NULL, 0, PSI_REST_MS);
+        if (news != QUIET) {
+            poll(NULL, 0, news == STALLED ? PSI_REST_MS : HPCB_MEMGUARD_SAMPLE_MIN_MS);
             return;
         }
-        if (hpcb_memory_node(guard->node, &memory, NULL) < 0 ||
-            memory.available < floor)
+        if (is_going(guard, floor))
             return;
     }
+}
+
+static int watch_jobs(const hpcb_conf_t *conf)
+{
+    int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    char path[PATH_MAX];
+
+    if (fd >= 0 &&
+        snprintf(path, sizeof(path), "%s/jobs", conf->state_dir) < (int)sizeof(path))
+        inotify_add_watch(fd, path, IN_MOVED_TO | IN_CLOSE_WRITE | IN_CREATE);
+    return fd;
 }
 
 /* The trigger ends with its descriptor. */
@@ -353,7 +502,10 @@ int hpcbd_memory_guard(void *conf)
         return EXIT_FAILURE;
     }
     be_ready();
+    if (hpcbd_limit_release(guard.conf->state_dir, &err) < 0)
+        hpcb_log(HPCB_LOG_ERROR, "memory: %s", err.text);
     guard.psi = watch_psi(guard.node);
+    guard.jobs = watch_jobs(guard.conf);
     for (;;) {
         decision = (hpcb_memdecision_t){.next_ms = HPCB_MEMGUARD_SAMPLE_MAX_MS};
         if (sample(&guard) == 0) {

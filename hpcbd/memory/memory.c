@@ -14,6 +14,7 @@
 #include "hpcbd/memory/memory.h"
 #include "hpcbd/memory/end.h"
 #include "hpcbd/memory/guard.h"
+#include "hpcbd/memory/limit.h"
 #include "hpcbd/memory/report.h"
 #include "hpcbd/records/wire_live.h"
 #include "hpcbd/worker.h"
@@ -31,15 +32,21 @@ static hpcbd_worker_t reporter = {
 
 static const hpcb_conf_t *settings;
 
-static int start(hpcbd_t *daemon, hpcb_error_t *err)
+static int make_dir(const char *name, hpcb_error_t *err)
 {
     char dir[PATH_MAX];
 
-    settings = &daemon->conf;
-    if (snprintf(dir, sizeof(dir), "%s/" HPCBD_MEMORY_ENDED, settings->state_dir) >=
+    if (snprintf(dir, sizeof(dir), "%s/%s", settings->state_dir, name) >=
         (int)sizeof(dir))
         return hpcb_error(err, "StateDir=%.200s is too long", settings->state_dir);
-    if (hpcb_file_mkdirs(dir, 0755, err) < 0 ||
+    return hpcb_file_mkdirs(dir, 0755, err);
+}
+
+/* Both directories are watched from the beginning. */
+static int start(hpcbd_t *daemon, hpcb_error_t *err)
+{
+    settings = &daemon->conf;
+    if (make_dir(HPCBD_MEMORY_ENDED, err) < 0 || make_dir("jobs", err) < 0 ||
         hpcbd_worker_start(&guard, daemon, err) < 0)
         return -1;
     return hpcbd_worker_start(&reporter, daemon, err);
@@ -56,6 +63,7 @@ static void stop(hpcbd_t *daemon)
     (void)daemon;
     hpcbd_worker_stop(&reporter);
     hpcbd_worker_stop(&guard);
+    hpcbd_limit_release(settings->state_dir, NULL);
 }
 
 static void add(json_object *object, const char *key, uint64_t value)

@@ -157,14 +157,18 @@ static void requeue_all(reporter_t *reporter)
     }
 }
 
+/* Notes of guests that were ended, and reports, which replace StateDir/memory. */
 static int watch(const hpcb_conf_t *conf)
 {
     int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     char path[PATH_MAX];
 
-    if (fd >= 0 && snprintf(path, sizeof(path), "%s/" HPCBD_MEMORY_ENDED,
-                            conf->state_dir) < (int)sizeof(path))
+    if (fd < 0)
+        return -1;
+    if (snprintf(path, sizeof(path), "%s/" HPCBD_MEMORY_ENDED, conf->state_dir) <
+        (int)sizeof(path))
         inotify_add_watch(fd, path, IN_MOVED_TO);
+    inotify_add_watch(fd, conf->state_dir, IN_MOVED_TO | IN_ONLYDIR);
     return fd;
 }
 

@@ -118,6 +118,49 @@ END
     [ "$(state_of "$primary")" = COMPLETED ]
 }
 
+# The limit of the job in the kernel, in MiB.
+limit_of() { # limit_of JOB NODE
+    local group knob=memory.max
+    [ "$CGROUP" = 2 ] || knob=memory.limit_in_bytes
+    group=$(job_groups "$1" "$2" | grep -E "/memory/|^/sys/fs/cgroup/[^/]*slice" | head -n 1)
+    # shellcheck disable=SC2016 # expanded in the node
+    run_in_node "$2" bash -c 'group=${1%/step_*}; echo $(($(cat "$group/$2") >> 20))' limit \
+        "$group" $knob
+}
+limit_is() { [ "$(limit_of "$1" n1)" = "$2" ]; }
+limit_is_below() { [ "$(limit_of "$1" n1)" -lt "$2" ]; }
+
+@test "the limit of guests follows what primaries leave, and comes back" {
+    [[ $CONTROLLERS = *" memory "* ]] || skip "this kernel has no memory controller"
+    guest=$(submit --guest --mem=900 -w n1 -n1 --wrap "exec python3 $WORK/touch.py 100 300")
+    wait_until 30 holds n1 guests 100
+    limit_is "$guest" 900
+    primary=$(submit --mem=1000 -w n1 -n1 --wrap "exec python3 $WORK/touch.py 500 300")
+    wait_until 30 limit_is_below "$guest" 600
+    [ "$(state_of "$guest")" = RUNNING ]
+    as_root scancel "$primary"
+    wait_until 30 limit_is "$guest" 900
+    primary=$(submit --mem=1000 -w n1 -n1 --wrap "exec python3 $WORK/touch.py 500 300")
+    wait_until 30 limit_is_below "$guest" 600
+    # shellcheck disable=SC2016 # expanded in the node
+    run_in_node n1 bash -c 'kill -9 "$(cat /run/pids/hpcbd)"'
+    run_in_node n1 "$HPCBCTL" release
+    limit_is "$guest" 900
+    run_in_node n1 /run/hpcb/lib/daemon start hpcbd
+}
+
+@test "a guest that is killed at its limit is requeued, and reads why" {
+    [[ $CONTROLLERS = *" memory "* ]] || skip "this kernel has no memory controller"
+    primary=$(submit --mem=1000 -w n1 -n1 --wrap "exec python3 $WORK/touch.py 500 300")
+    wait_until 30 holds n1 primaries_expected 500
+    guest=$(OUT=$WORK/limit-%j submit --guest --requeue --mem=900 -w n1 -n1 \
+        --wrap "exec python3 $WORK/touch.py 850 300 8")
+    wait_until 30 limit_is_below "$guest" 700
+    wait_until 40 was_requeued "$guest"
+    grep -q 'slurm-hpc-balance: guest ended: a primary needed its memory' "$WORK/limit-$guest"
+    [ "$(state_of "$primary")" = RUNNING ]
+}
+
 @test "a guest of two nodes ends on both" {
     guest=$(submit --guest --requeue --mem=700 -N2 -n2 \
         --wrap "srun -K1 python3 $WORK/touch.py 200 300")

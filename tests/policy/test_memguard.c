@@ -213,6 +213,40 @@ START_TEST(samples_are_closer_where_memory_goes_fast)
 }
 END_TEST
 
+START_TEST(what_is_left_is_divided_by_what_guests_could_take)
+{
+    hpcb_memguest_t guests[] = {
+        {.used = 10 * GIB, .own = 20 * GIB},
+        {.used = 10 * GIB, .own = 40 * GIB},
+        {.used = 50 * GIB, .own = 60 * GIB, .ending = true},
+    };
+
+    hpcb_memguard_divide(24 * GIB, guests, 3);
+    ck_assert_uint_eq(guests[0].limit, 12 * GIB + HPCB_MEMGUARD_SLACK);
+    ck_assert_uint_eq(guests[1].limit, 12 * GIB + HPCB_MEMGUARD_SLACK);
+    hpcb_memguard_divide(50 * GIB, guests, 3);
+    ck_assert_uint_eq(guests[0].limit, 17 * GIB + 512 * MIB + HPCB_MEMGUARD_SLACK);
+    ck_assert_uint_le(guests[1].limit, 32 * GIB + 512 * MIB + HPCB_MEMGUARD_SLACK);
+}
+END_TEST
+
+START_TEST(with_room_for_all_guests_have_what_slurm_gave_them)
+{
+    hpcb_memguest_t guests[] = {
+        {.used = 10 * GIB, .own = 20 * GIB},
+        {.used = 10 * GIB, .own = HPCB_MEMGUARD_NO_LIMIT},
+    };
+
+    hpcb_memguard_divide(1000 * GIB, guests, 1);
+    ck_assert_uint_eq(guests[0].limit, 20 * GIB);
+    hpcb_memguard_divide(30 * GIB, guests, 2);
+    ck_assert_uint_eq(guests[0].limit, 15 * GIB + HPCB_MEMGUARD_SLACK);
+    ck_assert_uint_eq(guests[1].limit, 15 * GIB + HPCB_MEMGUARD_SLACK);
+    hpcb_memguard_divide(0, guests, 2);
+    ck_assert_uint_eq(guests[1].limit, 10 * GIB + HPCB_MEMGUARD_SLACK);
+}
+END_TEST
+
 #define GUESTS 8
 
 static size_t random_node(hpcb_memnode_t *node, hpcb_memguest_t *guests)
@@ -294,6 +328,34 @@ START_TEST(properties_of_random_nodes)
 }
 END_TEST
 
+START_TEST(random_limits_never_add_up_to_more)
+{
+    hpcb_memguest_t guests[GUESTS];
+    hpcb_memnode_t node;
+
+    state = 88172645463325252;
+    for (int run = 0; run < RANDOM; run++) {
+        size_t count = random_node(&node, guests);
+        uint64_t limit = below(node.real), used = 0, sum = 0;
+
+        for (size_t i = 0; i < count; i++)
+            guests[i].own =
+                below(4) ? guests[i].used + below(GIB) : HPCB_MEMGUARD_NO_LIMIT;
+        hpcb_memguard_divide(limit, guests, count);
+        for (size_t i = 0; i < count; i++) {
+            if (guests[i].ending || guests[i].end)
+                continue;
+            ck_assert_uint_ge(guests[i].limit, guests[i].used);
+            ck_assert_uint_le(guests[i].limit, guests[i].own);
+            used += guests[i].used;
+            sum += guests[i].limit;
+        }
+        ck_assert_uint_le(sum, (used > limit ? used : limit) +
+                                   count * (HPCB_MEMGUARD_SLACK + 4096));
+    }
+}
+END_TEST
+
 /* A primary grows at a steady rate from nothing to all that it was promised; guests
  * fill all that is lent and are gone 300 ms after they have been killed.  It is never
  * short.
@@ -358,7 +420,10 @@ int main(void)
     tcase_add_test(tcase, a_stall_ends_guests_near_the_reserve_only);
     tcase_add_test(tcase, one_that_is_ending_is_not_asked_for_twice);
     tcase_add_test(tcase, samples_are_closer_where_memory_goes_fast);
+    tcase_add_test(tcase, what_is_left_is_divided_by_what_guests_could_take);
+    tcase_add_test(tcase, with_room_for_all_guests_have_what_slurm_gave_them);
     tcase_add_test(tcase, properties_of_random_nodes);
+    tcase_add_test(tcase, random_limits_never_add_up_to_more);
     tcase_add_test(tcase, a_steady_growth_never_meets_the_end_of_memory);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);

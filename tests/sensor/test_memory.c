@@ -97,6 +97,7 @@ START_TEST(clean_inactive_cache_does_not_count_on_v1)
     ck_assert_str_eq(memory.dir, dir);
     ck_assert_uint_eq(memory.cache, 350000);
     ck_assert_uint_eq(memory.used, 650000);
+    ck_assert_uint_eq(memory.reclaimable, 150007);
     ck_assert_uint_eq(memory.peak, 2000000);
     hpcb_node_close(node);
     fake_stop();
@@ -118,6 +119,7 @@ START_TEST(clean_inactive_cache_does_not_count_on_v2)
     ck_assert_int_eq(hpcb_memory_job(node, job, false, &memory, NULL), 0);
     ck_assert_uint_eq(memory.cache, 0);
     ck_assert_uint_eq(memory.used, 1000000);
+    ck_assert_uint_eq(memory.reclaimable, 400000);
     ck_assert_uint_eq(memory.peak, 3000000);
     hpcb_node_close(node);
     fake_stop();
@@ -134,7 +136,9 @@ START_TEST(a_job_without_processes_uses_nothing)
     ck_assert_int_eq(hpcb_memory_job(node, dir, true, &memory, NULL), 0);
     ck_assert_uint_eq(memory.used, 0);
     ck_assert_str_eq(memory.dir, "");
-    ck_assert_int_eq(hpcb_memory_job(node, "/nonexistent", false, &memory, NULL), -1);
+    ck_assert_int_eq(hpcb_memory_job(node, "/nonexistent", true, &memory, NULL), 0);
+    ck_assert_uint_eq(memory.used, 0);
+    ck_assert_int_eq(hpcb_memory_job(node, "/dev/null", true, &memory, NULL), -1);
     hpcb_node_close(node);
 }
 END_TEST
