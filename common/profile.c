@@ -25,6 +25,7 @@ static const struct {
     [HPCB_PROFILE_MEM] = {"mem", HPCB_BANDWIDTH_MAX},
     [HPCB_PROFILE_NET] = {"net", HPCB_BANDWIDTH_MAX},
     [HPCB_PROFILE_CPU] = {"cpu", HPCB_PROFILE_ONE},
+    [HPCB_PROFILE_PEAK] = {"peak", HPCB_BANDWIDTH_MAX},
 };
 
 const char *hpcb_profile_axis_name(hpcb_profile_axis_t axis)
@@ -245,6 +246,17 @@ static void fold(hpcb_profile_figure_t *figure, uint64_t value)
     figure->deviation = approach(figure->deviation, distance, divisor);
     if (figure->count < UINT32_MAX)
         figure->count++;
+}
+
+/* Of a normal distribution 95 % lie below 1.65 sigma, which are 2.06 mean deviations.
+ */
+uint64_t hpcb_profile_p95(const hpcb_profile_t *profile, hpcb_profile_axis_t axis)
+{
+    const hpcb_profile_figure_t *figure = &profile->figures[axis];
+
+    if (!profile->fixed && figure->count < HPCB_PROFILE_P95_RUNS)
+        return 0;
+    return limited(axis, figure->mean) + 2 * limited(axis, figure->deviation);
 }
 
 static int learn_one(hpcb_profiles_t *store, const hpcb_profile_key_t *key,

@@ -43,13 +43,14 @@ typedef struct {
 } hpcb_profile_figure_t;
 
 typedef enum {
-    HPCB_PROFILE_MEM, /* bytes/s per node, as policy/fitness.h has it */
-    HPCB_PROFILE_NET, /* the same */
-    HPCB_PROFILE_CPU, /* of HPCB_PROFILE_ONE */
+    HPCB_PROFILE_MEM,  /* bytes/s per node, as policy/fitness.h has it */
+    HPCB_PROFILE_NET,  /* the same */
+    HPCB_PROFILE_CPU,  /* of HPCB_PROFILE_ONE */
+    HPCB_PROFILE_PEAK, /* bytes: the most memory that a run held on one node */
     HPCB_PROFILE_FIGURES
 } hpcb_profile_axis_t;
 
-/* "mem", "net", "cpu". */
+/* "mem", "net", "cpu", "peak". */
 const char *hpcb_profile_axis_name(hpcb_profile_axis_t axis);
 
 /* The largest value on an axis. */
@@ -101,6 +102,11 @@ const hpcb_profile_t *hpcb_profiles_look_up(const hpcb_profiles_t *store,
 /* Whether a figure says something about the next run: it was measured, and runs differ
  * by less than half of their mean. */
 bool hpcb_profile_steady(const hpcb_profile_figure_t *figure);
+
+/* What 95 of 100 runs stay below, if runs differ as those before did: two deviations
+ * above the mean.  0 if that few runs (and nobody who set it) say nothing. */
+#define HPCB_PROFILE_P95_RUNS 3
+uint64_t hpcb_profile_p95(const hpcb_profile_t *profile, hpcb_profile_axis_t axis);
 
 /* Fold a run into the entry of key and into that of all its executables, at now
  * (seconds since the epoch).  A run without any figure changes nothing.  0, or -1 with

@@ -95,6 +95,8 @@ static int add_tag(hpcb_rjson_t *outer, const hpcb_tag_t *tag)
     if (policy != HPCB_POLICY_NONE &&
         hpcb_rjson_add_text(object, "policy", hpcb_policy_name(policy)))
         return -1;
+    if (tag->peak && hpcb_rjson_add_u64(object, "peak", tag->peak))
+        return -1;
     return add_bandwidth(object, tag) || add_program(object, tag->program);
 }
 
@@ -195,11 +197,11 @@ static uint32_t read_part(hpcb_rjson_t *bw, const char *key)
     return part > 0 && part <= 1 ? (uint32_t)(part * MILLION + 0.5) : 0;
 }
 
-static uint64_t read_bandwidth(hpcb_rjson_t *bw, const char *key)
+static uint64_t read_figure(hpcb_rjson_t *object, const char *key)
 {
     uint64_t value = 0;
 
-    (void)hpcb_rjson_get_u64(bw, key, INT64_MAX, &value);
+    (void)hpcb_rjson_get_u64(object, key, INT64_MAX, &value);
     return value;
 }
 
@@ -211,10 +213,11 @@ void hpcb_tag_read(const char *comment, hpcb_tag_demand_t *demand)
     *demand = (hpcb_tag_demand_t){0};
     if (!tag)
         return;
+    demand->peak = read_figure(tag, "peak");
     if (json_object_object_get_ex(tag, "bw", &bw) &&
         json_object_is_type(bw, json_type_object)) {
-        demand->mem = read_bandwidth(bw, "mem");
-        demand->net = read_bandwidth(bw, "net");
+        demand->mem = read_figure(bw, "mem");
+        demand->net = read_figure(bw, "net");
         demand->cpu = read_part(bw, "cpu");
     }
     if (hpcb_rjson_get_word(tag, "program", demand->program, sizeof(demand->program)))

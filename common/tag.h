@@ -32,6 +32,8 @@ typedef struct {
     bool learned;                  /* bw_* come from the profile store */
     const char *program;           /* whose copies make a poor pair: printable ASCII, of
                                       the user's choosing; NULL or "": not known */
+    uint64_t peak;                 /* bytes of memory that earlier runs held on a node
+                                      (hpcb_profile_p95); 0: not known */
 } hpcb_tag_t;
 
 /* What the collector says of a run that has ended. */
@@ -50,6 +52,7 @@ typedef struct {
 typedef struct {
     uint64_t mem, net;                  /* bytes/s; 0: not known */
     uint32_t cpu;                       /* millionths of its CPUs; likewise */
+    uint64_t peak;                      /* bytes; 0: not known */
     char program[HPCB_TAG_PROGRAM_MAX]; /* "": not known */
 } hpcb_tag_demand_t;
 

@@ -300,16 +300,14 @@ static bool _is_profile_given(const hpcb_options_t *options)
 	return options->bw_mem || options->bw_net || (options->bw_cpu > 0);
 }
 
-static bool _learned(const hpcb_conf_t *conf, const hpcb_profile_key_t *key,
-		     hpcb_options_t *options)
+static bool _look_up(const hpcb_conf_t *conf, const hpcb_profile_key_t *key,
+		     hpcb_profile_t *profile)
 {
 	char path[PATH_MAX];
-	hpcb_profile_t profile;
 
 	return hpcb_profile_cache_get(&profiles,
 				      hpcb_conf_profile_store(conf, path),
-				      _now_ms(), key, &profile) &&
-	       hpcb_profile_apply(&profile, options);
+				      _now_ms(), key, profile);
 }
 
 /* What the user says of the job's bandwidth counts, else what earlier runs have
@@ -319,13 +317,17 @@ static void _attach_profile(job_desc_msg_t *job_desc, const hpcb_conf_t *conf,
 			    char program[static HPCB_TAG_PROGRAM_MAX])
 {
 	hpcb_profile_key_t key;
+	hpcb_profile_t profile;
 
 	program[0] = '\0';
 	if (_profile_key(job_desc, &key))
 		return;
 	tag->program = hpcb_profile_program(&key, program);
+	if (!_look_up(conf, &key, &profile))
+		return;
+	tag->peak = hpcb_profile_p95(&profile, HPCB_PROFILE_PEAK);
 	if (!_is_profile_given(options))
-		tag->learned = _learned(conf, &key, options);
+		tag->learned = hpcb_profile_apply(&profile, options);
 }
 
 /* A job without tag runs as well: failing here is only logged. */

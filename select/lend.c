@@ -136,6 +136,7 @@ static uint64_t _apply_job(hpcb_usage_t *usage, const hpcb_live_job_t *job,
 	if (!hpcb_usage_find(usage, job->job_id, node_inx, &at))
 		return 0;
 	lend.promised = at.memory << MIB_SHIFT;
+	lend.profile = at.peak;
 	lend.age = (now > at.since) ? now - at.since : 0;
 	hpcb_usage_expect(usage, node_inx, &at,
 			  _mib(hpcb_lend_expected(&lend, settings.settle)));

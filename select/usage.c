@@ -386,6 +386,7 @@ bool hpcb_usage_find(hpcb_usage_t *usage, uint32_t id, size_t node, hpcb_usage_a
     *at = (hpcb_usage_at_t){.guest = job->guest,
                             .since = job->since,
                             .memory = place->on.memory,
+                            .peak = job->demand.peak,
                             .expected = &place->expected};
     return true;
 }

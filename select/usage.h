@@ -25,6 +25,7 @@ typedef struct {
     bool cpu_known;
     uint32_t cpu;     /* millionths of its CPUs that it computes on */
     uint64_t program; /* hpcb_fit_program, 0 = unknown */
+    uint64_t peak;    /* bytes of memory on one node, by earlier runs; 0: unknown */
 } hpcb_demand_t;
 
 typedef struct {
@@ -87,6 +88,7 @@ typedef struct {
     bool guest;
     int64_t since;
     uint64_t memory;    /* MiB that are allocated to it there */
+    uint64_t peak;      /* bytes, of its demand */
     uint64_t *expected; /* of a primary, MiB; the table's: see hpcb_usage_expect */
 } hpcb_usage_at_t;
 

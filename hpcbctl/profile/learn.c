@@ -170,23 +170,34 @@ static int by_place(const void *a, const void *b)
     return by_number(((const entry_t *)a)->place, ((const entry_t *)b)->place);
 }
 
+/* Memory must be enough on each node, hence the largest. */
+static void merge_axis(hpcb_job_line_t *run, hpcb_profile_axis_t axis,
+                       const entry_t *entries, size_t count)
+{
+    double sum = 0, most = 0;
+    size_t known = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        double value = entries[i].line.known[axis] ? entries[i].line.value[axis] : 0;
+
+        sum += value;
+        most = value > most ? value : most;
+        known += entries[i].line.known[axis];
+    }
+    run->known[axis] = known > 0;
+    run->value[axis] = known > 0 ? sum / (double)known : 0;
+    if (axis == HPCB_PROFILE_PEAK)
+        run->value[axis] = most;
+}
+
 /* Records of one run: the collector's last one, or else the mean over the nodes. */
 static entry_t merged(const entry_t *entries, size_t count)
 {
     entry_t run = entries[count - 1];
 
     run.place = entries[0].place;
-    for (unsigned axis = 0; axis < HPCB_PROFILE_FIGURES && !run.line.whole; axis++) {
-        double sum = 0;
-        size_t known = 0;
-
-        for (size_t i = 0; i < count; i++) {
-            sum += entries[i].line.known[axis] ? entries[i].line.value[axis] : 0;
-            known += entries[i].line.known[axis];
-        }
-        run.line.known[axis] = known > 0;
-        run.line.value[axis] = known > 0 ? sum / (double)known : 0;
-    }
+    for (unsigned axis = 0; axis < HPCB_PROFILE_FIGURES && !run.line.whole; axis++)
+        merge_axis(&run.line, axis, entries, count);
     return run;
 }
 
@@ -258,15 +269,17 @@ static int print(const learn_t *learn)
     size_t mem = runs_with(learn, HPCB_PROFILE_MEM);
     size_t net = runs_with(learn, HPCB_PROFILE_NET);
     size_t cpu = runs_with(learn, HPCB_PROFILE_CPU);
+    size_t peak = runs_with(learn, HPCB_PROFILE_PEAK);
 
     if (learn->ctl->json)
         printf("{\"records\": %zu, \"runs\": %zu, \"refused\": %zu, "
-               "\"with_mem\": %zu, \"with_net\": %zu, \"with_cpu\": %zu}\n",
-               learn->records, learn->count, learn->refused, mem, net, cpu);
+               "\"with_mem\": %zu, \"with_net\": %zu, \"with_cpu\": %zu, "
+               "\"with_peak\": %zu}\n",
+               learn->records, learn->count, learn->refused, mem, net, cpu, peak);
     else
         printf("%zu records, %zu runs learned: memory of %zu, network of %zu, CPU of "
-               "%zu\n",
-               learn->records, learn->count, mem, net, cpu);
+               "%zu, peak memory of %zu\n",
+               learn->records, learn->count, mem, net, cpu, peak);
     if (!learn->ctl->json && learn->count > 0 && mem == 0 && net == 0)
         printf("No record says what bytes its job moved: bandwidths come from "
                "--bw-profile and \"hpcbctl profile set\" alone here.\n");

@@ -213,6 +213,7 @@ static void print_profile(const hpcb_profile_t *profile)
     print_size(&profile->figures[HPCB_PROFILE_MEM]);
     print_size(&profile->figures[HPCB_PROFILE_NET]);
     print_cpu(&profile->figures[HPCB_PROFILE_CPU]);
+    print_size(&profile->figures[HPCB_PROFILE_PEAK]);
     print_runs(profile);
     if (localtime_r(&updated, &when))
         strftime(date, sizeof(date), "%Y-%m-%d %H:%M", &when);
@@ -229,8 +230,9 @@ static int show_text(const hpcb_profiles_t *store, const hpcb_profile_filter_t *
         if (!hpcb_profile_matches(profile, filter))
             continue;
         if (!any)
-            printf("%-10s  %-16s  %-16s  %-14s  %-14s  %-5s  %6s  %s\n", "USER", "NAME",
-                   "EXECUTABLE", "MEM/s", "NET/s", "CPU", "RUNS", "UPDATED");
+            printf("%-10s  %-16s  %-16s  %-14s  %-14s  %-5s  %-14s  %6s  %s\n", "USER",
+                   "NAME", "EXECUTABLE", "MEM/s", "NET/s", "CPU", "PEAK", "RUNS",
+                   "UPDATED");
         any = true;
         print_profile(profile);
     }

@@ -63,6 +63,8 @@ static int read_node(hpcb_rjson_t *object, hpcb_job_line_t *job, hpcb_error_t *e
     job->uid = record.job.uid;
     read_bytes(job, HPCB_PROFILE_MEM, object, "memory_bytes", seconds);
     read_bytes(job, HPCB_PROFILE_NET, object, "network_bytes", seconds);
+    if (record.usage.memory_peak > 0)
+        know(job, HPCB_PROFILE_PEAK, (double)record.usage.memory_peak);
     if (seconds > 0 && record.cpus > 0)
         know(job, HPCB_PROFILE_CPU,
              (double)record.usage.cpu_us / MILLION / (seconds * record.cpus));
@@ -95,7 +97,7 @@ static void read_mean(hpcb_job_line_t *job, hpcb_profile_axis_t axis,
 
 static int read_whole(hpcb_rjson_t *object, hpcb_job_line_t *job, hpcb_error_t *err)
 {
-    uint64_t version = 0, id = 0, restart = 0, uid = 0;
+    uint64_t version = 0, id = 0, restart = 0, uid = 0, peak = 0;
 
     if (hpcb_rjson_get_u64(object, "version", 1, &version) || version != 1 ||
         hpcb_rjson_get_u64(object, "job_id", UINT32_MAX, &id) || id == 0 ||
@@ -112,6 +114,8 @@ static int read_whole(hpcb_rjson_t *object, hpcb_job_line_t *job, hpcb_error_t *
     read_mean(job, HPCB_PROFILE_MEM, object, "mem_bandwidth");
     read_mean(job, HPCB_PROFILE_NET, object, "net_bandwidth");
     read_number(job, HPCB_PROFILE_CPU, object, "efficiency");
+    if (hpcb_rjson_get_u64(object, "memory_peak_bytes", INT64_MAX, &peak) == 0 && peak)
+        know(job, HPCB_PROFILE_PEAK, (double)peak);
     return read_names(job, hpcb_rjson_get_text(object, "job_name"),
                       hpcb_rjson_get_text(object, "executable"), err);
 }

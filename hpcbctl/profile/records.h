@@ -20,7 +20,8 @@ typedef struct {
     char name[HPCB_PROFILE_NAME_MAX]; /* "": not known */
     char executable[HPCB_PROFILE_NAME_MAX];
     bool known[HPCB_PROFILE_FIGURES];
-    double value[HPCB_PROFILE_FIGURES]; /* bytes/s of a node; CPU: a part of its CPUs */
+    double value[HPCB_PROFILE_FIGURES]; /* bytes/s or bytes of a node; CPU: a part of
+                                          its CPUs */
 } hpcb_job_line_t;
 
 /* Read a node's record or one that the collector merged.  0, or -1 with err and job

@@ -103,6 +103,26 @@ START_TEST(the_mean_is_weighted)
 }
 END_TEST
 
+START_TEST(three_runs_say_what_most_stay_below)
+{
+    hpcb_profiles_t *store = hpcb_profiles_new();
+    const hpcb_profile_key_t k = key(1, "CG", NULL);
+
+    learn(store, k, 1000, 1);
+    learn(store, k, 2000, 2);
+    ck_assert_uint_eq(hpcb_profile_p95(hpcb_profiles_find(store, &k), HPCB_PROFILE_MEM),
+                      0);
+    learn(store, k, 1500, 3);
+    ck_assert_uint_eq(hpcb_profile_p95(hpcb_profiles_find(store, &k), HPCB_PROFILE_MEM),
+                      figure(store, k)->mean + 2 * figure(store, k)->deviation);
+    ck_assert_uint_gt(hpcb_profile_p95(hpcb_profiles_find(store, &k), HPCB_PROFILE_MEM),
+                      2000);
+    ck_assert_uint_eq(
+        hpcb_profile_p95(hpcb_profiles_find(store, &k), HPCB_PROFILE_PEAK), 0);
+    hpcb_profiles_free(store);
+}
+END_TEST
+
 START_TEST(a_jump_is_unsteady_until_it_lasts)
 {
     hpcb_profiles_t *store = hpcb_profiles_new();
@@ -606,6 +626,7 @@ int main(void)
 
     tcase_add_test(tc, keys_take_any_bytes_but_have_a_limit);
     tcase_add_test(tc, the_mean_is_weighted);
+    tcase_add_test(tc, three_runs_say_what_most_stay_below);
     tcase_add_test(tc, a_jump_is_unsteady_until_it_lasts);
     tcase_add_test(tc, an_unknown_executable_gets_what_all_have);
     tcase_add_test(tc, what_was_set_stays);

@@ -140,7 +140,7 @@ START_TEST(tags_leave_out_what_was_not_given)
     setlocale(LC_ALL, "de_DE.UTF-8");
     for (size_t i = 0; i < COUNT(rows); i++) {
         const hpcb_tag_t said = {rows[i].klass, &rows[i].options, rows[i].learned,
-                                 rows[i].program};
+                                 rows[i].program, 0};
         char *tag = hpcb_tag_add(NULL, &said, NULL);
 
         ck_assert_str_eq(tag, rows[i].tag);
@@ -157,7 +157,7 @@ START_TEST(the_largest_tag_fits_an_admin_comment)
                                     .bw_net = UINT64_MAX,
                                     .bw_cpu = 1};
     char program[HPCB_TAG_PROGRAM_MAX + 1];
-    const hpcb_tag_t said = {HPCB_CLASS_PRIMARY, &options, true, program};
+    const hpcb_tag_t said = {HPCB_CLASS_PRIMARY, &options, true, program, INT64_MAX};
     char *tag;
 
     memset(program, '\\', sizeof(program));
@@ -239,7 +239,7 @@ END_TEST
 START_TEST(what_is_written_is_read)
 {
     const hpcb_options_t options = {.bw_mem = 12884901888, .bw_net = 3};
-    const hpcb_tag_t tag = {HPCB_CLASS_PRIMARY, &options, true, "a \"b\"/c"};
+    const hpcb_tag_t tag = {HPCB_CLASS_PRIMARY, &options, true, "a \"b\"/c", 0};
     char *text = hpcb_tag_add("{\"site\":1}", &tag, NULL);
     char *ended = hpcb_tag_add_run(text, &run, NULL);
     hpcb_tag_demand_t demand;
@@ -265,7 +265,7 @@ START_TEST(the_format_is_that_of_tags_jsonl)
     const char *top = getenv("HPCB_SRCDIR");
     const hpcb_options_t options = {
         .policy = HPCB_POLICY_AUTO, .bw_mem = 12884901888, .bw_net = 3, .bw_cpu = 0.6};
-    const hpcb_tag_t tag = {HPCB_CLASS_PRIMARY, &options, true, "CG/cg.B"};
+    const hpcb_tag_t tag = {HPCB_CLASS_PRIMARY, &options, true, "CG/cg.B", 0};
     hpcb_run_t ended = run;
     char path[PATH_MAX], lines[4096];
     char *submitted = hpcb_tag_add("a note", &tag, NULL), *after, *alone;

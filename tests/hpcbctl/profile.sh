@@ -14,7 +14,7 @@ TZ=UTC
 export HPC_BALANCE_CONF TZ
 echo "ProfileStore=$store" > "$HPC_BALANCE_CONF"
 me=$(id -u)
-echo 1..58
+echo 1..60
 
 verdict() { # verdict DESCRIPTION FLAW
     number=$((number + 1))
@@ -89,7 +89,7 @@ verdict "nothing was written" "$flaw"
 
 silent set --user "$me" --name CG --executable /opt/cg.B.4 mem=12G,net=1.5M,cpu=60%
 silent set -u root -n 'a b%' mem=1K
-shows "CG +cg\.B\.4 +12\.0G \(0%\) +1\.5M \(0%\) +60% +set  20"
+shows "CG +cg\.B\.4 +12\.0G \(0%\) +1\.5M \(0%\) +60% +- +set  20"
 shows '^root +a b%25 +- +1\.0K' --user root
 lacks 'CG' --name 'a b%'
 lacks 'a b' --executable /x/cg.B.4
@@ -105,18 +105,25 @@ works '"forgotten": 1' forget --json --user "$me" --executable cg.B.4
 record 1 n1 20.000000 ',"job_name":"CG","executable":"cg.B.4","memory_bytes":1000,"network_bytes":0'
 record 1 n2 10.000000 ',"job_name":"CG","executable":"cg.B.4","memory_bytes":3000,"network_bytes":0'
 record 2 n1 10.000000 ',"job_name":"CG","executable":"cg.C.4","memory_bytes":6000'
-works '^2 records, 1 runs learned: memory of 1, network of 1, CPU of 1$' learn "$dir/1.n1.json" "$dir/1.n2.json"
-shows 'CG +cg\.B\.4 +200\.0 \(0%\) +0\.0 \(0%\) +75% +1 '
-shows 'CG +- +200\.0 \(0%\) +0\.0 \(0%\) +75% +1 '
-works '"runs": 1, "refused": 0, "with_mem": 1, "with_net": 0, "with_cpu": 1' learn --json "$dir/2.n1.json"
-shows 'CG +cg\.C\.4 +600\.0 \(0%\) +- +50% +1 '
-shows 'CG +- +400\.0 \(50%\) +0\.0 \(0%\) +62% +2 '
+works '^2 records, 1 runs learned: memory of 1, network of 1, CPU of 1, peak memory of 0$' learn "$dir/1.n1.json" "$dir/1.n2.json"
+shows 'CG +cg\.B\.4 +200\.0 \(0%\) +0\.0 \(0%\) +75% +- +1 '
+shows 'CG +- +200\.0 \(0%\) +0\.0 \(0%\) +75% +- +1 '
+works '"runs": 1, "refused": 0, "with_mem": 1, "with_net": 0, "with_cpu": 1, "with_peak": 0' learn --json "$dir/2.n1.json"
+shows 'CG +cg\.C\.4 +600\.0 \(0%\) +- +50% +- +1 '
+shows 'CG +- +400\.0 \(50%\) +0\.0 \(0%\) +62% +- +2 '
 works 'runs learned' learn --name EP --executable ep "$dir/1.n1.json"
 shows 'EP +ep +100\.0 '
+# A job needs as much memory on each node as on the one that needs most.
+for node in n1:4096 n2:8192; do
+    record 4 "${node%:*}" 10.000000 ',"job_name":"FT","executable":"ft"'
+    sed -i "s/memory_peak_bytes\":0/memory_peak_bytes\":${node#*:}/" "$dir/4.${node%:*}.json"
+done
+works 'peak memory of 1$' learn "$dir/4.n1.json" "$dir/4.n2.json"
+shows 'FT +ft +- +- +50% +8\.0K \(0%\) +1 '
 works '^0 records, 0 runs' learn --user 4294967294 "$dir/1.n1.json"
 silent set -u "$me" -n EP -e ep mem=5
 works 'runs learned' learn --name EP --executable ep "$dir/1.n1.json"
-shows 'EP +ep +5\.0 \(0%\) +- +- +set '
+shows 'EP +ep +5\.0 \(0%\) +- +- +- +set '
 silent set -u "$me" -n "$(printf 'x\n\033')" mem=1
 shows 'x%0A%1B '
 
@@ -139,8 +146,8 @@ day=$dir/2026-11-21.jsonl
     merged 13 0 M%25%C3%A9 0.250000 null
     merged 14 0 MG 0.100000 null | cut -c 1-90 | tr -d '\n'
 } > "$day"
-works '^5 records, 4 runs learned: memory of 2, network of 0, CPU of 4$' learn "$day"
-shows '^[^ ]+ +MG +x +1\.0K \(0%\) +- +50% +3 '
+works '^5 records, 4 runs learned: memory of 2, network of 0, CPU of 4, peak memory of 0$' learn "$day"
+shows '^[^ ]+ +MG +x +1\.0K \(0%\) +- +50% +- +3 '
 shows 'M%25%C3%A9 +x +- +- +25%'
 shows 'M%25%C3%A9' --name "$(printf 'M%%\303\251')"
 merged 15 0 LU 0.250000 null > "$dir/cpu.jsonl"

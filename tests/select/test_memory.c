@@ -454,6 +454,29 @@ START_TEST(a_young_primary_may_touch_all)
 }
 END_TEST
 
+/* 2000 MiB by earlier runs, and an eighth more. */
+START_TEST(a_young_primary_that_is_known_lends_what_it_never_used)
+{
+	static char known[] = "{\"hpcb\":{\"v\":1,\"peak\":2097152000}}";
+	int i;
+
+	_load();
+	_report_all();
+	for (i = 0; i < NODES; i++) {
+		job_record_t *job = tables_job(next_id++, primaries, known);
+
+		job->details->pn_min_memory = MEMORY;
+		ck_assert_ptr_nonnull(_start(job));
+	}
+	_report_all();
+	ck_assert(!_starts(_pending(guests, MEMORY - RESERVE - 2249),
+			   SELECT_MODE_RUN_NOW));
+	ck_assert(_starts(_pending(guests, MEMORY - RESERVE - 2250),
+			  SELECT_MODE_RUN_NOW));
+	_check_log();
+}
+END_TEST
+
 START_TEST(a_restart_keeps_what_it_should)
 {
 	model_t *guest;
@@ -727,6 +750,8 @@ static Suite *_suite(void)
 	tcase_add_test(few, without_a_fresh_report_all_is_used);
 	tcase_add_test(few, a_primary_waits_for_guests_that_nobody_would_end);
 	tcase_add_test(few, a_young_primary_may_touch_all);
+	tcase_add_test(few,
+		       a_young_primary_that_is_known_lends_what_it_never_used);
 	tcase_add_test(few, a_restart_keeps_what_it_should);
 	tcase_add_test(few, a_guest_is_counted_again_without_lending);
 	tcase_add_test(few, a_guest_gives_back_its_node);
