@@ -327,7 +327,7 @@ static void limit_guest(guard_t *guard, size_t i)
                         version_of(guard), track->memory.dir, limit_of(guard, i),
                         &err) == 0)
         return;
-    if (errno != EBUSY && !hpcb_knob_gone(errno))
+    if (errno != EBUSY && errno != EINTR && !hpcb_knob_gone(errno))
         hpcb_log_once(&guard->complained, HPCB_LOG_ERROR, "job %u: %s", track->job_id,
                       err.text);
 }

@@ -5,10 +5,15 @@
 #include "config.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include "cgroup/knob.h"
 #include "common/cleanup.h"
@@ -25,6 +30,9 @@
 
 /* What one request takes back: the guard does not wait for more. */
 #define RECLAIM_MAX (UINT64_C(64) << 20)
+
+/* How long the kernel may reclaim for one write: primaries do not wait for it. */
+#define WRITE_US 20000
 
 /* Of groups below a job: step, user, task. */
 #define DEPTH_MAX 4
@@ -82,6 +90,38 @@ int hpcbd_limit_look(hpcbd_limit_t *limit, int version, const char *dir,
     return 0;
 }
 
+static void wake(int signo)
+{
+    (void)signo;
+}
+
+/* One write(2), for which the kernel reclaims until a signal comes: then with errno
+ * EINTR.  hpcb_knob_write would begin again. */
+static int write_once(const char *dir, const char *name, const char *text,
+                      hpcb_error_t *err)
+{
+    const struct sigaction interrupt = {.sa_handler = wake};
+    const struct itimerval limit = {.it_interval = {.tv_usec = WRITE_US},
+                                    .it_value = {.tv_usec = WRITE_US}};
+    const struct itimerval none = {.it_value = {.tv_sec = 0}};
+    hpcb_autoclose int fd = -1;
+    char path[PATH_MAX];
+    ssize_t n;
+
+    if (hpcb_knob_path(dir, name, path, sizeof(path), err) < 0)
+        return -1;
+    fd = open(path, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return hpcb_error(err, "%s: %s", path, strerror(errno));
+    sigaction(SIGALRM, &interrupt, NULL);
+    setitimer(ITIMER_REAL, &limit, NULL);
+    n = write(fd, text, strlen(text));
+    if (n < 0)
+        hpcb_error(err, "%s: %s", path, strerror(errno));
+    setitimer(ITIMER_REAL, &none, NULL);
+    return n < 0 ? -1 : 0;
+}
+
 static int note(hpcbd_limit_t *limit, const char *state_dir, uint32_t job_id,
                 int version, const char *dir, hpcb_error_t *err)
 {
@@ -128,7 +168,7 @@ int hpcbd_limit_set(hpcbd_limit_t *limit, const char *state_dir, uint32_t job_id
     if (!limit->set)
         limit->kills = all_kills(version, dir);
     snprintf(text, sizeof(text), "%" PRIu64, bytes);
-    if (hpcb_knob_write(dir, knob_of(version), text, err) < 0)
+    if (write_once(dir, knob_of(version), text, err) < 0)
         return -1;
     limit->set = bytes;
     return 0;
@@ -145,7 +185,7 @@ void hpcbd_limit_reclaim(int version, const char *dir, uint64_t bytes)
 
     snprintf(text, sizeof(text), "%" PRIu64, bytes < RECLAIM_MAX ? bytes : RECLAIM_MAX);
     if (version == 2)
-        hpcb_knob_write(dir, "memory.reclaim", text, NULL);
+        write_once(dir, "memory.reclaim", text, NULL);
 }
 
 void hpcbd_limit_end(hpcbd_limit_t *limit, const char *state_dir, uint32_t job_id)

@@ -37,7 +37,9 @@ int hpcbd_limit_look(hpcbd_limit_t *limit, int version, const char *dir,
 
 /* Put bytes into force, or Slurm's limit again if bytes is not below it.  Small changes
  * are left out.  The kernel takes page cache of the group back first, and does not
- * return before.  0, or -1 with err: EBUSY if the group holds more than that. */
+ * return before, but for 20 ms at most.  0, or -1 with errno and err: EBUSY if the
+ * group holds more than that, EINTR if reclaim takes longer: Slurm's or our last limit
+ * stays. */
 int hpcbd_limit_set(hpcbd_limit_t *limit, const char *state_dir, uint32_t job_id,
                     int version, const char *dir, uint64_t bytes, hpcb_error_t *err);
 
