@@ -149,18 +149,6 @@ limit_is_below() { [ "$(limit_of "$1" n1)" -lt "$2" ]; }
     run_in_node n1 /run/hpcb/lib/daemon start hpcbd
 }
 
-@test "a guest that is killed at its limit is requeued, and reads why" {
-    [[ $CONTROLLERS = *" memory "* ]] || skip "this kernel has no memory controller"
-    primary=$(submit --mem=1000 -w n1 -n1 --wrap "exec python3 $WORK/touch.py 500 300")
-    wait_until 30 holds n1 primaries_expected 500
-    guest=$(OUT=$WORK/limit-%j submit --guest --requeue --mem=900 -w n1 -n1 \
-        --wrap "exec python3 $WORK/touch.py 850 300 8")
-    wait_until 30 limit_is_below "$guest" 700
-    wait_until 40 was_requeued "$guest"
-    grep -q 'slurm-hpc-balance: guest ended: a primary needed its memory' "$WORK/limit-$guest"
-    [ "$(state_of "$primary")" = RUNNING ]
-}
-
 @test "a guest of two nodes ends on both" {
     guest=$(submit --guest --requeue --mem=700 -N2 -n2 \
         --wrap "srun -K1 python3 $WORK/touch.py 200 300")
