@@ -35,6 +35,7 @@ struct hpcbd_freeze {
     size_t levels; /* of all jobs */
     bool changed;  /* the log does not name what there is */
     bool failing;  /* and could not be replaced */
+    bool full;     /* the log has said that there are too many */
 };
 
 hpcbd_freeze_t *hpcbd_freeze_new(const hpcb_node_t *node, const char *state_dir)
@@ -118,8 +119,13 @@ static void add_level(hpcbd_freeze_t *freeze, stopped_t *job, const char *dir)
 {
     level_t *larger, level = {.fd = -1, .found = true};
 
-    if (freeze->levels == HPCB_FREEZE_LEVELS_MAX)
+    if (freeze->levels == HPCB_FREEZE_LEVELS_MAX) {
+        hpcb_log_once(&freeze->full, HPCB_LOG_ERROR,
+                      "job %u: more than %d groups of guests' tasks on this node: the "
+                      "others are not frozen",
+                      job->job_id, HPCB_FREEZE_LEVELS_MAX);
         return;
+    }
     larger = reallocarray(job->levels, job->count + 1, sizeof(level));
     if (!larger)
         return;

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include "cgroup/knob.h"
 #include "common/file.h"
@@ -30,7 +31,7 @@
 #define USER    V2_JOB "/step_0/user"
 #define TASK    USER "/task_0"
 #define KNOB    "/" HPCB_FREEZE_KNOB
-#define MANY    1000
+#define MANY    24000
 #define JOB     4
 
 static const char *root;
@@ -40,10 +41,12 @@ static hpcbd_registry_t registry;
 static hpcbd_job_t guest;
 static hpcbd_freeze_t *freeze;
 
-static void no_log(hpcb_log_level_t level, const char *line)
+static unsigned too_many; /* lines that say so */
+
+static void keep_log(hpcb_log_level_t level, const char *line)
 {
     (void)level;
-    (void)line;
+    too_many += strstr(line, "the others are not frozen") != NULL;
 }
 
 static void make_group(const char *path)
@@ -63,7 +66,7 @@ static void begin(const char *snapshot, uint32_t job_id, const char *job_dir)
                                      .begin_us = 1};
     hpcb_error_t err;
 
-    hpcb_log_set_sink(no_log);
+    hpcb_log_set_sink(keep_log);
     root = fake_start(snapshot);
     ck_assert_msg(hpcb_node_open(root, &node, &err) == 0, "%s", err.text);
     snprintf(state, sizeof(state), "%s/state", root);
@@ -192,6 +195,105 @@ START_TEST(the_log_is_as_long_as_what_is_there)
     registry.count = 0;
     hpcbd_freeze_look(freeze, &registry);
     ck_assert_int_eq(log_size(), -1);
+    end();
+}
+END_TEST
+
+static void make_tasks(int first, int last)
+{
+    char group[PATH_MAX];
+
+    for (int i = first; i <= last; i++) {
+        snprintf(group, sizeof(group), USER "/task_%05d", i);
+        make_group(group);
+    }
+}
+
+static unsigned log_lines(void)
+{
+    static char text[HPCB_FREEZE_LEVELS_MAX * 256];
+    unsigned lines = 0;
+
+    ck_assert_int_ge(hpcb_file_read(log_file, text, sizeof(text), NULL), 0);
+    for (const char *at = text; (at = strchr(at, '\n')); at++)
+        lines++;
+    return lines;
+}
+
+START_TEST(what_does_not_fit_into_the_log_runs)
+{
+    begin_v2();
+    make_tasks(1, HPCB_FREEZE_LEVELS_MAX + 8);
+    too_many = 0;
+    for (int i = 0; i < 3; i++)
+        hpcbd_freeze_look(freeze, &registry);
+    ck_assert_uint_eq(log_lines(), HPCB_FREEZE_LEVELS_MAX + 1);
+    ck_assert_uint_eq(too_many, 1);
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW);
+    /* The largest log that there can be is replayed. */
+    ck_assert_int_eq(hpcb_freeze_release(node, state, NULL), HPCB_FREEZE_LEVELS_MAX);
+    ck_assert_str_eq(fake_read(TASK KNOB), "0");
+    end();
+}
+END_TEST
+
+static double look_ms(void)
+{
+    struct timespec from, to;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+    hpcbd_freeze_look(freeze, &registry);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
+    return (double)(to.tv_sec - from.tv_sec) * 1e3 +
+           (double)(to.tv_nsec - from.tv_nsec) * 1e-6;
+}
+
+static double fastest_look_ms(void)
+{
+    double least = look_ms();
+
+    for (int i = 0; i < 20; i++) {
+        double ms = look_ms();
+
+        if (ms < least)
+            least = ms;
+    }
+    return least;
+}
+
+/* Eight times as many take eight times as long, not 64 times; three times is for what
+ * else happens on a machine. */
+START_TEST(a_look_takes_as_long_as_there_is_to_see)
+{
+    double few, many;
+
+    begin_v2();
+    make_tasks(1, HPCB_FREEZE_LEVELS_MAX / 8 - 1);
+    few = fastest_look_ms();
+    make_tasks(HPCB_FREEZE_LEVELS_MAX / 8, HPCB_FREEZE_LEVELS_MAX - 1);
+    many = fastest_look_ms();
+    printf("a look at %d groups: %.2f ms, at %d: %.2f ms\n", HPCB_FREEZE_LEVELS_MAX / 8,
+           few, HPCB_FREEZE_LEVELS_MAX, many);
+    ck_assert_double_lt(many, few * 8 * 3);
+    end();
+}
+END_TEST
+
+/* Each look tries again, and the log says it once. */
+START_TEST(a_log_that_cannot_be_written_is_tried_at_each_look)
+{
+    begin("v2-slurm22", JOB, V2_JOB);
+    make_group(TASK);
+    ck_assert_int_eq(mkdir(log_file, 0755), 0);
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GUARD);
+    for (int i = 0; i < 3; i++)
+        hpcbd_freeze_look(freeze, &registry);
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GUARD);
+    ck_assert_str_eq(fake_read(TASK KNOB), "0");
+    ck_assert_int_eq(rmdir(log_file), 0);
+    hpcbd_freeze_look(freeze, &registry);
+    ck_assert(log_names(TASK));
+    ck_assert_str_eq(fake_read(TASK KNOB), "1");
     end();
 }
 END_TEST
@@ -329,6 +431,9 @@ int main(void)
     tcase_add_test(tc, nothing_is_frozen_that_the_log_does_not_name);
     tcase_add_test(tc, without_room_for_the_log_a_guest_runs);
     tcase_add_test(tc, the_log_is_as_long_as_what_is_there);
+    tcase_add_test(tc, what_does_not_fit_into_the_log_runs);
+    tcase_add_test(tc, a_look_takes_as_long_as_there_is_to_see);
+    tcase_add_test(tc, a_log_that_cannot_be_written_is_tried_at_each_look);
     tcase_add_loop_test(tc, a_damaged_log_sets_everybody_going, 0,
                         sizeof(damages) / sizeof(damages[0]));
     tcase_add_test(tc, a_daemon_that_lives_is_released_again);
