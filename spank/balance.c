@@ -182,7 +182,7 @@ static void give_up(const hpcb_step_t *step, const char *why)
     balance.wanted = false;
 }
 
-/* All are there: hpcbd may look. */
+/* All are there: hpcbd is notified of the last one (spank/tell.c). */
 static void save(spank_t sp, const hpcb_step_t *step)
 {
     hpcb_error_t err;
@@ -195,8 +195,6 @@ static void save(spank_t sp, const hpcb_step_t *step)
         return;
     }
     balance.saved = true;
-    if (hpcb_tell(step->conf.state_dir, "job", step->job_id, &err) < 0)
-        hpcb_log(HPCB_LOG_DEBUG, "job %u: %s", step->job_id, err.text);
 }
 
 void hpcb_spank_balance_task(spank_t sp, const hpcb_step_t *step, pid_t pid)

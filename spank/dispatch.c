@@ -32,7 +32,8 @@
  *                        waits; also for the extern     them from running beside
  *                        step, as task -1 without pid   primaries on a core, and watch
  *                                                       over that and their end in a
- *                                                       thread of our own
+ *                                                       thread of our own; hpcbd is
+ *                                                       notified of the last one
  * task_init             the task (user), released,     guests: verify, or end the task;
  *                        its stdio in place; not in     balanced: name its page
  *                        the extern step
@@ -64,6 +65,7 @@
 #include "spank/setup.h"
 #include "spank/siblings.h"
 #include "spank/stepd.h"
+#include "spank/tell.h"
 #include "spank/usage.h"
 #include "spank/useropts.h"
 #include "spank/window.h"
@@ -122,8 +124,8 @@ static void task_post_fork(spank_t sp, const hpcb_step_t *step)
     hpcb_spank_siblings_task(step, pid);
     hpcb_spank_stepd_settle(step, pid);
     hpcb_spank_dying_watch(step, pid);
-    hpcb_spank_window_task(step, pid);
     hpcb_spank_balance_task(sp, step, pid);
+    hpcb_spank_tell_task(sp, step, pid);
 }
 
 static void in_step(hook_t hook, spank_t sp, const hpcb_step_t *step)

@@ -4,38 +4,18 @@
  */
 #include "config.h"
 
-#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
-#include "cgroup/steps.h"
 #include "common/about.h"
 #include "common/log.h"
 #include "common/tasks.h"
-#include "common/tell.h"
 #include "sensor/meter.h"
 #include "spank/stepd.h"
 #include "spank/usage.h"
 
 static hpcb_usage_t job_total; /* as the last task's end found it */
 static hpcb_usage_scope_t scope = HPCB_USAGE_STEP;
-
-/* Once a step: there is a group to measure, before the task runs user code.  On cgroup
- * v2 it is Slurm's, whose place hpcbd must be told. */
-static void tell_hpcbd(const hpcb_step_t *step, pid_t pid)
-{
-    static bool told;
-    char dir[PATH_MAX];
-
-    if (told || !step->recorded)
-        return;
-    told = true;
-    if (hpcb_node_version(step->node, HPCB_CTL_CPU) == 2 &&
-        (hpcb_steps_job(step->node, pid, dir, sizeof(dir), NULL) < 0 ||
-         hpcb_state_save_place(step->conf.state_dir, step->job_id, dir, NULL) < 0))
-        return;
-    (void)hpcb_tell(step->conf.state_dir, "job", step->job_id, NULL);
-}
 
 void hpcb_spank_usage_attach(const hpcb_step_t *step, uint32_t task, pid_t pid)
 {
@@ -45,8 +25,6 @@ void hpcb_spank_usage_attach(const hpcb_step_t *step, uint32_t task, pid_t pid)
         return;
     if (hpcb_meter_attach(step->node, step->job_id, step->name, task, pid, &err) < 0)
         hpcb_log(HPCB_LOG_DEBUG, "%s", err.text);
-    else
-        tell_hpcbd(step, pid);
 }
 
 /* The task itself has been reaped; slurmstepd is in the job's directories too (v1: in

@@ -6,8 +6,6 @@
 
 #include <limits.h>
 #include <unistd.h>
-#include "cgroup/steps.h"
-#include "common/log.h"
 #include "common/tell.h"
 #include "spank/useropts.h"
 #include "spank/window.h"
@@ -26,18 +24,4 @@ void hpcb_spank_window_user(const hpcb_step_t *step)
              access(path, F_OK) < 0)
         slurm_spank_log("hpc_balance: --hpc-window has no effect on this node: hpcbd "
                         "does not run");
-}
-
-void hpcb_spank_window_task(const hpcb_step_t *step, pid_t pid)
-{
-    char dir[PATH_MAX];
-    hpcb_error_t err;
-
-    if (!step->recorded || !step->tasks || !step->node)
-        return;
-    if (hpcb_steps_job(step->node, pid, dir, sizeof(dir), &err) < 0 ||
-        hpcb_state_save_place(step->conf.state_dir, step->job_id, dir, &err) < 0 ||
-        hpcb_tell(step->conf.state_dir, "job", step->job_id, &err) < 0)
-        hpcb_log(HPCB_LOG_DEBUG, "job %u: hpcbd does not know where it is: %s",
-                 step->job_id, err.text);
 }

@@ -14,8 +14,4 @@
 /* slurm_spank_user_init: a line for the user whose wish nobody fulfils here. */
 void hpcb_spank_window_user(const hpcb_step_t *step);
 
-/* slurm_spank_task_post_fork; pid is the waiting task.  Never waits; without hpcbd
- * nothing happens. */
-void hpcb_spank_window_task(const hpcb_step_t *step, pid_t pid);
-
 #endif

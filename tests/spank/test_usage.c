@@ -9,9 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 #include "common/state.h"
+#include "common/tell.h"
 #include "tests/spank/tests.h"
 
 #define JOB   9
@@ -69,6 +72,57 @@ static void load_v2(void)
                "some avg10=0.00 avg60=0.00 avg300=0.00 total=4321\n");
     test_write("sys/fs/cgroup" SCOPE "/memory.peak", "987654321\n");
 }
+
+static int hpcbd = -1;
+static unsigned messages;
+
+/* Somebody listens where hpcbd would; what it is told waits there. */
+static void start_hpcbd(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char state[1024];
+
+    snprintf(state, sizeof(state), "%s/state", test_dir());
+    ck_assert_int_eq(hpcb_tell_path(state, address.sun_path, sizeof(address.sun_path)),
+                     0);
+    hpcbd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    ck_assert_int_eq(bind(hpcbd, (struct sockaddr *)&address, sizeof(address)), 0);
+    ck_assert_int_eq(listen(hpcbd, 16), 0);
+}
+
+/* In slurmstepd, all tasks wait. */
+static void count_messages(void)
+{
+    char text[HPCB_TELL_MAX];
+
+    for (int fd; (fd = accept4(hpcbd, NULL, NULL, SOCK_NONBLOCK)) >= 0; close(fd))
+        while (recv(fd, text, sizeof(text), MSG_DONTWAIT) > 0)
+            messages++;
+}
+
+/* Whatever the step is to hpcbd: metered, balanced, a guest. */
+START_TEST(hpcbd_is_notified_once_of_a_step)
+{
+    static const char *const klass[] = {"primary", "guest"};
+    static const int tasks[] = {1, HOST_TASKS};
+    const host_option_t options[] = {{"hpc-balance", "dlrb"}, {NULL, NULL}};
+    char place[1024], path[1024];
+
+    load_v2();
+    start_hpcbd();
+    test_record(JOB, klass[_i % 2], "none", false);
+    host_step(&(host_step_t){.job_id = JOB,
+                             .uid = test_user(),
+                             .tasks = tasks[_i / 2],
+                             .options = options,
+                             .forked = show_v2,
+                             .running = count_messages});
+    ck_assert_uint_eq(messages, 1);
+    snprintf(path, sizeof(path), "%s/state", test_dir());
+    ck_assert_int_eq(hpcb_state_load_place(path, JOB, place, sizeof(place), NULL), 0);
+    ck_assert_ptr_nonnull(strstr(place, SCOPE));
+}
+END_TEST
 
 /* The job's total: two steps that both see it are not two jobs. */
 START_TEST(v2_total)
@@ -245,6 +299,7 @@ TCase *usage_tests(void)
 
     tcase_set_timeout(tc, 120);
     tcase_add_checked_fixture(tc, test_setup, test_teardown);
+    tcase_add_loop_test(tc, hpcbd_is_notified_once_of_a_step, 0, 4);
     tcase_add_test(tc, v2_total);
     tcase_add_test(tc, no_usage_after_the_epilog);
     tcase_add_test(tc, usage_without_a_record);

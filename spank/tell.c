@@ -1,0 +1,46 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include "cgroup/steps.h"
+#include "common/log.h"
+#include "common/tell.h"
+#include "spank/tell.h"
+
+/* A step of 256 tasks would otherwise take hpcbd's ration of root's messages for more
+ * than half a second (PER_TICK_MAX in hpcbd/node/socket.c). */
+static bool is_last(spank_t sp, const hpcb_step_t *step)
+{
+    static uint32_t seen;
+    uint32_t tasks;
+
+    seen++;
+    if (!step->tasks ||
+        spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks) != ESPANK_SUCCESS)
+        return seen == 1;
+    return seen == tasks;
+}
+
+/* Where a guest without a record is, hpcbd cannot find out by itself on each Slurm. */
+static bool concerns(const hpcb_step_t *step)
+{
+    return step->node && (step->recorded || step->klass == HPCB_CLASS_GUEST);
+}
+
+void hpcb_spank_tell_task(spank_t sp, const hpcb_step_t *step, pid_t pid)
+{
+    char dir[PATH_MAX];
+    hpcb_error_t err;
+
+    if (!concerns(step) || !is_last(sp, step))
+        return;
+    if (hpcb_steps_job(step->node, pid, dir, sizeof(dir), &err) < 0 ||
+        hpcb_state_save_place(step->conf.state_dir, step->job_id, dir, &err) < 0)
+        hpcb_log(HPCB_LOG_DEBUG, "job %u: %s", step->job_id, err.text);
+    if (hpcb_tell(step->conf.state_dir, "job", step->job_id, &err) < 0)
+        hpcb_log(HPCB_LOG_DEBUG, "job %u: %s", step->job_id, err.text);
+}
