@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -80,15 +82,36 @@ int hpcb_tell(const char *state_dir, const char *verb, uint32_t job_id,
     return fd < 0 ? -1 : say(fd, verb, job_id, err);
 }
 
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* True if there is an answer in time, whatever signals come. */
+static bool answers(int fd, int timeout_ms)
+{
+    struct pollfd answer = {.fd = fd, .events = POLLIN};
+    int64_t end_ms = now_ms() + timeout_ms, left = timeout_ms;
+    int rc;
+
+    do {
+        rc = poll(&answer, 1, (int)left);
+        left = end_ms - now_ms();
+    } while (rc < 0 && errno == EINTR && left > 0);
+    return rc == 1;
+}
+
 int hpcb_tell_wait(const char *state_dir, const char *verb, uint32_t job_id,
                    int timeout_ms, hpcb_error_t *err)
 {
     hpcb_autoclose int fd = hpcb_tell_connect(state_dir, err);
-    struct pollfd answer = {.fd = fd, .events = POLLIN};
 
     if (fd < 0 || say(fd, verb, job_id, err) < 0)
         return -1;
-    if (poll(&answer, 1, timeout_ms) == 1)
+    if (answers(fd, timeout_ms))
         return 0;
     errno = ETIMEDOUT;
     return hpcb_error(err, "hpcbd: no answer within %d ms", timeout_ms);
