@@ -262,6 +262,7 @@ static void render_stats(char *text, size_t size)
              collector.limited);
 }
 
+/* The loop waits for no disk; another collector counts from 0 anyway. */
 static void write_stats(void)
 {
     char text[sizeof(collector.last_stats)], path[PATH_MAX];
@@ -271,7 +272,7 @@ static void write_stats(void)
         return;
     if (snprintf(path, sizeof(path), "%s/stats.json",
                  collector.daemon->conf.collector_dir) < (int)sizeof(path) &&
-        hpcb_file_replace(path, text, strlen(text), 0644, NULL) == 0)
+        hpcb_file_swap(path, text, strlen(text), 0644, NULL) == 0)
         memcpy(collector.last_stats, text, sizeof(text));
 }
 

@@ -23,6 +23,7 @@
 #include "hpcbd/hpcbd.h"
 #include "hpcbd/records/seal.h"
 #include "hpcbd/records/sealer.h"
+#include "hpcbd/records/conn.h"
 #include "hpcbd/records/wire.h"
 #include "records/store.h"
 #include "tests/common/scratch.h"
@@ -37,7 +38,12 @@ static struct {
     unsigned munge_ms, opened, sealed;
     unsigned disk_ms, commits;
     bool disk_full;
+    unsigned fsyncs; /* of loops_pid */
+    unsigned binds;  /* to reserved ports, when there is none */
 } * shared;
+
+static pid_t loops_pid;
+static bool no_reserved_port;
 
 static hpcb_loop_t *loop;
 static hpcbd_t hpcbd;
@@ -84,6 +90,27 @@ int __wrap_hpcb_store_commit(hpcb_store_t *store, uint64_t now_ms, hpcb_error_t 
         return __real_hpcb_store_commit(store, now_ms, err);
     hpcb_store_rollback(store);
     return hpcb_error(err, "database or disk is full");
+}
+
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+
+int __wrap_fsync(int fd)
+{
+    shared->fsyncs += getpid() == loops_pid;
+    return __real_fsync(fd);
+}
+
+int __real_bind(int fd, const struct sockaddr *address, socklen_t length);
+int __wrap_bind(int fd, const struct sockaddr *address, socklen_t length);
+
+int __wrap_bind(int fd, const struct sockaddr *address, socklen_t length)
+{
+    if (!no_reserved_port)
+        return __real_bind(fd, address, length);
+    shared->binds++;
+    errno = EADDRINUSE;
+    return -1;
 }
 
 static void make_loop(void)
@@ -383,6 +410,53 @@ START_TEST(a_slow_disk_does_not_keep_the_loop_and_requests_share_commits)
 }
 END_TEST
 
+/* What the collector itself writes while records come, statistics and the live state of
+ * nodes: a disk that takes its time for that would keep everybody. */
+START_TEST(the_loop_waits_for_no_disk)
+{
+    pid_t client;
+
+    start_collector(0);
+    loops_pid = getpid();
+    shared->fsyncs = 0;
+    client = fork_client();
+    if (client == 0)
+        _exit(is_taken("127.0.0.2", false, 7) ? 0 : 1);
+    ck_assert_int_eq(run_until_end(client), 0);
+    for (int i = 0; i < 50 && access(scratch("collector/stats.json"), F_OK); i++) {
+        kill(getpid(), SIGUSR1);
+        ck_assert_int_eq(hpcb_loop_once(loop, 100, NULL), 0);
+    }
+    ck_assert_int_eq(access(scratch("collector/stats.json"), F_OK), 0);
+    ck_assert_uint_eq(shared->fsyncs, 0);
+    hpcbd_collector.stop(&hpcbd);
+}
+END_TEST
+
+/* Services hold them all, or connections that have just ended. */
+START_TEST(without_a_reserved_port_records_go_all_the_same)
+{
+    pid_t client;
+
+    start_collector(0);
+    client = fork_client();
+    if (client == 0) {
+        hpcb_conf_t conf = hpcbd.conf;
+        int fd;
+
+        strcpy(conf.collector_hosts, "127.0.0.1");
+        no_reserved_port = true;
+        fd = hpcbd_ship_connect(&conf, 20, NULL);
+        if (fd < 0 || shared->binds < 100)
+            _exit(3);
+        send_record(fd, 8);
+        _exit(is_answered(fd) ? 0 : 1);
+    }
+    ck_assert_int_eq(run_until_end(client), 0);
+    hpcbd_collector.stop(&hpcbd);
+}
+END_TEST
+
 /* More requests than may wait for the disk: the rest waits in the network. */
 START_TEST(many_requests_wait_and_none_is_lost)
 {
@@ -630,6 +704,8 @@ int main(void)
     tcase_set_timeout(collector, 60);
     tcase_add_test(collector,
                    a_slow_disk_does_not_keep_the_loop_and_requests_share_commits);
+    tcase_add_test(collector, the_loop_waits_for_no_disk);
+    tcase_add_test(collector, without_a_reserved_port_records_go_all_the_same);
     tcase_add_test(collector, many_requests_wait_and_none_is_lost);
     tcase_add_test(collector, a_full_disk_acknowledges_nothing);
     tcase_add_test(collector, a_keeper_that_ends_is_replaced);
