@@ -284,6 +284,20 @@ int hpcb_file_mkdirs(const char *path, mode_t mode, hpcb_error_t *err)
     return 0;
 }
 
+bool hpcb_file_changed(const char *path, hpcb_file_stamp_t *stamp)
+{
+    hpcb_file_stamp_t old = *stamp;
+    struct stat st;
+
+    *stamp = (hpcb_file_stamp_t){0};
+    if (stat(path, &st))
+        return true;
+    *stamp = (hpcb_file_stamp_t){st.st_dev, st.st_ino, st.st_size, st.st_mtim};
+    return stamp->device != old.device || stamp->inode != old.inode ||
+           stamp->size != old.size || stamp->written.tv_sec != old.written.tv_sec ||
+           stamp->written.tv_nsec != old.written.tv_nsec;
+}
+
 static int check_owner(const char *path, const struct stat *st, hpcb_error_t *err)
 {
     const char *why = NULL;

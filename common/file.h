@@ -9,8 +9,10 @@
 #ifndef HPCB_COMMON_FILE_H
 #define HPCB_COMMON_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include <time.h>
 #include "common/error.h"
 
 /* Read path whole into buf (NUL-terminated, trailing newline kept).  Returns the
@@ -45,6 +47,18 @@ int hpcb_file_append(const char *path, const char *text, mode_t mode,
 /* Make path and what is missing above it.  An existing directory is left as it
  * is.  0 or -1. */
 int hpcb_file_mkdirs(const char *path, mode_t mode, hpcb_error_t *err);
+
+/* Which file, and when it was written to.  All zero: none. */
+typedef struct {
+    dev_t device;
+    ino_t inode;
+    off_t size;
+    struct timespec written;
+} hpcb_file_stamp_t;
+
+/* True if path is not the file that *stamp says, or cannot be looked at.  *stamp
+ * becomes that of path; all zero if it cannot be looked at. */
+bool hpcb_file_changed(const char *path, hpcb_file_stamp_t *stamp);
 
 /* 0 when path (no symlink) is owned by root or by the caller's effective user and
  * writable by nobody else; -1 with err otherwise.  Trusted files pass this before

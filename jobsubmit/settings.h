@@ -16,13 +16,15 @@
 #include <stdbool.h>
 #include <time.h>
 #include "common/conf.h"
+#include "common/file.h"
 
 /* Starts as {.mutex = PTHREAD_MUTEX_INITIALIZER}. */
 typedef struct {
     pthread_mutex_t mutex;
     char path[PATH_MAX];
     hpcb_conf_t conf; /* the last good one */
-    time_t as_of;     /* slurmctld's time of configuration when it was read */
+    time_t as_of;     /* slurmctld's time of configuration when it was looked at */
+    hpcb_file_stamp_t stamp; /* of the file that was read; none if that failed */
     bool ready;
 } hpcb_settings_t;
 

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "common/file.h"
 #include "common/log.h"
 #include "select/settings.h"
 
@@ -16,6 +17,7 @@
 static struct {
     pthread_mutex_t mutex;
     hpcb_conf_t conf;
+    hpcb_file_stamp_t stamp; /* of the file that was read; none if that failed */
     time_t as_of, failed;
     bool ready;
 } settings = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -33,7 +35,8 @@ static void say_failure(const hpcb_error_t *err)
                             : "defaults are used");
 }
 
-/* Caller holds the mutex. */
+/* Caller holds the mutex.  Between two reconfigurations, `scontrol setdebug` changes
+ * slurmctld's time of configuration: what is as it was is not read again. */
 static void read_file(void)
 {
     char path[PATH_MAX];
@@ -42,8 +45,12 @@ static void read_file(void)
     if (!settings.ready)
         hpcb_conf_defaults(&settings.conf);
     hpcb_conf_find(NULL, path, sizeof(path));
-    if (hpcb_conf_load(path, &settings.conf, &err))
+    if (!hpcb_file_changed(path, &settings.stamp))
+        return;
+    if (hpcb_conf_load(path, &settings.conf, &err)) {
+        settings.stamp = (hpcb_file_stamp_t){0};
         say_failure(&err);
+    }
     settings.ready = true;
 }
 

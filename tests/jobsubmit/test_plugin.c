@@ -7,9 +7,11 @@
 
 #include <check.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -529,6 +531,36 @@ START_TEST(a_changed_file_counts_at_reconfigure)
 }
 END_TEST
 
+/* scontrol setdebug: the file is not read again in the way of a submission, and nothing
+ * is lost of what was read. */
+START_TEST(an_unchanged_file_is_not_read_again)
+{
+    struct stat before;
+    struct timespec times[2];
+    int fd;
+
+    ck_assert_int_eq(stat(conf_path, &before), 0);
+    fd = open(conf_path, O_WRONLY | O_CLOEXEC);
+    ck_assert_int_ge(fd, 0);
+    /* Would be an error. */
+    ck_assert_int_eq(write(fd, "?", 1), 1);
+    close(fd);
+    times[0] = before.st_atim;
+    times[1] = before.st_mtim;
+    ck_assert_int_eq(utimensat(AT_FDCWD, conf_path, times, 0), 0);
+    slurm_conf.last_update++;
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+    ck_assert_uint_eq(fake_errors(), 0);
+    /* One that is wrong is tried at each reconfiguration. */
+    ck_assert_int_eq(utimensat(AT_FDCWD, conf_path, NULL, 0), 0);
+    for (int i = 0; i < 2; i++) {
+        slurm_conf.last_update++;
+        ck_assert_int_eq(submit(), SLURM_SUCCESS);
+        ck_assert_uint_eq(fake_errors(), 1);
+    }
+}
+END_TEST
+
 START_TEST(slurm_finds_what_it_asks_for)
 {
     static const char *const ours[] = {"plugin_name", "plugin_type", "plugin_version",
@@ -812,6 +844,7 @@ int main(void)
     tcase_add_test(tcase, a_guest_does_not_take_all_memory_later);
     tcase_add_test(tcase, broken_settings_do_not_stop_slurmctld);
     tcase_add_test(tcase, a_changed_file_counts_at_reconfigure);
+    tcase_add_test(tcase, an_unchanged_file_is_not_read_again);
     tcase_add_test(tcase, what_was_learned_is_attached);
     tcase_add_test(tcase, the_executable_is_closer);
     tcase_add_test(tcase, what_is_given_counts);
