@@ -33,6 +33,7 @@
 #include <sys/random.h>
 #include <time.h>
 #include "cgroup/knob.h"
+#include "cgroup/life.h"
 #include "common/log.h"
 #include "spank/dying.h"
 #include "spank/exiting.h"
@@ -70,7 +71,7 @@ static bool step_ends(void)
     size_t gone = 0;
 
     for (size_t i = 0; i < watch.n_tasks; i++) {
-        switch (hpcb_spank_life(watch.tasks[i])) {
+        switch (hpcb_life(watch.tasks[i])) {
         case HPCB_EXITING:
             return true;
         case HPCB_GONE:

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "cgroup/life.h"
 #include "cgroup/task.h"
 #include "common/cleanup.h"
 #include "common/file.h"
@@ -22,7 +23,6 @@
 #define DEPTH_MAX   8    /* job_N/step_N/user/task_N is 4 */
 #define THREADS_MAX 4096 /* looked at in one round */
 #define LOWER_MAX   512 /* processes; every step's watcher looks, as long as it lives */
-#define PF_EXITING  0x4 /* linux/sched.h; in /proc/PID/stat since Linux 2.6 */
 
 /* Microseconds of each second: all guests of the node together, and one job.  Where so
  * much is not to be had, others hold the rest: half of it, and so on. */
@@ -32,9 +32,6 @@
 
 /* No child inherits it, whoever forks. */
 #define LIFTED (SCHED_FIFO | SCHED_RESET_ON_FORK)
-
-/* Threads end while they are counted: how often a process is looked at again. */
-#define LOOKS 3
 
 /* In which a killed thread that is SCHED_FIFO comes to the kernel's do_exit. */
 #define GRACE_NS 10000000
@@ -49,136 +46,6 @@ typedef struct walk {
     size_t skip;         /* lower_process: processes before the first one */
     char self[PATH_MAX]; /* slurmstepd's program */
 } walk_t;
-
-/* Of /proc/PID/stat. */
-typedef struct {
-    char state;
-    unsigned flags;
-    unsigned long threads;    /* of the process, those that have ended aside */
-    unsigned long long start; /* of the thread, clock ticks since boot */
-} stat_t;
-
-static int read_stat(pid_t pid, pid_t tid, stat_t *stat)
-{
-    char path[64], text[1024];
-    const char *rest;
-    stat_t found;
-
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
-    if (hpcb_file_read(path, text, sizeof(text), NULL) < 0)
-        return -1;
-    /* The name in parentheses may hold anything. */
-    rest = strrchr(text, ')');
-    if (!rest ||
-        sscanf(rest + 1,
-               " %c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
-               "%lu %*d %llu",
-               &found.state, &found.flags, &found.threads, &found.start) != 4) {
-        errno = EINVAL;
-        return -1;
-    }
-    *stat = found;
-    return 0;
-}
-
-static hpcb_life_t life_of(pid_t pid, pid_t tid)
-{
-    stat_t stat;
-
-    if (read_stat(pid, tid, &stat) < 0)
-        return errno == ENOENT || errno == ESRCH ? HPCB_GONE : HPCB_ALIVE;
-    /* A zombie, or about to leave /proc: the kernel has taken it apart. */
-    if (strchr("ZXx", stat.state))
-        return HPCB_GONE;
-    return stat.flags & PF_EXITING ? HPCB_EXITING : HPCB_ALIVE;
-}
-
-hpcb_life_t hpcb_spank_life(pid_t pid)
-{
-    hpcb_life_t life = life_of(pid, pid);
-    hpcb_autofree pid_t *tids = NULL;
-    size_t count = 0;
-
-    if (life == HPCB_ALIVE || hpcb_task_threads(pid, &tids, &count, NULL) < 0)
-        return life;
-    for (size_t i = 0; i < count; i++) {
-        hpcb_life_t one = life_of(pid, tids[i]);
-
-        if (one == HPCB_ALIVE)
-            return HPCB_ALIVE;
-        if (one == HPCB_EXITING)
-            life = HPCB_EXITING;
-    }
-    return life;
-}
-
-/* A number of /proc/PID/task/TID/status. */
-static int status_of(pid_t pid, pid_t tid, const char *name, int base,
-                     unsigned long long *value)
-{
-    char path[64], text[8192];
-    const char *line;
-
-    snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
-    if (hpcb_file_read(path, text, sizeof(text), NULL) < 0)
-        return -1;
-    line = strstr(text, name);
-    if (!line)
-        return -1;
-    *value = strtoull(line + strlen(name), NULL, base);
-    return 0;
-}
-
-/* Has ended, exits, or has been killed and had no time yet to exit: this thread does
- * not return to user code.  Its id may: see process_dies. */
-static bool dies(pid_t pid, pid_t tid)
-{
-    unsigned long long pending;
-
-    if (life_of(pid, tid) != HPCB_ALIVE)
-        return true;
-    return status_of(pid, tid, "\nSigPnd:", 16, &pending) == 0 &&
-           (pending & (1ULL << (SIGKILL - 1)));
-}
-
-static bool all_die(pid_t pid, const pid_t *tids, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (!dies(pid, tids[i]))
-            return false;
-    }
-    return true;
-}
-
-/* The list of threads may lack some: it ends early if a thread ends while it is read.
- * Those that are found dying before and after the kernel has counted were all counted.
- */
-static bool whole_list_dies(pid_t pid, const pid_t *tids, size_t count)
-{
-    stat_t stat;
-
-    return all_die(pid, tids, count) && read_stat(pid, pid, &stat) == 0 &&
-           stat.threads == count && all_die(pid, tids, count);
-}
-
-/*
- * Whether no thread of the process will run user code again.  A single thread says
- * nothing: one that calls execve takes over the id of the leader, which died long ago.
- * False if threads come and go too fast to tell.
- */
-static bool process_dies(pid_t pid)
-{
-    for (int i = 0; i < LOOKS; i++) {
-        hpcb_autofree pid_t *tids = NULL;
-        size_t count = 0;
-
-        if (hpcb_task_threads(pid, &tids, &count, NULL) < 0)
-            return errno == ENOENT || errno == ESRCH;
-        if (whole_list_dies(pid, tids, count))
-            return true;
-    }
-    return false;
-}
 
 static void grant(const char *dir, unsigned budget)
 {
@@ -235,7 +102,7 @@ static void let_down(pid_t tid)
 static void lift_threads(walk_t *walk, pid_t pid, const pid_t *tids, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        hpcb_life_t life = life_of(pid, tids[i]);
+        hpcb_life_t life = hpcb_life_of_thread(pid, tids[i]);
 
         if (life == HPCB_GONE)
             continue;
@@ -252,17 +119,16 @@ static bool lift_process(walk_t *walk, pid_t pid)
 {
     hpcb_autofree pid_t *tids = NULL;
     size_t count;
-    stat_t before, after;
+    uint64_t before, after;
 
-    if (read_stat(pid, pid, &before) < 0 || !process_dies(pid) ||
+    if (hpcb_task_start(pid, &before) < 0 || !hpcb_life_over(pid) ||
         hpcb_task_threads(pid, &tids, &count, NULL) < 0)
         return true;
     if (count > walk->budget)
         count = walk->budget;
     walk->budget -= count;
     lift_threads(walk, pid, tids, count);
-    if (read_stat(pid, pid, &after) == 0 && after.start == before.start &&
-        process_dies(pid))
+    if (hpcb_task_start(pid, &after) == 0 && after == before && hpcb_life_over(pid))
         return walk->budget > 0;
     for (size_t i = 0; i < count; i++)
         let_down(tids[i]);
@@ -281,13 +147,13 @@ static bool let_down_killed(walk_t *walk, pid_t pid)
     size_t count = 0;
 
     /* Not slurmstepd, which spank/stepd.c lifts. */
-    if (!process_dies(pid) || hpcb_task_threads(pid, &tids, &count, NULL) < 0)
+    if (!hpcb_life_over(pid) || hpcb_task_threads(pid, &tids, &count, NULL) < 0)
         return true;
     if (count > walk->budget)
         count = walk->budget;
     walk->budget -= count;
     for (size_t i = 0; i < count; i++) {
-        if (life_of(pid, tids[i]) == HPCB_ALIVE)
+        if (hpcb_life_of_thread(pid, tids[i]) == HPCB_ALIVE)
             let_down(tids[i]);
     }
     return walk->budget > 0;
@@ -325,7 +191,7 @@ static bool is_slurmstepd(const walk_t *walk, pid_t pid)
 
     return program_of(pid, program, sizeof(program)) == 0 &&
            strcmp(program, walk->self) == 0 &&
-           status_of(pid, pid, "\nUid:", 10, &uid) == 0 && uid == 0;
+           hpcb_life_status(pid, pid, "\nUid:", 10, &uid) == 0 && uid == 0;
 }
 
 static bool lower_process(walk_t *walk, pid_t pid)
@@ -338,7 +204,7 @@ static bool lower_process(walk_t *walk, pid_t pid)
         return false;
     walk->budget--;
     if (hpcb_task_realtime(pid) && !is_slurmstepd(walk, pid) &&
-        (walk->dying || !process_dies(pid)))
+        (walk->dying || !hpcb_life_over(pid)))
         (void)hpcb_task_end_realtime(pid, NULL);
     return true;
 }
@@ -348,7 +214,7 @@ static bool is_exiting(walk_t *walk, pid_t pid)
     if (walk->budget == 0)
         return false;
     walk->budget--;
-    return process_dies(pid) || is_slurmstepd(walk, pid);
+    return hpcb_life_over(pid) || is_slurmstepd(walk, pid);
 }
 
 static bool walk_group(walk_t *walk, const char *dir)

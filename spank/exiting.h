@@ -11,13 +11,6 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-typedef enum { HPCB_ALIVE, HPCB_EXITING, HPCB_GONE } hpcb_life_t;
-
-/* HPCB_EXITING if no thread of process pid lives and some are exiting: a user's main
- * thread may end long before the others.  HPCB_GONE if all have ended, also if somebody
- * who traces the process has not let it go. */
-hpcb_life_t hpcb_spank_life(pid_t pid);
-
 /*
  * Make every thread of each process below Slurm's directory of the job SCHED_FIFO, if
  * all threads of that process are exiting.  A process that is not the same after that,

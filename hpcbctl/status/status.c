@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include "cgroup/life.h"
 #include "cgroup/mechanism.h"
 #include "cgroup/siblings.h"
 #include "cgroup/steps.h"
@@ -189,12 +190,10 @@ static const char *siblings_of(const walk_t *walk, const hpcb_task_t *task,
 {
     const hpcb_target_t target = target_of(walk, task);
     const char *state = hpcb_siblings_state(&target, err);
-    uint64_t start;
 
     if (state)
         return state;
-    if (hpcb_steps_is_extern(walk->node, task->pid) ||
-        hpcb_task_start(task->pid, &start) < 0)
+    if (hpcb_steps_is_extern(walk->node, task->pid) || hpcb_life_over(task->pid))
         return NULL;
     return EXPOSED;
 }
@@ -230,14 +229,14 @@ static void look_at_guest(const walk_t *walk, force_t *force)
 
     for (size_t i = 0; i < force->count; i++) {
         const hpcb_mechanism_t *row = isolated(walk, &force->tasks[i], &err);
-        uint64_t start;
 
         if (row) {
             force->mechanism = force->mechanism ? force->mechanism : row->name;
             continue;
         }
-        /* It may have ended meanwhile. */
-        if (hpcb_task_start(force->tasks[i].pid, &start) < 0)
+        /* Of one that exits the kernel says on v1 that it is in the root group, and we
+         * lift it so that it gets there (spank/exiting.h). */
+        if (hpcb_life_over(force->tasks[i].pid))
             continue;
         if (force->exposed++ == 0) {
             first = err;

@@ -27,6 +27,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "cgroup/task.h"
+#include "cgroup/life.h"
 #include "spank/exiting.h"
 #include "tests/common/tmp.h"
 #include "tests/spank/ending.h"
@@ -131,7 +132,7 @@ START_TEST(exiting_process_is_lifted)
 
     if (pid < 0)
         return;
-    ck_assert_int_eq(hpcb_spank_life(pid), HPCB_EXITING);
+    ck_assert_int_eq(hpcb_life(pid), HPCB_EXITING);
     lift();
     ck_assert_int_eq(sched_getscheduler(pid), LIFTED);
     hpcb_spank_exiting_lower(dir, false, 0);
@@ -148,7 +149,7 @@ START_TEST(zombie_is_gone)
     pid_t pid = ending_zombie();
 
     in_group(pid);
-    ck_assert_int_eq(hpcb_spank_life(pid), HPCB_GONE);
+    ck_assert_int_eq(hpcb_life(pid), HPCB_GONE);
     lift();
     ck_assert_uint_eq(sets, 0);
     ck_assert(hpcb_spank_exiting_all(dir));

@@ -8,7 +8,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "cgroup/mechanism.h"
 #include "common/log.h"
@@ -238,6 +240,31 @@ START_TEST(sees_a_guests_process_that_got_out)
 }
 END_TEST
 
+/* The kernel shows it in the root group by then, and it is lifted so that it ends. */
+START_TEST(a_task_that_has_been_killed_is_not_exposed)
+{
+    const char *root = fake_start("v1-hybrid");
+    hpcb_node_t *node = open_node(root);
+    pid_t lowered = fake_task(100), killed = fake_task(100);
+    siginfo_t info;
+    json_object *status, *row;
+    hpcb_conf_t conf;
+
+    set_up(&conf, root);
+    record(&conf, 5, HPCB_CLASS_GUEST);
+    lower(node, &conf, 5, lowered);
+    ck_assert_int_eq(kill(killed, SIGKILL), 0);
+    ck_assert_int_eq(waitid(P_PID, (id_t)killed, &info, WEXITED | WNOWAIT), 0);
+    status = collect(&conf, node, 0);
+    row = find(status, "jobs", "job_id", "5");
+    ck_assert_str_eq(hpcb_json_get_text(row, "mechanism"), "idle-group");
+    ck_assert_uint_eq(hpcb_json_get_u64(row, "exposed"), 0);
+    json_object_put(status);
+    hpcb_node_close(node);
+    fake_stop();
+}
+END_TEST
+
 static void record_sluid(const hpcb_conf_t *conf, uint32_t id, const char *sluid)
 {
     hpcb_job_state_t job = {.job_id = id, .uid = 7001, .klass = HPCB_CLASS_GUEST};
@@ -455,6 +482,7 @@ int main(void)
     tcase_add_loop_test(tcase, shows_guests_and_primaries, 0, 2);
     tcase_add_test(tcase, tells_of_a_guest_that_nothing_lowers);
     tcase_add_loop_test(tcase, sees_a_guests_process_that_got_out, 0, 2);
+    tcase_add_test(tcase, a_task_that_has_been_killed_is_not_exposed);
     tcase_add_test(tcase, finds_a_job_by_its_sluid);
     tcase_add_loop_test(tcase, shows_what_keeps_off_siblings, 0, 3);
     tcase_add_test(tcase, passes_over_a_damaged_record);
