@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "cgroup/freeze.h"
 #include "cgroup/knob.h"
+#include "cgroup/steps.h"
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/log.h"
@@ -203,6 +204,50 @@ static int thaw_recorded(const hpcb_job_state_t *state, void *arg)
     return hpcb_freeze_levels(all->node, state->job_id, dir, thaw, all);
 }
 
+static int thaw_dir(const char *dir, void *arg)
+{
+    thaw_t *all = arg;
+
+    each_step(dir, thaw, all);
+    return 0;
+}
+
+/* The jobs beside it have one too, recorded or not. */
+static int thaw_beside(const hpcb_job_state_t *state, void *arg)
+{
+    thaw_t *all = arg;
+    char dir[PATH_MAX];
+
+    return hpcb_state_load_place(all->state_dir, state->job_id, dir, sizeof(dir),
+                                 NULL) == 0 &&
+           hpcb_steps_jobs(all->node, dir, thaw_dir, all) == 0;
+}
+
+static void thaw_meters(thaw_t *all)
+{
+    const char *mount = hpcb_node_mount(all->node, HPCB_CTL_UNIFIED);
+    hpcb_autoclosedir DIR *handle = NULL;
+    char above[PATH_MAX], level[PATH_MAX];
+    struct dirent *entry;
+
+    if (mount &&
+        hpcb_knob_path(mount, HPCB_UNIFIED_GROUP, above, sizeof(above), NULL) == 0)
+        handle = opendir(above);
+    while (handle && (entry = readdir(handle))) {
+        if (strncmp(entry->d_name, "job_", 4) == 0 &&
+            hpcb_knob_path(above, entry->d_name, level, sizeof(level), NULL) == 0 &&
+            hpcb_knob_exists(level, HPCB_FREEZE_KNOB))
+            thaw(level, all);
+    }
+}
+
+static void thaw_unrecorded(thaw_t *all)
+{
+    thaw_meters(all);
+    if (hpcb_node_version(all->node, HPCB_CTL_FREEZER) == 2)
+        hpcb_state_each(all->state_dir, thaw_beside, all, NULL);
+}
+
 /* False if the log cannot be believed. */
 static bool thaw_log(thaw_t *all, const char *path)
 {
@@ -231,6 +276,7 @@ int hpcb_freeze_release(const hpcb_node_t *node, const char *state_dir,
         if (hpcb_state_each(state_dir, thaw_recorded, &all, all.failed ? NULL : err) <
             0)
             all.failed = true;
+        thaw_unrecorded(&all);
         if (!all.failed && remove_log(path, err) < 0)
             return -1;
     }

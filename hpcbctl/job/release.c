@@ -37,6 +37,7 @@
 #include "cgroup/knob.h"
 #include "cgroup/mechanism.h"
 #include "cgroup/siblings.h"
+#include "cgroup/steps.h"
 #include "cgroup/task.h"
 #include "cgroup/undo.h"
 #include "common/cleanup.h"
@@ -89,6 +90,16 @@ static bool has_meter(const release_t *release, uint32_t job_id)
     return unified_beside_v1(release->node) && hpcb_knob_exists(mount, name);
 }
 
+/* Of a job that is not recorded. */
+static int find_place(const release_t *release, uint32_t job_id, char *dir, size_t size)
+{
+    for (size_t i = 0; i < release->n_tasks; i++)
+        if (release->tasks[i].job_id == job_id &&
+            hpcb_steps_job(release->node, release->tasks[i].pid, dir, size, NULL) == 0)
+            return 0;
+    return -1;
+}
+
 /* Whatever the log of frozen levels says. */
 static void thaw(const release_t *release, done_t *done)
 {
@@ -97,7 +108,8 @@ static void thaw(const release_t *release, done_t *done)
 
     done->groups |= has_meter(release, done->job_id);
     if (hpcb_state_load_place(release->conf->state_dir, done->job_id, dir, sizeof(dir),
-                              NULL) < 0)
+                              NULL) < 0 &&
+        find_place(release, done->job_id, dir, sizeof(dir)) < 0)
         dir[0] = '\0';
     if (hpcb_freeze_thaw_job(release->node, done->job_id, dir, &err) < 0)
         failed(release, done, &err);

@@ -501,6 +501,8 @@ int hpcbd_memory_guard(void *conf)
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
         return EXIT_FAILURE;
     }
+    guard.registry.node = guard.node;
+    guard.registry.guest_cgroup = guard.conf->guest_cgroup;
     be_ready();
     if (hpcbd_limit_release(guard.conf->state_dir, &err) < 0)
         hpcb_log(HPCB_LOG_ERROR, "memory: %s", err.text);

@@ -12,6 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+#include "cgroup/knob.h"
+#include "cgroup/steps.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/text.h"
@@ -186,6 +189,96 @@ static void remove_unseen(hpcbd_registry_t *registry)
             remove_at(registry, i);
 }
 
+/* Where Slurm has put the job, found by a job whose place is known. */
+typedef struct {
+    const char *name;
+    hpcbd_job_t *job;
+} place_t;
+
+static int is_place(const char *dir, void *arg)
+{
+    place_t *place = arg;
+    const char *name = strrchr(dir, '/');
+
+    if (!name || strcmp(name + 1, place->name) != 0)
+        return 0;
+    return hpcb_text_copy(place->job->dir, sizeof(place->job->dir), dir) == 0;
+}
+
+static void look_beside(const hpcbd_registry_t *registry, hpcbd_job_t *job)
+{
+    char name[32];
+    place_t place = {name, job};
+
+    snprintf(name, sizeof(name), "job_%" PRIu32, job->state.job_id);
+    for (size_t i = 0; i < registry->count && !job->dir[0]; i++) {
+        const hpcbd_job_t *other = registry->jobs[i];
+
+        if (other->dir[0] && !other->marked) {
+            hpcb_steps_jobs(registry->node, other->dir, is_place, &place);
+            return;
+        }
+    }
+}
+
+static void see_mark(hpcbd_registry_t *registry, const char *state_dir, uint32_t job_id)
+{
+    hpcbd_job_t *job = hpcbd_registry_find(registry, job_id);
+
+    if (!job) {
+        job = add(registry, job_id);
+        if (!job)
+            return;
+        job->state = (hpcb_job_state_t){.job_id = job_id,
+                                        .uid = HPCBD_NO_USER,
+                                        .klass = HPCB_CLASS_GUEST,
+                                        .begin_us = 1};
+        job->marked = true;
+    }
+    if (!job->marked)
+        return;
+    job->seen = true;
+    look_for_place(job, state_dir);
+    if (!job->dir[0])
+        look_beside(registry, job);
+}
+
+/* On v1 the tasks of a guest are in a group beside the mark: without it nothing of the
+ * job runs, and the mark may be one that no epilog has removed. */
+static bool runs(const hpcbd_registry_t *registry, const char *marks, const char *id)
+{
+    char name[32];
+
+    snprintf(name, sizeof(name), "job_%.16s", id);
+    return hpcb_node_version(registry->node, HPCB_CTL_CPU) != 1 ||
+           hpcb_knob_exists(marks, name);
+}
+
+/* After the records: they win. */
+static void see_marks(hpcbd_registry_t *registry, const char *state_dir, int jobs)
+{
+    const char *mount =
+        registry->node ? hpcb_node_mount(registry->node, HPCB_CTL_CPU) : NULL;
+    hpcb_autoclosedir DIR *handle = NULL;
+    char path[PATH_MAX];
+    struct dirent *entry;
+    uint64_t id;
+
+    if (mount &&
+        hpcb_knob_path(mount, registry->guest_cgroup, path, sizeof(path), NULL) == 0)
+        handle = opendir(path);
+    while (handle && (entry = readdir(handle))) {
+        const char *name = entry->d_name;
+
+        /* On v1 guests with a record may have such a group too (spank/stepd.c). */
+        if (strncmp(name, "guest_", 6) == 0 &&
+            hpcb_text_u64(name + 6, UINT32_MAX, &id) == 0 && id != 0 &&
+            (jobs < 0 || faccessat(jobs, name + 6, F_OK, AT_SYMLINK_NOFOLLOW) < 0) &&
+            runs(registry, path, name + 6))
+            see_mark(registry, state_dir, (uint32_t)id);
+    }
+}
+
 static DIR *open_records(const char *state_dir)
 {
     char path[PATH_MAX];
@@ -232,6 +325,7 @@ bool hpcbd_registry_refresh(hpcbd_registry_t *registry, const char *state_dir,
         else if (hpcbd_registry_load(registry, state_dir, (uint32_t)id))
             loads_max--;
     }
+    see_marks(registry, state_dir, handle ? dirfd(handle) : -1);
     remove_unseen(registry);
     return all;
 }

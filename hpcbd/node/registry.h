@@ -15,11 +15,15 @@
 #include <sys/types.h>
 #include <time.h>
 #include "cgroup/favour.h"
+#include "cgroup/node.h"
 #include "common/state.h"
 #include "policy/window.h"
 
 /* More jobs on one node are not managed. */
 #define HPCBD_JOBS_MAX 1024
+
+/* Nobody: of a guest without a record. */
+#define HPCBD_NO_USER ((uid_t)-1)
 
 /* A record that is replaced is another file. */
 typedef struct {
@@ -31,6 +35,7 @@ typedef struct {
     hpcb_job_state_t state;
     hpcbd_stamp_t stamp; /* of the record that state was read from */
     char dir[PATH_MAX];  /* Slurm's directory of the job, "" until its first step */
+    bool marked;         /* a guest without a record: it has no user (HPCBD_NO_USER) */
     bool seen;           /* by the refresh that is going on */
     /* windows, where state.window is set */
     hpcb_window_t window;
@@ -47,6 +52,10 @@ typedef struct {
 typedef struct {
     hpcbd_job_t *jobs[HPCBD_JOBS_MAX]; /* by number */
     size_t count;
+    /* Where the prolog marks guests that it cannot record (cgroup/mechanism.h).  NULL:
+     * they are not looked for. */
+    const hpcb_node_t *node;
+    const char *guest_cgroup;
     /* What a job needs before it goes. */
     void (*gone)(hpcbd_job_t *job);
 } hpcbd_registry_t;
@@ -58,9 +67,9 @@ hpcbd_job_t *hpcbd_registry_find(const hpcbd_registry_t *registry, uint32_t job_
 hpcbd_job_t *hpcbd_registry_load(hpcbd_registry_t *registry, const char *state_dir,
                                  uint32_t job_id);
 
-/* All of StateDir: jobs that have gone go, and up to loads_max records that are new or
- * have changed are read, so that a turn of the loop stays short.  True: that was all of
- * them. */
+/* All of StateDir, and guests that are only marked: jobs that have gone go, and up to
+ * loads_max records that are new or have changed are read, so that a turn of the loop
+ * stays short.  True: that was all of them. */
 bool hpcbd_registry_refresh(hpcbd_registry_t *registry, const char *state_dir,
                             unsigned loads_max);
 

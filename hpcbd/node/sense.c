@@ -196,7 +196,8 @@ static void close_job(size_t i)
 static void follow(const hpcbd_registry_t *registry)
 {
     for (size_t i = 0; i < registry->count; i++) {
-        if (!find(registry->jobs[i]->state.job_id))
+        /* What is not recorded gets no record of what it moved. */
+        if (!registry->jobs[i]->marked && !find(registry->jobs[i]->state.job_id))
             open_job(registry->jobs[i]);
     }
     for (size_t i = sense.count; i-- > 0;) {

@@ -313,8 +313,12 @@ static const char *no_fifo(const hpcbd_job_t *job)
     for (size_t i = 0; i < engine.registry.count; i++) {
         const hpcb_job_state_t *other = &engine.registry.jobs[i]->state;
 
-        if (other->klass == HPCB_CLASS_GUEST && other->uid == job->state.uid)
+        if (other->klass != HPCB_CLASS_GUEST)
+            continue;
+        if (other->uid == job->state.uid)
             return "the user has a guest on this node";
+        if (other->uid == HPCBD_NO_USER)
+            return "a guest without a record is on this node";
     }
     return NULL;
 }
@@ -564,6 +568,8 @@ static int start(hpcbd_t *daemon, hpcb_error_t *err)
         return -1;
     become_realtime();
     compare_clocks();
+    engine.registry.node = engine.node;
+    engine.registry.guest_cgroup = daemon->conf.guest_cgroup;
     hpcbd_registry_refresh(&engine.registry, daemon->conf.state_dir, UINT_MAX);
     hpcb_loop_note_turns(daemon->loop, &engine.stats.turns);
     return add_timers(daemon->loop, err);

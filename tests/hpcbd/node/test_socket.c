@@ -53,8 +53,10 @@ static void write_conf(const char *pages, const char *more)
 {
     char conf[3 * PATH_MAX + 256];
 
-    snprintf(conf, sizeof(conf), "StateDir=%s\nSpoolDir=%s\nBalancePages=%s\n%s",
-             scratch("run"), scratch("spool"), scratch(pages), more);
+    snprintf(
+        conf, sizeof(conf),
+        "StateDir=%s\nSpoolDir=%s\nBalancePages=%s\nGuestCgroup=hpcb_test_socket\n%s",
+        scratch("run"), scratch("spool"), scratch(pages), more);
     ck_assert_int_eq(hpcb_file_replace(scratch("conf"), conf, strlen(conf), 0644, NULL),
                      0);
 }

@@ -288,6 +288,8 @@ static void start_engine(void)
     hpcb_error_t err;
 
     hpcb_conf_defaults(&daemon_of_test.conf);
+    /* The machine may have guests of its own. */
+    strcpy(daemon_of_test.conf.guest_cgroup, "hpcb_test_windows");
     daemon_of_test.conf.window_max_period = PERIOD / SECOND;
     snprintf(daemon_of_test.conf.state_dir, sizeof(daemon_of_test.conf.state_dir), "%s",
              scratch("run"));
