@@ -40,6 +40,7 @@
 #define NOBODY        65534 /* no group is needed to write */
 
 typedef struct {
+    const hpcbd_ending_t *ending;
     int signo;
     int count;    /* in this round */
     int released; /* descriptors in pidfds */
@@ -73,6 +74,16 @@ static int copy_stderr(int pidfd)
     return -1;
 }
 
+/* The id may have gone to another process since its group was read; the descriptor
+ * stays with whoever had it when it was opened. */
+static bool is_of_job(const hpcbd_ending_t *ending, pid_t pid)
+{
+    char dir[PATH_MAX];
+
+    return hpcb_steps_job(ending->node, pid, dir, sizeof(dir), NULL) == 0 &&
+           strcmp(dir, ending->steps) == 0;
+}
+
 static int signal_process(pid_t pid, void *arg)
 {
     sweep_t *sweep = arg;
@@ -80,9 +91,13 @@ static int signal_process(pid_t pid, void *arg)
 
     if (pidfd < 0)
         return 0;
+    if (!is_of_job(sweep->ending, pid)) {
+        close(pidfd);
+        return 0;
+    }
     if (sweep->notice < 0)
         sweep->notice = copy_stderr(pidfd);
-    if (kill(pid, sweep->signo) == 0)
+    if (syscall(SYS_pidfd_send_signal, pidfd, sweep->signo, NULL, 0) == 0)
         sweep->count++;
     if (sweep->signo == SIGKILL && sweep->released < RELEASES_MAX)
         sweep->pidfds[sweep->released++] = pidfd;
@@ -155,11 +170,13 @@ static int leave_note(const hpcbd_ending_t *ending, hpcb_error_t *err)
 /* The note first: Slurm takes a comment for the run that ends as long as it runs. */
 int hpcbd_memory_end(const hpcbd_ending_t *ending, bool first, hpcb_error_t *err)
 {
-    sweep_t sweep = {.signo = ending->at_once ? SIGKILL : SIGTERM, .notice = -1};
+    sweep_t sweep = {
+        .ending = ending, .signo = ending->at_once ? SIGKILL : SIGTERM, .notice = -1};
     int noted = first ? leave_note(ending, err) : 0;
     int total = signal_all(ending, &sweep);
 
-    if (first && sweep.notice >= 0)
+    /* Nobody's: nobody is told. */
+    if (first && sweep.notice >= 0 && ending->uid != (uid_t)-1)
         tell_user(ending, sweep.notice);
     if (sweep.notice >= 0)
         close(sweep.notice);
