@@ -246,7 +246,7 @@ static void on_event(void *arg, uint64_t events)
 }
 
 /* IPv4 as the mapped address of IPv6. */
-static hpcbd_origin_t origin_of(const struct sockaddr_in6 *peer)
+hpcbd_origin_t hpcbd_origin_of(const struct sockaddr_in6 *peer)
 {
     const struct sockaddr_in *peer4 = (const struct sockaddr_in *)peer;
     hpcbd_origin_t origin = {.reserved_port = ntohs(peer->sin6_port) < IPPORT_RESERVED};
@@ -284,7 +284,7 @@ static void on_accept(void *arg, uint64_t events)
     }
     *conn = (hpcbd_conn_t){.conns = conns,
                            .fd = fd,
-                           .origin = origin_of(&peer),
+                           .origin = hpcbd_origin_of(&peer),
                            .heard_ms = hpcbd_now_ms()};
     conn->source = hpcb_loop_fd(conns->loop, fd, conns->paused ? 0 : EPOLLIN, on_event,
                                 conn, NULL);

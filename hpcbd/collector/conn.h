@@ -10,6 +10,7 @@
 #ifndef HPCB_HPCBD_COLLECTOR_CONN_H
 #define HPCB_HPCBD_COLLECTOR_CONN_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include "hpcbd/loop.h"
 
@@ -30,14 +31,17 @@ typedef struct {
     uint64_t dropped;     /* idle, or making room */
 } hpcbd_conn_stats_t;
 
-/* Where a connection comes from: the address, of IPv6 the network (anybody has as many
- * addresses of one as they like).  Ports below 1024 are root's there and count apart,
- * so that what users of a node send is not held against its daemon.  No padding:
- * origins are compared with memcmp. */
+/* Where a connection or a datagram comes from: the address, of IPv6 the network
+ * (anybody has as many addresses of one as they like).  Ports below 1024 are root's
+ * there and count apart, so that what users of a node send is not held against its
+ * daemon.  No padding: origins are compared with memcmp. */
 typedef struct {
     unsigned char address[16];
     unsigned char reserved_port; /* 0 or 1 */
 } hpcbd_origin_t;
+
+/* The origin of a peer; peer may be a sockaddr_in. */
+hpcbd_origin_t hpcbd_origin_of(const struct sockaddr_in6 *peer);
 
 /* Take a frame's content (NUL-terminated), which stays until hpcbd_conn_forget,
  * hpcbd_conn_answer or hpcbd_conn_close.  The connection is silent until

@@ -188,7 +188,8 @@ static int obey(const client_t *client, const char *verb, json_object *message)
     if (client->uid != 0)
         return refuse(client, "only root may say that");
     if (strcmp(verb, "clock") == 0) {
-        hpcbd_peers_answer(number_of(message, "peer"), signed_of(message, "offset_ns"),
+        hpcbd_peers_answer(number_of(message, "list"), number_of(message, "peer"),
+                           signed_of(message, "offset_ns"),
                            signed_of(message, "round_trip_ns"));
         return answer(client, "{\"end\":true}", strlen("{\"end\":true}"));
     }

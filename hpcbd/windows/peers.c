@@ -22,6 +22,7 @@ static struct {
     hpcbd_t *daemon;
     hpcbd_peers_talk_t talk;
     hpcbd_child_t *child;
+    hpcb_source_t *stale; /* when the last answer says nothing any more */
     struct {
         int64_t offset_ns, round_trip_ns;
         time_t when; /* CLOCK_MONOTONIC; 0: never */
@@ -68,14 +69,29 @@ static void judge(void)
                              : NULL);
 }
 
-void hpcbd_peers_answer(uint64_t peer, int64_t offset_ns, int64_t round_trip_ns)
+static void judge_when_stale(void)
 {
-    if (peer >= peers.talk.count)
+    hpcb_timer_in(peers.stale, (FRESH_S + 1) * UINT64_C(1000000000), 0);
+}
+
+/* Whoever does not answer any more stops nobody. */
+static void on_stale(void *arg, uint64_t what)
+{
+    (void)arg;
+    (void)what;
+    judge();
+}
+
+void hpcbd_peers_answer(uint64_t list, uint64_t peer, int64_t offset_ns,
+                        int64_t round_trip_ns)
+{
+    if (list != peers.talk.list || peer >= peers.talk.count)
         return;
     peers.answers[peer].offset_ns = offset_ns;
     peers.answers[peer].round_trip_ns = round_trip_ns;
     peers.answers[peer].when = monotonic_s();
     judge();
+    judge_when_stale();
 }
 
 /* This node itself is no peer: one list serves all nodes. */
@@ -100,9 +116,9 @@ static void list_peers(const hpcb_conf_t *conf)
     }
 }
 
-static int start(hpcbd_t *daemon, hpcb_error_t *err)
+static int ask(hpcbd_t *daemon, hpcb_error_t *err)
 {
-    peers.daemon = daemon;
+    peers.talk.list++;
     peers.talk.count = 0;
     memset(peers.answers, 0, sizeof(peers.answers));
     list_peers(&daemon->conf);
@@ -115,24 +131,40 @@ static int start(hpcbd_t *daemon, hpcb_error_t *err)
     return peers.child ? 0 : -1;
 }
 
-static void stop(hpcbd_t *daemon)
+static int start(hpcbd_t *daemon, hpcb_error_t *err)
 {
-    (void)daemon;
+    peers.daemon = daemon;
+    peers.stale = hpcb_loop_timer(daemon->loop, CLOCK_MONOTONIC, on_stale, NULL, err);
+    return peers.stale ? ask(daemon, err) : -1;
+}
+
+static void stop_asking(void)
+{
     hpcbd_child_stop(peers.child);
     peers.child = NULL;
 }
 
+static void stop(hpcbd_t *daemon)
+{
+    (void)daemon;
+    stop_asking();
+    hpcb_source_remove(peers.stale);
+    peers.stale = NULL;
+}
+
 /* Answers are by place in a list that may be another now; what they said of the clock
- * stands until peers have answered again. */
+ * stands until peers have answered again, or a minute has passed. */
 static void reload(hpcbd_t *daemon)
 {
     hpcb_error_t err;
 
-    stop(daemon);
-    if (start(daemon, &err))
+    stop_asking();
+    if (ask(daemon, &err))
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
     if (peers.talk.count == 0)
         judge();
+    else
+        judge_when_stale();
 }
 
 static json_object *describe(unsigned i)

@@ -24,9 +24,10 @@ extern const hpcbd_part_t hpcbd_peers;
  * the caller frees it.  NULL when memory runs out. */
 json_object *hpcbd_peers_status(void);
 
-/* The clock of a peer (its place among those that are asked; from outside, and checked
- * here) is offset_ns ahead of ours. */
-void hpcbd_peers_answer(uint64_t peer, int64_t offset_ns, int64_t round_trip_ns);
+/* The clock of a peer (its place in the list with that number; from outside, and
+ * checked here) is offset_ns ahead of ours. */
+void hpcbd_peers_answer(uint64_t list, uint64_t peer, int64_t offset_ns,
+                        int64_t round_trip_ns);
 
 /* The middle of offsets (in any order, which changes); 0 where there is none. */
 int64_t hpcbd_peers_median(int64_t *offsets, size_t count);

@@ -5,7 +5,9 @@
 /*
  * Whoever can send a datagram is hostile: what is no credential, of the wrong writer,
  * too old or seen before is dropped, and only so many credentials a second are looked
- * at, because munged opens them.
+ * at, because munged opens them.  An origin that sends bad ones is not listened to for
+ * the rest of the second.  The answer that we wait for is opened in any case: it comes
+ * from where the echo came from, which only the one who could open the question sends.
  */
 #include "config.h"
 
@@ -27,8 +29,10 @@
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/tell.h"
-#include "hpcbd/windows/peers_talk.h"
+#include "hpcbd/collector/conn.h"
+#include "hpcbd/collector/limit.h"
 #include "hpcbd/records/seal.h"
+#include "hpcbd/windows/peers_talk.h"
 
 #define ROUND_MS          10000 /* in which each peer is asked once */
 #define OPENS_A_SECOND    50
@@ -45,8 +49,10 @@ typedef struct {
 typedef struct {
     unsigned peer;
     char nonce[NONCE_TEXT];
-    int64_t sent_ns;   /* 0: none */
-    int64_t echoed_ns; /* 0: not yet */
+    int64_t sent_ns;     /* 0: none */
+    int64_t echoed_ns;   /* 0: not yet */
+    hpcbd_origin_t echo; /* of whom */
+    bool expected;       /* the answer may still come out of turn */
 } question_t;
 
 typedef struct {
@@ -54,8 +60,9 @@ typedef struct {
     int fd;
     unsigned turn;
     question_t open;
-    time_t second; /* of opens */
+    uint64_t second; /* of opens */
     unsigned opens;
+    hpcbd_limit_t limit;
 } talker_t;
 
 static int64_t now_ns(void)
@@ -172,10 +179,11 @@ static void tell_daemon(const talker_t *talker, unsigned peer, int64_t offset_ns
 {
     hpcb_autoclose int fd = hpcb_tell_connect(talker->talk->state_dir, NULL);
     char text[160];
-    int n = snprintf(text, sizeof(text),
-                     "{\"verb\":\"clock\",\"peer\":%u,\"offset_ns\":%" PRId64
-                     ",\"round_trip_ns\":%" PRId64 "}",
-                     peer, offset_ns, round_trip_ns);
+    int n =
+        snprintf(text, sizeof(text),
+                 "{\"verb\":\"clock\",\"list\":%u,\"peer\":%u,\"offset_ns\":%" PRId64
+                 ",\"round_trip_ns\":%" PRId64 "}",
+                 talker->talk->list, peer, offset_ns, round_trip_ns);
 
     if (fd >= 0 && send(fd, text, (size_t)n, MSG_NOSIGNAL) != n)
         hpcb_log(HPCB_LOG_DEBUG, "a clock's answer is lost");
@@ -206,31 +214,54 @@ static void obey(talker_t *talker, const place_t *place, json_object *message,
         conclude(talker, message);
 }
 
-static bool may_open(talker_t *talker)
+/* Once a question. */
+static bool is_expected(talker_t *talker, const hpcbd_origin_t *origin)
 {
-    time_t second = time(NULL);
+    question_t *open = &talker->open;
+    bool expected = open->expected && memcmp(&open->echo, origin, sizeof(*origin)) == 0;
 
-    if (second != talker->second)
+    open->expected &= !expected;
+    return expected;
+}
+
+static bool may_open(talker_t *talker, const hpcbd_origin_t *origin, uint64_t now_ms)
+{
+    if (now_ms / 1000 != talker->second)
         talker->opens = 0;
-    talker->second = second;
-    return talker->opens++ < OPENS_A_SECOND;
+    talker->second = now_ms / 1000;
+    return !hpcbd_limit_reached(&talker->limit, origin, now_ms) &&
+           talker->opens++ < OPENS_A_SECOND;
+}
+
+static void note_echo(question_t *open, const hpcbd_origin_t *origin, const char *nonce,
+                      int64_t received_ns)
+{
+    if (!open->sent_ns || open->echoed_ns || strcmp(nonce, open->nonce) != 0)
+        return;
+    open->echoed_ns = received_ns;
+    open->echo = *origin;
+    open->expected = true;
 }
 
 static void take(talker_t *talker, const place_t *place, const char *text,
                  int64_t received_ns)
 {
+    hpcbd_origin_t origin =
+        hpcbd_origin_of((const struct sockaddr_in6 *)&place->address);
+    uint64_t now_ms = hpcbd_now_ms();
     hpcb_autofree char *opened = NULL;
     json_object *message;
 
     if (is_nonce(text)) {
-        if (talker->open.sent_ns && strcmp(text, talker->open.nonce) == 0 &&
-            !talker->open.echoed_ns)
-            talker->open.echoed_ns = received_ns;
+        note_echo(&talker->open, &origin, text, received_ns);
         return;
     }
-    if (strncmp(text, "MUNGE:", 6) != 0 || !may_open(talker))
+    if (strncmp(text, "MUNGE:", 6) != 0 ||
+        !(is_expected(talker, &origin) || may_open(talker, &origin, now_ms)))
         return;
     opened = hpcbd_unseal(text, NULL);
+    if (!opened)
+        hpcbd_limit_note(&talker->limit, &origin, now_ms);
     message = opened ? json_tokener_parse(opened) : NULL;
     if (message && json_object_is_type(message, json_type_object))
         obey(talker, place, message, received_ns);
@@ -301,10 +332,11 @@ static int64_t monotonic_ms(void)
 int hpcbd_peers_talk(void *arg)
 {
     const hpcbd_peers_talk_t *talk = arg;
-    talker_t talker = {.talk = talk};
+    static talker_t talker;
     int64_t next_ms = monotonic_ms();
     hpcb_error_t err;
 
+    talker = (talker_t){.talk = talk};
     talker.fd = open_socket(talk->port, &err);
     if (talker.fd < 0) {
         hpcb_log(HPCB_LOG_ERROR, "clocks are not compared: %s", err.text);

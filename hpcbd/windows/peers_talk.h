@@ -14,13 +14,15 @@
 typedef struct {
     const char *state_dir; /* of the daemon's socket, where answers are told */
     uint16_t port;
+    unsigned list; /* its number: names change with the configuration */
     unsigned count;
     char names[HPCBD_PEERS_MAX][HPCB_NAME_MAX];
 } hpcbd_peers_talk_t;
 
 /* Runs until it is ended; the exit code where it cannot.  arg: a hpcbd_peers_talk_t.
  * Tells the daemon of each answer:
- * {"verb":"clock","peer":I,"offset_ns":N,"round_trip_ns":N}, I the place in names. */
+ * {"verb":"clock","list":L,"peer":I,"offset_ns":N,"round_trip_ns":N}, I the place in
+ * names. */
 int hpcbd_peers_talk(void *arg);
 
 #endif
