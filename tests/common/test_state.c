@@ -597,6 +597,52 @@ START_TEST(usage_of_many_steps_stays_small)
 }
 END_TEST
 
+#define FOLDED 400
+
+static void fill_usage(void)
+{
+    static char text[FOLDED * 64 + 128];
+    size_t used = 0;
+
+    for (int i = 0; i < FOLDED; i++)
+        used += (size_t)snprintf(text + used, sizeof(text) - used,
+                                 "\nstep cpu_us=3 run_delay_us=2 memory_peak=1 end\n");
+    /* What somebody who was killed has left. */
+    snprintf(text + used, sizeof(text) - used, "\nstep cpu_us=1000 run_del");
+    put_file(scratch("run/jobs/7.usage"), text);
+}
+
+static void add_one(void)
+{
+    const hpcb_usage_t usage = {3, 2, 1};
+
+    (void)hpcb_state_add_usage(scratch("run"), 7, HPCB_USAGE_STEP, &usage, NULL);
+}
+
+static unsigned folds;
+
+static void check_sums(void)
+{
+    hpcb_usage_t sum = {0};
+    struct stat status;
+
+    ck_assert_int_eq(stat(scratch("run/jobs/7.usage"), &status), 0);
+    folds += status.st_size < 1024;
+    ck_assert_int_eq(hpcb_state_usage(scratch("run"), 7, &sum, NULL), 0);
+    ck_assert(sum.cpu_us == 3 * FOLDED || sum.cpu_us == 3 * (FOLDED + 1));
+    fill_usage();
+}
+
+/* Wherever who folds is killed: what was there counts, once. */
+START_TEST(a_crash_loses_nothing_that_was_folded)
+{
+    ck_assert_int_eq(save(7, 1000, NULL), 0);
+    fill_usage();
+    ck_assert_int_gt(crash_everywhere(add_one, check_sums), 3);
+    ck_assert_uint_gt(folds, 0);
+}
+END_TEST
+
 START_TEST(every_cut_of_a_usage_line_is_skipped)
 {
     static const char line[] =
@@ -685,6 +731,7 @@ int main(void)
     tcase_add_test(tc, each_job_is_visited_once);
     tcase_add_test(tc, steps_add_up_and_the_largest_total_counts);
     tcase_add_test(tc, usage_of_many_steps_stays_small);
+    tcase_add_test(tc, a_crash_loses_nothing_that_was_folded);
     tcase_add_test(tc, every_cut_of_a_usage_line_is_skipped);
     tcase_add_test(tc, strange_usage_lines_are_skipped);
     tcase_add_test(tc, sums_stop_at_the_largest_figure);
