@@ -62,6 +62,16 @@ def rows_of(document, begin):
             if line.startswith(f"| {begin} |")]
 
 
+# What no table shows, and what is not so any more.
+NOT_SO = (
+    "without the primary jobs noticing",
+    "nothing here measures what a job moves",
+    "The primary does not wait for the guest",
+    "today these are primaries without windows",
+)
+PACKAGES = ("packaging/slurm-hpc-balance.spec", "packaging/debian/control")
+
+
 class Generated(unittest.TestCase):
     def test_documents_are_fresh(self):
         for generator, state, document in GENERATED:
@@ -88,6 +98,12 @@ class Said(unittest.TestCase):
                     any(all(row[column] == figure or row[column].startswith(f"{figure} (")
                             for figure, column in zip(match.groups(), columns))
                         for row in rows), (match.groups(), rows))
+
+    def test_nobody_says_more(self):
+        for page in PAGES + PACKAGES:
+            for words in NOT_SO:
+                with self.subTest(page=page, words=words):
+                    self.assertNotIn(words, flat(text_of(page)))
 
     def test_no_other_figure_is_a_result(self):
         for page in PAGES:
