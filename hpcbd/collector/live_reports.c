@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/log.h"
 #include "hpcbd/collector/live_reports.h"
@@ -24,24 +26,69 @@ struct hpcbd_live {
     hpcb_source_t *timer;
     bool waiting; /* for the timer, to write */
     bool trouble;
+    pid_t writer; /* 0: none runs */
 };
 
-static void write_file(hpcbd_live_t *live)
+/* 0 or -1; the log says once that it does not work. */
+static int write_file(const hpcbd_live_t *live)
 {
     hpcb_error_t err;
 
-    live->waiting = false;
+    if (hpcb_live_write(live->table, live->dir, &err) == 0)
+        return 0;
+    if (!live->trouble)
+        hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
+    return -1;
+}
+
+/* False if the writer still runs. */
+static bool reap(hpcbd_live_t *live, bool wait)
+{
+    int status = 0;
+    pid_t pid;
+
+    if (live->writer == 0)
+        return true;
+    do
+        pid = waitpid(live->writer, &status, wait ? 0 : WNOHANG);
+    while (pid < 0 && errno == EINTR);
+    if (pid == 0)
+        return false;
+    live->trouble = !WIFEXITED(status) || WEXITSTATUS(status) != EXIT_SUCCESS;
+    live->writer = 0;
+    return true;
+}
+
+/* Another process writes what there is now: of 10,000 nodes that takes 20 ms, and a
+ * disk may take any time. */
+static void start_writer(hpcbd_live_t *live)
+{
+    live->writer = fork();
+    if (live->writer == 0)
+        _exit(write_file(live) ? EXIT_FAILURE : EXIT_SUCCESS);
+    if (live->writer > 0)
+        return;
+    live->writer = 0;
+    live->trouble = write_file(live) < 0;
+}
+
+static void drop_silent(hpcbd_live_t *live)
+{
     hpcb_live_drop(live->table, (int64_t)time(NULL) - KEEP_SECONDS);
-    if (hpcb_live_write(live->table, live->dir, &err))
-        hpcb_log_once(&live->trouble, HPCB_LOG_ERROR, "%s", err.text);
-    else
-        live->trouble = false;
 }
 
 static void on_timer(void *arg, uint64_t count)
 {
+    hpcbd_live_t *live = arg;
+
     (void)count;
-    write_file(arg);
+    if (!reap(live, false)) {
+        hpcb_timer_in(live->timer, SECOND_NS, 0);
+        return;
+    }
+    live->waiting = false;
+    drop_silent(live);
+    start_writer(live);
 }
 
 /* What the collector before this one knew is as old as it says. */
@@ -82,6 +129,8 @@ void hpcbd_live_close(hpcbd_live_t *live)
 {
     if (!live)
         return;
+    (void)reap(live, true);
+    drop_silent(live);
     if (live->waiting)
         write_file(live);
     hpcb_source_remove(live->timer);
