@@ -226,7 +226,7 @@ static void see_mark(hpcbd_registry_t *registry, const char *state_dir, uint32_t
     hpcbd_job_t *job = hpcbd_registry_find(registry, job_id);
 
     if (!job) {
-        job = add(registry, job_id);
+        job = add_job(registry, job_id);
         if (!job)
             return;
         job->state = (hpcb_job_state_t){.job_id = job_id,
