@@ -2,7 +2,8 @@
 #   X_AC_PAPI
 #
 # DESCRIPTION
-#   Looks for PAPI.  Sets have_papi, PAPI_CFLAGS, PAPI_LIBS and HAVE_PAPI.
+#   Looks for PAPI.  Sets have_papi, PAPI_CFLAGS, HAVE_PAPI and HPCB_PAPI_SONAME, the
+#   library's name for dlopen; PAPI_LIBS is what dlopen needs.
 #   The sensors papi-cores and papi-sockets need it.  --with-papi makes it required,
 #   --without-papi leaves it out.
 
@@ -16,6 +17,19 @@ AC_DEFUN([X_AC_PAPI], [
   AS_IF([test "x$with_papi" = xyes && test "x$have_papi" = xno],
     [AC_MSG_ERROR([--with-papi was given and pkg-config finds no "papi": install it (Debian: libpapi-dev)])])
   AS_IF([test "x$have_papi" = xyes],
-    [AC_DEFINE([HAVE_PAPI], [1], [PAPI is there])])
+    [AC_DEFINE([HAVE_PAPI], [1], [PAPI is there])
+     x_ac_papi_libs=$LIBS
+     x_ac_papi_cflags=$CFLAGS
+     LIBS="$PAPI_LIBS $LIBS"
+     CFLAGS="$CFLAGS $PAPI_CFLAGS"
+     AC_MSG_CHECKING([for the name of PAPI's library])
+     AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <papi.h>]], [[return PAPI_is_initialized();]])],
+       [papi_soname=`readelf -d conftest$EXEEXT | sed -n 's/.*NEEDED.*@<:@@<:@@:>@\(libpapi@<:@^@:>@@:>@*\)@:>@.*/\1/p'`])
+     AC_MSG_RESULT([$papi_soname])
+     LIBS=$x_ac_papi_libs
+     CFLAGS=$x_ac_papi_cflags
+     AS_IF([test -z "$papi_soname"], [papi_soname=libpapi.so])
+     AC_DEFINE_UNQUOTED([HPCB_PAPI_SONAME], ["$papi_soname"], [what to load PAPI from])
+     AC_CHECK_LIB([c], [dlopen], [PAPI_LIBS=], [PAPI_LIBS=-ldl])])
   AM_CONDITIONAL([HAVE_PAPI], [test "x$have_papi" = xyes])
 ])

@@ -113,7 +113,7 @@ static int open_fabric(const hpcb_sensor_job_t *job, void **handle, hpcb_error_t
 static int probe(const hpcb_node_t *node, hpcb_error_t *err)
 {
     const hpcb_sensor_job_t whole = {.node = node};
-    void *handle;
+    void *handle = NULL;
 
     if (open_fabric(&whole, &handle, err) < 0)
         return -1;

@@ -55,6 +55,7 @@ class ScriptTest(unittest.TestCase):
             self.assertIn(path, last)
 
 
+@unittest.skipIf(os.environ.get("HPCB_QUICK"), "half a minute: ./check unit")
 class Stolen(ScriptTest):
     def test_all_regimes_of_every_repetition(self):
         done = self.call("bench/stolen", "--primaries", "cpu", "--reps", "2", "--json")

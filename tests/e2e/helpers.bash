@@ -21,10 +21,10 @@ secs() { echo $(($1 * ${HPCB_E2E_SLOWNESS:-1})); } # secs N: N seconds, or minut
 # In a bats test a line that begins with `!` never fails; this does.
 not() { ! "$@"; } # not CMD...
 
-# A borrowed sandbox whose maker left its options in the file `shape` is made anew where
+# A borrowed sandbox whose maker left its options in a file beside it is made anew where
 # the test wants others.
 reshape() { # reshape [UP OPTION]...
-    local file=$HPCB_SANDBOX_DIR/shape
+    local file=$HPCB_SANDBOX_DIR.shape
     [ -e "$file" ] && [ "$(cat "$file")" != "$*" ] || return 0
     timeout -k 5 "$(secs 120)" "$SANDBOX" down
     timeout -k 5 "$(secs 600)" "$SANDBOX" up "$@" && echo "$*" > "$file"

@@ -285,11 +285,15 @@ static void stop(bed_t *bed)
     hpcb_node_close(bed->node);
 }
 
+/* The kernel of the other side sends a few packets of its own: neighbours, groups. */
+#define OF_THE_KERNEL 1000
+
 static void expect_within(double percent, uint64_t found, uint64_t truth)
 {
     double off = ((double)found - (double)truth) / (double)truth * 100;
+    bool close = found + OF_THE_KERNEL >= truth && found <= truth + OF_THE_KERNEL;
 
-    ck_assert_msg(off <= percent && off >= -percent,
+    ck_assert_msg(close || (off <= percent && off >= -percent),
                   "%llu bytes instead of %llu: %+.2f %%", (unsigned long long)found,
                   (unsigned long long)truth, off);
 }
