@@ -42,7 +42,7 @@ const hpcb_counters_t *hpcb_counters(void)
     X(stop)                                                                            \
     X(strerror)
 
-#define POINTER(name) __typeof__(PAPI_##name) *name;
+#define POINTER(name) __typeof__(PAPI_##name) *(name);
 static struct {
     PAPI_CALLS(POINTER)
 } papi;

@@ -115,7 +115,7 @@ static int probe(const hpcb_node_t *node, hpcb_error_t *err)
     const hpcb_sensor_job_t whole = {.node = node};
     void *handle = NULL;
 
-    if (open_fabric(&whole, &handle, err) < 0)
+    if (open_fabric(&whole, &handle, err) < 0 || !handle)
         return -1;
     close_fabric(handle);
     return 0;
