@@ -30,6 +30,8 @@ AC_DEFUN([X_AC_PAPI], [
      CFLAGS=$x_ac_papi_cflags
      AS_IF([test -z "$papi_soname"], [papi_soname=libpapi.so])
      AC_DEFINE_UNQUOTED([HPCB_PAPI_SONAME], ["$papi_soname"], [what to load PAPI from])
-     AC_CHECK_LIB([c], [dlopen], [PAPI_LIBS=], [PAPI_LIBS=-ldl])])
+     # LeakSanitizer takes thread-local storage of libraries that come later for pointers.
+     AS_IF([test "x$enable_sanitize" != xyes],
+       [AC_CHECK_LIB([c], [dlopen], [PAPI_LIBS=], [PAPI_LIBS=-ldl])])])
   AM_CONDITIONAL([HAVE_PAPI], [test "x$have_papi" = xyes])
 ])
