@@ -152,7 +152,8 @@ no_marks() {
     needs_cgroup 1 "where Slurm cannot write to cgroups no job starts, primary or guest"
     fill_state
     run_in_node "$(node_name 1)" mount -o remount,ro,bind /sys/fs/cgroup/cpu
-    p=$(OUT=$WORK/p-%j submit -n1 -w "$(node_name 1)" -t"$(secs 2)" --wrap "echo started; sleep $(secs 20); echo ended")
+    # What no record tells of counts with all its memory.
+    p=$(OUT=$WORK/p-%j submit -n1 --mem=100 -w "$(node_name 1)" -t"$(secs 2)" --wrap "echo started; sleep $(secs 20); echo ended")
     wait_until 20 grep -q started "$WORK/p-$p"
     g=$(OUT=$WORK/g-%j submit --guest -n1 -w "$(node_name 1)" -t"$(secs 2)" --wrap "echo started; $PROBE")
     wait_until 20 grep -q "guest job $g is refused: this node can neither record nor mark it" "$(slurmd_log 1)"
