@@ -172,7 +172,7 @@ tagged() { # tagged NAME TEXT
     record_of "$job" "$node" > "$WORK/burn.json"
     as_root hpcbctl profile learn --name burn "$WORK/burn.json"
     as_root hpcbctl profile show --name burn
-    wait_until 20 tagged burn '"bw":{"cpu":'
+    wait_until 20 tagged burn '"cpu":0.'
 }
 
 # Where the kernel has no cpuset, the sandbox cannot set ConstrainCores, and that is all.
