@@ -23,7 +23,8 @@ setup() {
     shrink_nodes
 }
 
-# touch MIB SECONDS: hold MIB of anonymous memory (and ignore SIGTERM).
+# touch MIB SECONDS [AFTER [RATE]]: hold MIB of anonymous memory (and ignore SIGTERM); begin
+# after so many seconds, and touch RATE MiB a second.  Guests end for what grows fast.
 write_toucher() {
     cat > "$WORK/touch.py" << 'END'
 import mmap, os, signal, sys, time
@@ -33,8 +34,11 @@ if len(sys.argv) > 3:
     time.sleep(float(sys.argv[3]))
 start = time.monotonic()
 memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+rate = float(sys.argv[4]) * (1 << 20) if len(sys.argv) > 4 else 0
 for i in range(0, size, 4096):
     memory[i] = 1
+    if rate and i % (1 << 20) == 0:
+        time.sleep(max(0, start + i / rate - time.monotonic()))
 print("touched", sys.argv[1], f"{time.monotonic() - start:.2f}", flush=True)
 time.sleep(float(sys.argv[2]))
 print("done", flush=True)
@@ -135,12 +139,12 @@ limit_is_below() { [ "$(limit_of "$1" n1)" -lt "$2" ]; }
     guest=$(submit --guest --mem=900 -w n1 -n1 --wrap "exec python3 $WORK/touch.py 100 300")
     wait_until 30 holds n1 guests 100
     limit_is "$guest" 900
-    primary=$(submit --mem=1000 -w n1 -n1 --wrap "exec python3 $WORK/touch.py 500 300")
+    primary=$(submit --mem=1000 -w n1 -n1 --wrap "exec python3 $WORK/touch.py 500 300 0 60")
     wait_until 30 limit_is_below "$guest" 600
     [ "$(state_of "$guest")" = RUNNING ]
     as_root scancel "$primary"
     wait_until 30 limit_is "$guest" 900
-    primary=$(submit --mem=1000 -w n1 -n1 --wrap "exec python3 $WORK/touch.py 500 300")
+    primary=$(submit --mem=1000 -w n1 -n1 --wrap "exec python3 $WORK/touch.py 500 300 0 60")
     wait_until 30 limit_is_below "$guest" 600
     # shellcheck disable=SC2016 # expanded in the node
     run_in_node n1 bash -c 'kill -9 "$(cat /run/pids/hpcbd)"'
