@@ -333,28 +333,29 @@ static int run(hpcb_ctl_t *ctl, bool help, int argc, char **argv)
     return 0;
 }
 
+static const struct option options[] = {
+    {"all", no_argument, NULL, 'a'},
+    {"config", required_argument, NULL, 'c'},
+    {"cpus", required_argument, NULL, 'C'},
+    {"executable", required_argument, NULL, 'e'},
+    {"force", no_argument, NULL, 'F'},
+    {"json", no_argument, NULL, 'j'},
+    {"keep-names", no_argument, NULL, 'k'},
+    {"name", required_argument, NULL, 'n'},
+    {"net", required_argument, NULL, 'N'},
+    {"nodes", required_argument, NULL, 'L'},
+    {"output", required_argument, NULL, 'o'},
+    {"remote", required_argument, NULL, 'R'},
+    {"seconds", required_argument, NULL, 'S'},
+    {"user", required_argument, NULL, 'u'},
+    {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},
+    {"wait", required_argument, NULL, 'W'},
+    {NULL, 0, NULL, 0},
+};
+
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"all", no_argument, NULL, 'a'},
-        {"config", required_argument, NULL, 'c'},
-        {"cpus", required_argument, NULL, 'C'},
-        {"executable", required_argument, NULL, 'e'},
-        {"force", no_argument, NULL, 'F'},
-        {"json", no_argument, NULL, 'j'},
-        {"keep-names", no_argument, NULL, 'k'},
-        {"name", required_argument, NULL, 'n'},
-        {"net", required_argument, NULL, 'N'},
-        {"nodes", required_argument, NULL, 'L'},
-        {"output", required_argument, NULL, 'o'},
-        {"remote", required_argument, NULL, 'R'},
-        {"seconds", required_argument, NULL, 'S'},
-        {"user", required_argument, NULL, 'u'},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},
-        {"wait", required_argument, NULL, 'W'},
-        {NULL, 0, NULL, 0},
-    };
     hpcb_ctl_t ctl = {0};
     bool help = false;
     int c;
