@@ -32,6 +32,7 @@ void hpcb_facts_local(const char *conf_path, const char *root, hpcb_facts_t *fac
     hpcb_conf_find(conf_path, facts->conf_path, sizeof(facts->conf_path));
     facts->conf_read =
         hpcb_conf_load(facts->conf_path, &facts->conf, &facts->conf_error) == 0;
+    facts->unprivileged = geteuid() != 0;
     if (hpcb_node_open(root, &facts->node, &facts->node_error))
         facts->node = NULL;
 }

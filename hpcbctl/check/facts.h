@@ -23,6 +23,7 @@ typedef struct {
     char host[HPCB_HOST_MAX];   /* this host's short name */
     bool on_node;               /* it is one of the cluster's nodes */
     bool on_controller;         /* it is one of SlurmctldHost */
+    bool unprivileged;          /* the caller is not root */
     char etc[PATH_MAX];         /* where Slurm's configuration lies on this host */
     char conf_path[PATH_MAX];   /* hpc-balance.conf */
     hpcb_conf_t conf;           /* defaults where it cannot be read */

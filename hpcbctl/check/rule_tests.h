@@ -73,6 +73,9 @@ HPCB_RULE(node_capacities);
 /* Do two partitions of primaries of one tier have nodes in common?  Their names. */
 bool hpcb_primaries_meet(const hpcb_facts_t *facts, const char **one, const char **two);
 
+/* Whether PluginDir of this host, the controller, has our preempt plugin. */
+bool hpcb_preempt_installed(const hpcb_facts_t *facts);
+
 /* Does slurmctld find our select plugin before Slurm's own? */
 bool hpcb_has_select_plugin(const hpcb_facts_t *facts);
 

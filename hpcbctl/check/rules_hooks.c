@@ -238,6 +238,11 @@ static bool is_installed(const hpcb_facts_t *facts, const char *name)
     return access(path, F_OK) == 0;
 }
 
+bool hpcb_preempt_installed(const hpcb_facts_t *facts)
+{
+    return facts->on_controller && is_installed(facts, PREEMPT_FILE);
+}
+
 void hpcb_rule_preempt_plugin(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
     if (strcasecmp(hpcb_setting(facts, "PreemptType"), PREEMPT_NAME) == 0) {
@@ -246,6 +251,12 @@ void hpcb_rule_preempt_plugin(const hpcb_facts_t *facts, hpcb_report_t *report)
         hpcb_found(report, HPCB_VERDICT_WARN, slurm_conf(facts),
                    "it is installed and not used");
         hpcb_mend(report, "PreemptType=" PREEMPT_NAME);
+        if (strcasecmp(hpcb_setting(facts, "PreemptMode"), "REQUEUE") != 0) {
+            hpcb_found(report, HPCB_VERDICT_WARN, slurm_conf(facts),
+                       "PreemptMode=%s, which it needs to be REQUEUE",
+                       hpcb_setting(facts, "PreemptMode"));
+            hpcb_mend(report, "PreemptMode=REQUEUE");
+        }
     } else {
         hpcb_found(report, HPCB_VERDICT_WARN, NULL,
                    "it is not installed: primaries wait for guests' memory and GRES");

@@ -92,22 +92,149 @@ static bool append(char *line, const char *key, const char *value)
            (int)room;
 }
 
-/* The partition's whole line with key set to value: what is pasted over the old one
- * loses nothing.  A line that is too long to be whole is not for pasting. */
-static void mend_partition(hpcb_report_t *report, const hpcb_table_t *partition,
-                           const char *key, const char *value)
+static uint64_t tier_of(const hpcb_table_t *partition)
 {
-    char line[LINE_MAX_BYTES] = "";
+    return hpcb_table_number(partition, "PriorityTier", 1);
+}
+
+/* The first partition of primaries before primary that meets it in another tier (or in
+ * the same one); NULL where there is none.  Lists of hosts are compared last: that
+ * takes its time. */
+static const hpcb_table_t *find_clash(const hpcb_facts_t *facts,
+                                      const hpcb_table_t *primary, bool same_tier)
+{
+    const char *nodes = hpcb_table_text(primary, "Nodes");
+    const hpcb_table_t *other = facts->slurm.partitions;
+
+    for (; other != primary; other++)
+        if ((tier_of(other) == tier_of(primary)) == same_tier &&
+            hpcb_hostlist_compare(hpcb_table_text(other, "Nodes"), nodes) !=
+                HPCB_HOSTS_APART &&
+            meets_guests(facts, other))
+            return other;
+    return NULL;
+}
+
+static uint64_t highest_tier(const hpcb_facts_t *facts)
+{
+    const hpcb_table_t *primary;
+    uint64_t highest = 0;
+
+    for (size_t at = 0; (primary = next_primary(facts, &at));)
+        highest = tier_of(primary) > highest ? tier_of(primary) : highest;
+    return highest;
+}
+
+/* Whether primaries of different tiers meet anywhere. */
+static bool has_clash(const hpcb_facts_t *facts)
+{
+    const hpcb_table_t *primary;
+
+    for (size_t at = 0; (primary = next_primary(facts, &at));)
+        if (find_clash(facts, primary, false))
+            return true;
+    return false;
+}
+
+/* The tier that a partition is to have.  One for all primaries, if any of them clash:
+ * a partition may meet two others that do not meet each other. */
+static uint64_t wanted_tier(const hpcb_facts_t *facts, const hpcb_table_t *partition)
+{
+    size_t at = 0;
+    uint64_t highest;
+
+    if (partition != guests(facts))
+        return has_clash(facts) ? tier_of(next_primary(facts, &at))
+                                : tier_of(partition);
+    highest = highest_tier(facts);
+    return tier_of(partition) > highest ? tier_of(partition) : highest + 10;
+}
+
+/* Whether some partition of primaries has just the guests' nodes. */
+static bool has_same_nodes(const hpcb_facts_t *facts)
+{
+    const char *nodes = hpcb_table_text(guests(facts), "Nodes");
+    const hpcb_table_t *primary;
+
+    for (size_t at = 0; (primary = next_primary(facts, &at));)
+        if (hpcb_hostlist_compare(hpcb_table_text(primary, "Nodes"), nodes) ==
+            HPCB_HOSTS_SAME)
+            return true;
+    return false;
+}
+
+typedef struct {
+    const char *key;
+    char value[24]; /* "": as it is */
+} wish_t;
+
+#define WISHES 7
+
+/* What all rules together ask of the partition. */
+static void wishes_for(const hpcb_facts_t *facts, const hpcb_table_t *partition,
+                       wish_t wishes[static WISHES])
+{
+    bool guest = partition == guests(facts);
+
+    snprintf(wishes[0].value, sizeof(wishes[0].value), "%" PRIu64,
+             wanted_tier(facts, partition));
+    wishes[0].key = "PriorityTier";
+    wishes[1] = (wish_t){"OverSubscribe", "FORCE:1"};
+    wishes[2] = (wish_t){"ExclusiveUser", "NO"};
+    wishes[3] = (wish_t){"State", ""};
+    wishes[4] = (wish_t){"Default", ""};
+    wishes[5] = (wish_t){"PriorityJobFactor", ""};
+    wishes[6] = (wish_t){"Nodes", ""};
+    if (!guest)
+        return;
+    strcpy(wishes[3].value, "UP");
+    strcpy(wishes[4].value, "NO");
+    strcpy(wishes[5].value, "0");
+    if (!has_same_nodes(facts))
+        strcpy(wishes[6].value, "ALL");
+}
+
+static wish_t *find_wish(wish_t wishes[static WISHES], const char *key)
+{
+    for (size_t i = 0; i < WISHES; i++)
+        if (strcasecmp(wishes[i].key, key) == 0 && *wishes[i].value)
+            return &wishes[i];
+    return NULL;
+}
+
+/* The partition's whole line as all rules want it: what is pasted over the old one
+ * loses nothing, and does not undo what another rule asked for. */
+static bool make_line(const hpcb_table_t *partition, wish_t wishes[static WISHES],
+                      char line[static LINE_MAX_BYTES])
+{
     bool whole = true;
 
     for (size_t i = 0; i < partition->count; i++) {
         const hpcb_pair_t *pair = &partition->pairs[i];
+        wish_t *wish = find_wish(wishes, pair->key);
+        bool changes = wish && strcasecmp(wish->value, pair->value) != 0;
 
-        if (strcasecmp(pair->key, key) != 0 && !is_left_out(pair))
-            whole &= append(line, pair->key, pair->value);
+        if (changes || !is_left_out(pair))
+            whole &= append(line, pair->key, wish ? wish->value : pair->value);
+        if (wish)
+            wish->value[0] = '\0';
     }
-    whole &= append(line, key, value);
-    if (whole)
+    for (size_t i = 0; i < WISHES; i++)
+        if (*wishes[i].value)
+            whole &= append(line, wishes[i].key, wishes[i].value);
+    return whole;
+}
+
+/* A line that is too long to be whole is not for pasting: then key and value alone. */
+static void mend_partition(const hpcb_facts_t *facts, hpcb_report_t *report,
+                           const hpcb_table_t *partition, const char *key,
+                           const char *value)
+{
+    char line[LINE_MAX_BYTES] = "";
+    wish_t wishes[WISHES];
+
+    wishes_for(facts, partition, wishes);
+    if (make_line(partition, wishes, line))
         hpcb_mend(report, "%s", line);
     else
         hpcb_mend(report, "%s=%s (in the line of partition %s)", key, value,
@@ -135,7 +262,7 @@ void hpcb_rule_guest_partition(const hpcb_facts_t *facts, hpcb_report_t *report)
     } else if (strcasecmp(state, "UP") != 0) {
         hpcb_found(report, HPCB_VERDICT_WARN, slurm_conf(facts),
                    "partition %s has State=%s: no guest starts", name_of(guest), state);
-        mend_partition(report, guest, "State", "UP");
+        mend_partition(facts, report, guest, "State", "UP");
     } else {
         hpcb_found(report, HPCB_VERDICT_OK, slurm_conf(facts), "PartitionName=%s",
                    name_of(guest));
@@ -154,22 +281,7 @@ void hpcb_rule_guest_default(const hpcb_facts_t *facts, hpcb_report_t *report)
                "PartitionName=%s Default=%s", name_of(guest),
                hpcb_table_text(guest, "Default"));
     if (bad)
-        mend_partition(report, guest, "Default", "NO");
-}
-
-static uint64_t tier_of(const hpcb_table_t *partition)
-{
-    return hpcb_table_number(partition, "PriorityTier", 1);
-}
-
-static uint64_t highest_tier(const hpcb_facts_t *facts)
-{
-    const hpcb_table_t *primary;
-    uint64_t highest = 0;
-
-    for (size_t at = 0; (primary = next_primary(facts, &at));)
-        highest = tier_of(primary) > highest ? tier_of(primary) : highest;
-    return highest;
+        mend_partition(facts, report, guest, "Default", "NO");
 }
 
 void hpcb_rule_guest_tier(const hpcb_facts_t *facts, hpcb_report_t *report)
@@ -187,25 +299,7 @@ void hpcb_rule_guest_tier(const hpcb_facts_t *facts, hpcb_report_t *report)
                name_of(guest), tier_of(guest), good ? "" : "up to ", highest);
     snprintf(wanted, sizeof(wanted), "%" PRIu64, highest + 10);
     if (!good)
-        mend_partition(report, guest, "PriorityTier", wanted);
-}
-
-/* The first partition of primaries before primary that meets it in another tier (or in
- * the same one); NULL where there is none.  Lists of hosts are compared last: that
- * takes its time. */
-static const hpcb_table_t *find_clash(const hpcb_facts_t *facts,
-                                      const hpcb_table_t *primary, bool same_tier)
-{
-    const char *nodes = hpcb_table_text(primary, "Nodes");
-    const hpcb_table_t *other = facts->slurm.partitions;
-
-    for (; other != primary; other++)
-        if ((tier_of(other) == tier_of(primary)) == same_tier &&
-            hpcb_hostlist_compare(hpcb_table_text(other, "Nodes"), nodes) !=
-                HPCB_HOSTS_APART &&
-            meets_guests(facts, other))
-            return other;
-    return NULL;
+        mend_partition(facts, report, guest, "PriorityTier", wanted);
 }
 
 bool hpcb_primaries_meet(const hpcb_facts_t *facts, const char **one, const char **two)
@@ -220,27 +314,43 @@ bool hpcb_primaries_meet(const hpcb_facts_t *facts, const char **one, const char
     return other != NULL;
 }
 
-void hpcb_rule_primary_tiers(const hpcb_facts_t *facts, hpcb_report_t *report)
+static void say_tier(const hpcb_facts_t *facts, hpcb_report_t *report,
+                     const hpcb_table_t *primary, uint64_t wanted)
 {
-    const hpcb_table_t *primary, *other;
-    char wanted[24];
+    const hpcb_table_t *other = find_clash(facts, primary, false);
+    char text[24];
 
-    if (no_guests(facts, report))
-        return;
-    for (size_t at = 0; (primary = next_primary(facts, &at));) {
-        other = find_clash(facts, primary, false);
-        if (!other)
-            continue;
+    if (other)
         hpcb_found(report, HPCB_VERDICT_FAIL, slurm_conf(facts),
                    "partitions %s (PriorityTier=%" PRIu64
                    ") and %s (PriorityTier=%" PRIu64 ") share nodes",
                    name_of(other), tier_of(other), name_of(primary), tier_of(primary));
-        snprintf(wanted, sizeof(wanted), "%" PRIu64, tier_of(other));
-        mend_partition(report, primary, "PriorityTier", wanted);
-    }
-    if (report->count == 0 || report->findings[report->count - 1].rule != report->rule)
+    else
+        hpcb_found(report, HPCB_VERDICT_FAIL, slurm_conf(facts),
+                   "partition %s has PriorityTier=%" PRIu64
+                   ", partitions with which others share nodes %" PRIu64,
+                   name_of(primary), tier_of(primary), wanted);
+    snprintf(text, sizeof(text), "%" PRIu64, wanted);
+    mend_partition(facts, report, primary, "PriorityTier", text);
+}
+
+void hpcb_rule_primary_tiers(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    const hpcb_table_t *primary;
+    size_t at = 0;
+    uint64_t wanted;
+
+    if (no_guests(facts, report))
+        return;
+    if (!has_clash(facts)) {
         hpcb_found(report, HPCB_VERDICT_OK, slurm_conf(facts),
                    "one PriorityTier for all primaries that meet");
+        return;
+    }
+    wanted = tier_of(next_primary(facts, &at));
+    while ((primary = next_primary(facts, &at)))
+        if (tier_of(primary) != wanted)
+            say_tier(facts, report, primary, wanted);
 }
 
 /* EXCLUSIVE, NO, YES and FORCE (which means FORCE:4) each break a promise. */
@@ -253,7 +363,7 @@ static bool check_sharing(const hpcb_facts_t *facts, hpcb_report_t *report,
         return true;
     hpcb_found(report, HPCB_VERDICT_FAIL, slurm_conf(facts),
                "PartitionName=%s OverSubscribe=%s", name_of(partition), value);
-    mend_partition(report, partition, "OverSubscribe", "FORCE:1");
+    mend_partition(facts, report, partition, "OverSubscribe", "FORCE:1");
     if (strcasecmp(value, "EXCLUSIVE") == 0 &&
         !hpcb_conf_is_exclusive(&facts->conf, name_of(partition))) {
         hpcb_found(report, HPCB_VERDICT_FAIL, facts->conf_path,
@@ -285,7 +395,7 @@ static bool check_exclusive(const hpcb_facts_t *facts, hpcb_report_t *report,
         return true;
     hpcb_found(report, HPCB_VERDICT_FAIL, slurm_conf(facts),
                "PartitionName=%s ExclusiveUser=YES", name_of(partition));
-    mend_partition(report, partition, "ExclusiveUser", "NO");
+    mend_partition(facts, report, partition, "ExclusiveUser", "NO");
     return false;
 }
 
@@ -305,22 +415,19 @@ void hpcb_rule_exclusive_user(const hpcb_facts_t *facts, hpcb_report_t *report)
 
 void hpcb_rule_same_nodes(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
-    const hpcb_table_t *guest = guests(facts), *primary;
+    const hpcb_table_t *guest = guests(facts);
 
     if (no_guests(facts, report))
         return;
-    for (size_t at = 0; (primary = next_primary(facts, &at));) {
-        if (hpcb_hostlist_compare(hpcb_table_text(primary, "Nodes"),
-                                  hpcb_table_text(guest, "Nodes")) == HPCB_HOSTS_SAME) {
-            hpcb_found(report, HPCB_VERDICT_OK, slurm_conf(facts), "Nodes=%s",
-                       hpcb_table_text(guest, "Nodes"));
-            return;
-        }
+    if (has_same_nodes(facts)) {
+        hpcb_found(report, HPCB_VERDICT_OK, slurm_conf(facts), "Nodes=%s",
+                   hpcb_table_text(guest, "Nodes"));
+        return;
     }
     hpcb_found(report, HPCB_VERDICT_WARN, slurm_conf(facts),
                "PartitionName=%s Nodes=%s: no partition of primaries has just these",
                name_of(guest), hpcb_table_text(guest, "Nodes"));
-    mend_partition(report, guest, "Nodes", "ALL");
+    mend_partition(facts, report, guest, "Nodes", "ALL");
 }
 
 void hpcb_rule_guest_job_factor(const hpcb_facts_t *facts, hpcb_report_t *report)
@@ -334,5 +441,5 @@ void hpcb_rule_guest_job_factor(const hpcb_facts_t *facts, hpcb_report_t *report
     hpcb_found(report, factor ? HPCB_VERDICT_FAIL : HPCB_VERDICT_OK, slurm_conf(facts),
                "PartitionName=%s PriorityJobFactor=%" PRIu64, name_of(guest), factor);
     if (factor)
-        mend_partition(report, guest, "PriorityJobFactor", "0");
+        mend_partition(facts, report, guest, "PriorityJobFactor", "0");
 }

@@ -103,6 +103,11 @@ void hpcb_rule_profile_store(const hpcb_facts_t *facts, hpcb_report_t *report)
     struct stat st;
 
     hpcb_conf_profile_store(&facts->conf, path);
+    if (facts->unprivileged) {
+        hpcb_found(report, HPCB_VERDICT_ELSEWHERE, NULL,
+                   "not as an ordinary user: run hpcbctl check as root");
+        return;
+    }
     if (!check_above(facts, report, path))
         return;
     if (lstat(path, &st) == 0)

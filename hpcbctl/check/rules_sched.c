@@ -17,6 +17,9 @@
 
 #define OUR_PREEMPT "preempt/hpc_balance"
 
+/* SchedulerParameters in a line that is pasted. */
+#define PARAMETERS_MAX 4096
+
 static const char *slurm_conf(const hpcb_facts_t *facts)
 {
     return hpcb_slurm_file(facts, "slurm.conf");
@@ -106,12 +109,15 @@ void hpcb_rule_preempt_type(const hpcb_facts_t *facts, hpcb_report_t *report)
     hpcb_found(report, good ? HPCB_VERDICT_OK : HPCB_VERDICT_FAIL, slurm_conf(facts),
                "PreemptType=%s", *type ? type : "preempt/none");
     if (!good)
-        hpcb_mend(report, "PreemptType=preempt/none");
+        hpcb_mend(report, "PreemptType=%s",
+                  hpcb_preempt_installed(facts) ? OUR_PREEMPT : "preempt/none");
 }
 
 void hpcb_rule_preempt_mode(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
-    bool ours = strcasecmp(hpcb_setting(facts, "PreemptType"), OUR_PREEMPT) == 0;
+    const char *type = hpcb_setting(facts, "PreemptType");
+    bool ours = strcasecmp(type, OUR_PREEMPT) == 0 ||
+                (!is_no_preemption(type) && hpcb_preempt_installed(facts));
     const char *mode = hpcb_setting(facts, "PreemptMode");
     bool stops = hpcb_list_has(mode, "GANG") || hpcb_list_has(mode, "SUSPEND");
     bool good = ours ? strcasecmp(mode, "REQUEUE") == 0 : !stops;
@@ -174,29 +180,81 @@ static bool without(const char *list, const char *key, char *out, size_t size)
     return true;
 }
 
+/* A queue of guests alone cannot use up a cycle of the scheduler. */
+static bool has_depths(const hpcb_facts_t *facts)
+{
+    uint64_t all = parameter(facts, "default_queue_depth", 100);
+    uint64_t part = parameter(facts, "partition_job_depth", 0);
+
+    return part > 0 && part < all && parameter(facts, "bf_max_job_part", 0) > 0;
+}
+
+static bool reserves_above_guests(const hpcb_facts_t *facts)
+{
+    uint64_t limit = qos_decides(facts) ? facts->qos_threshold : backfill_limit(facts);
+
+    return limit > facts->conf.guest_priority;
+}
+
+static uint64_t wanted_limit(const hpcb_facts_t *facts)
+{
+    return facts->conf.guest_priority < 1000 ? 1000
+                                             : (uint64_t)facts->conf.guest_priority + 1;
+}
+
+/* Set key in list.  False where it does not fit. */
+static bool set_parameter(char *list, size_t size, const char *key, uint64_t value)
+{
+    char rest[PARAMETERS_MAX];
+    size_t used;
+
+    if (!without(list, key, rest, sizeof(rest)))
+        return false;
+    used = strlen(rest);
+    return snprintf(list, size, "%s%s=%" PRIu64, rest, key, value) < (int)size &&
+           used < size;
+}
+
+/* The whole list as all rules want it, so that no line undoes another; key and value
+ * alone if it is too long. */
+static void mend_parameters(const hpcb_facts_t *facts, hpcb_report_t *report,
+                            const char *alone)
+{
+    const char *now = hpcb_setting(facts, "SchedulerParameters");
+    char list[PARAMETERS_MAX];
+    bool whole = strlen(now) < sizeof(list);
+
+    hpcb_text_copy(list, sizeof(list), strcmp(now, "(null)") == 0 ? "" : now);
+    if (!qos_decides(facts) && !reserves_above_guests(facts))
+        whole = whole && set_parameter(list, sizeof(list), "bf_min_prio_reserve",
+                                       wanted_limit(facts));
+    if (!has_depths(facts))
+        whole = whole &&
+                set_parameter(list, sizeof(list), "default_queue_depth", 1000) &&
+                set_parameter(list, sizeof(list), "partition_job_depth", 100) &&
+                set_parameter(list, sizeof(list), "bf_max_job_part", 100);
+    if (whole)
+        hpcb_mend(report, "SchedulerParameters=%s", list);
+    else
+        hpcb_mend(report, "%s (in SchedulerParameters)", alone);
+}
+
 static void mend_reserve(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
-    uint64_t limit = facts->conf.guest_priority < 1000
-                         ? 1000
-                         : (uint64_t)facts->conf.guest_priority + 1;
-    char others[4096];
+    char alone[64];
 
+    snprintf(alone, sizeof(alone), "bf_min_prio_reserve=%" PRIu64, wanted_limit(facts));
     if (qos_decides(facts))
         hpcb_mend(report, "sacctmgr modify qos %s set MinPrioThreshold=%" PRIu64,
-                  facts->conf.guest_qos, limit);
-    else if (without(hpcb_setting(facts, "SchedulerParameters"), "bf_min_prio_reserve",
-                     others, sizeof(others)))
-        hpcb_mend(report, "SchedulerParameters=%sbf_min_prio_reserve=%" PRIu64, others,
-                  limit);
+                  facts->conf.guest_qos, wanted_limit(facts));
     else
-        hpcb_mend(report, "bf_min_prio_reserve=%" PRIu64 " (in SchedulerParameters)",
-                  limit);
+        mend_parameters(facts, report, alone);
 }
 
 void hpcb_rule_guests_never_reserve(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
     uint64_t limit = qos_decides(facts) ? facts->qos_threshold : backfill_limit(facts);
-    bool good = limit > facts->conf.guest_priority;
+    bool good = reserves_above_guests(facts);
 
     hpcb_found(report, good ? HPCB_VERDICT_OK : HPCB_VERDICT_FAIL, slurm_conf(facts),
                limit ? "jobs below priority %" PRIu64
@@ -219,7 +277,7 @@ void hpcb_rule_queue_depth(const hpcb_facts_t *facts, hpcb_report_t *report)
     uint64_t all = parameter(facts, "default_queue_depth", 100);
     uint64_t part = parameter(facts, "partition_job_depth", 0);
     uint64_t backfill = parameter(facts, "bf_max_job_part", 0);
-    bool good = part > 0 && part < all && backfill > 0;
+    bool good = has_depths(facts);
 
     hpcb_found(report, good ? HPCB_VERDICT_OK : HPCB_VERDICT_WARN, slurm_conf(facts),
                "default_queue_depth=%" PRIu64 ", partition_job_depth=%" PRIu64
@@ -227,8 +285,9 @@ void hpcb_rule_queue_depth(const hpcb_facts_t *facts, hpcb_report_t *report)
                all, part, backfill,
                good ? "" : " (0: guests alone may use up a cycle of the scheduler)");
     if (!good)
-        hpcb_mend(report, "default_queue_depth=1000,partition_job_depth=100,"
-                          "bf_max_job_part=100 (in SchedulerParameters)");
+        mend_parameters(facts, report,
+                        "default_queue_depth=1000,partition_job_depth=100,"
+                        "bf_max_job_part=100");
 }
 
 static bool is_multifactor(const hpcb_facts_t *facts)
@@ -264,7 +323,9 @@ static uint64_t priority_floor(const hpcb_facts_t *facts, const hpcb_table_t *pa
 /* priority/basic counts down from 4294901760. */
 void hpcb_rule_primaries_reserve(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
-    uint64_t limit = backfill_limit(facts);
+    /* As it is after what the rule above asks for. */
+    uint64_t limit =
+        reserves_above_guests(facts) ? backfill_limit(facts) : wanted_limit(facts);
 
     for (size_t i = 0; is_multifactor(facts) && i < facts->slurm.n_partitions; i++) {
         const hpcb_table_t *partition = &facts->slurm.partitions[i];

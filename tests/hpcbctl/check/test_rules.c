@@ -981,6 +981,176 @@ END_TEST
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof((table)[0])))
 
+/* -- every line applied as an admin would paste it -- */
+
+/* Set key in the line of a partition of scontrol's. */
+static void set_in_partition(const char *partition, const char *key, const char *value)
+{
+    char opening[80], old[300], new[300];
+    const char *line, *at;
+
+    snprintf(opening, sizeof(opening), "PartitionName=%s ", partition);
+    line = strstr(cluster.partitions, opening);
+    ck_assert_msg(line != NULL, "no partition %s", partition);
+    snprintf(old, sizeof(old), " %s=", key);
+    at = strstr(line, old);
+    ck_assert_msg(at && (size_t)(at - line) < strcspn(line, "\n"), "%s: no %s",
+                  partition, key);
+    snprintf(old, sizeof(old), " %s=%.*s", key, (int)strcspn(at + strlen(old), " \n"),
+             at + strlen(old));
+    snprintf(new, sizeof(new), " %s=%s", key, value);
+    if (strcmp(old, new) != 0)
+        replace(partition, old, new);
+}
+
+static void paste_partition(char *line)
+{
+    char *rest = NULL, *word = strtok_r(line, " ", &rest);
+    const char *name = word + strlen("PartitionName=");
+
+    while ((word = strtok_r(NULL, " ", &rest))) {
+        char *value = strchr(word, '=');
+
+        ck_assert_ptr_nonnull(value);
+        *value = '\0';
+        /* This cluster's nodes, as scontrol names them. */
+        set_in_partition(name, word,
+                         strcmp(value + 1, "ALL") == 0 ? "n[1-2]" : value + 1);
+    }
+}
+
+static void paste(const char *mend)
+{
+    char line[8192], *value;
+
+    snprintf(line, sizeof(line), "%s", mend);
+    if (strncmp(line, "PartitionName=", strlen("PartitionName=")) == 0) {
+        paste_partition(line);
+        return;
+    }
+    value = strchr(line, '=');
+    ck_assert_msg(value != NULL, "not to be pasted: %s", mend);
+    *value = '\0';
+    value[1 + strcspn(value + 1, " ")] = '\0'; /* a remark */
+    if (strcmp(line, "ExclusivePartitions") == 0)
+        snprintf(cluster.facts.conf.exclusive_partitions,
+                 sizeof(cluster.facts.conf.exclusive_partitions), "%s", value + 1);
+    else
+        set_config(line, value + 1);
+}
+
+/* Of slurm.conf, and where the whole nodes of a partition go. */
+static bool is_pasted(const hpcb_finding_t *finding)
+{
+    const char *file = finding->file ? strrchr(finding->file, '/') : NULL;
+
+    return finding->mend && finding->verdict != ELSEWHERE &&
+           strcmp(finding->rule->name, "primaries-apart") != 0 && /* a package */
+           ((file && strcmp(file, "/slurm.conf") == 0) ||
+            strncmp(finding->mend, "ExclusivePartitions=", 20) == 0);
+}
+
+/* One line a setting: two that differ would undo each other. */
+static void paste_all(const hpcb_report_t *report)
+{
+    for (size_t i = 0; i < report->count; i++) {
+        const char *mend = report->findings[i].mend;
+
+        if (!is_pasted(&report->findings[i]))
+            continue;
+        for (size_t k = 0; k < i; k++) {
+            const char *other = report->findings[k].mend;
+            size_t key = strcspn(mend, mend[0] == 'P' && mend[1] == 'a' ? " " : "=");
+
+            if (other && strncmp(other, mend, key + 1) == 0)
+                ck_assert_str_eq(other, mend);
+        }
+        paste(mend);
+    }
+}
+
+#define OTHER(name, nodes, tier, more)                                                 \
+    "PartitionName=" name " AllowGroups=ALL Default=NO ExclusiveUser=NO Nodes=" nodes  \
+    " PriorityJobFactor=1 PriorityTier=" tier " " more " State=UP"
+
+#define FORCE    "OverSubscribe=FORCE:1"
+#define NO_FORCE "OverSubscribe=NO"
+
+/* What sites have before they have read anything of ours. */
+static const struct {
+    const char *name;
+    const char *partitions[3];
+    const char *config[8]; /* key, value, ... */
+    const char *guest[6];  /* key, value, ... */
+} sites[] = {
+    {"preempt/qos",
+     {NULL},
+     {"PreemptType", "preempt/qos", "PreemptMode", "GANG,SUSPEND"},
+     {NULL}},
+    {"tiers and preempt/partition_prio",
+     {OTHER("debug", "n[1-2]", "30", NO_FORCE), OTHER("long", "n[1-2]", "5", NO_FORCE)},
+     {"PreemptType", "preempt/partition_prio", "PreemptMode", "SUSPEND,GANG"},
+     {NULL}},
+    {"two that do not meet, and one that meets both",
+     {OTHER("left", "n1", "3", FORCE), OTHER("right", "n2", "7", FORCE),
+      OTHER("both", "n[1-2]", "40", FORCE)},
+     {NULL},
+     {NULL}},
+    {"exclusive partitions",
+     {OTHER("whole", "n[1-2]", "10", "OverSubscribe=EXCLUSIVE")},
+     {NULL},
+     {NULL}},
+    {"gpus", {OTHER("gpu", "n2", "20", NO_FORCE)}, {NULL}, {NULL}},
+    {"CR_CPU", {NULL}, {"SelectTypeParameters", "CR_CPU"}, {NULL}},
+    {"Slurm's defaults",
+     {NULL},
+     {"SchedulerParameters", "(null)", "DefMemPerCPU", "UNLIMITED",
+      "PriorityWeightPartition", "0"},
+     {"PriorityJobFactor", "1", "PriorityTier", "1", "OverSubscribe", "NO"}},
+    {"fairshare",
+     {NULL},
+     {"SchedulerParameters", "bf_continue,bf_window=2880", "PriorityWeightFairShare",
+      "100000", "PriorityWeightPartition", "0"},
+     {NULL}},
+    {"enable_user_top",
+     {NULL},
+     {"SlurmctldParameters", "enable_user_top,idle_on_node_suspend"},
+     {NULL}},
+    {"guests are default, down, and somewhere else",
+     {NULL},
+     {"AccountingStorageEnforce", "limits,qos"},
+     {"Default", "YES", "State", "DOWN", "ExclusiveUser", "YES"}},
+};
+
+START_TEST(test_all_lines_together_leave_nothing_broken)
+{
+    hpcb_verdict_t before[RULES_MAX], after[RULES_MAX];
+    hpcb_report_t report;
+    size_t count, broken = 0;
+    const hpcb_rule_t *rules = hpcb_rules(&count);
+
+    record_verdicts(before);
+    for (size_t i = 0; i < 3 && sites[_i].partitions[i]; i++)
+        add_partition(sites[_i].partitions[i]);
+    for (size_t i = 0; i < 8 && sites[_i].config[i]; i += 2)
+        set_config(sites[_i].config[i], sites[_i].config[i + 1]);
+    for (size_t i = 0; i < 6 && sites[_i].guest[i]; i += 2)
+        set_in_partition("guest", sites[_i].guest[i], sites[_i].guest[i + 1]);
+    run_rules(&report);
+    for (size_t i = 0; i < report.count; i++)
+        broken +=
+            report.findings[i].verdict == FAIL || report.findings[i].verdict == WARN;
+    ck_assert_msg(broken > 0, "%s: nothing is broken", sites[_i].name);
+    paste_all(&report);
+    hpcb_report_free(&report);
+    record_verdicts(after);
+    for (size_t i = 0; i < count; i++)
+        ck_assert_msg(
+            after[i] <= before[i] || strcmp(rules[i].name, "primaries-apart") == 0,
+            "%s: rule %s says %d", sites[_i].name, rules[i].name, (int)after[i]);
+}
+END_TEST
+
 static void add_tests(TCase *tcase)
 {
     tcase_add_test(tcase, test_good_cluster);
@@ -999,6 +1169,8 @@ static void add_tests(TCase *tcase)
     tcase_add_test(tcase, test_guests_alone);
     tcase_add_test(tcase, test_mended_line_keeps_the_rest);
     tcase_add_test(tcase, test_mended_line_is_whole);
+    tcase_add_loop_test(tcase, test_all_lines_together_leave_nothing_broken, 0,
+                        sizeof(sites) / sizeof(sites[0]));
     tcase_add_test(tcase, test_long_scheduler_parameters);
     tcase_add_loop_test(tcase, test_plugstack, 0, ROWS(plugstacks));
     tcase_add_test(tcase, test_snapshots);
