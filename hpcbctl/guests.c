@@ -3,8 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * `hpcbctl guests stop|drain|resume`.  The work is Slurm's commands and a remote shell,
- * which report/hpcb_report/switch.py calls; this passes on the command line.
+ * Verbs about many nodes: `hpcbctl guests stop|drain|resume` and `hpcbctl check
+ * --nodes`. The work is Slurm's commands and a remote shell, which
+ * report/hpcb_report/switch.py and checks.py call; this passes on the command line.
  */
 #include "config.h"
 
@@ -34,9 +35,10 @@ static void give(command_t *command, const char *option, const char *value)
     command->args[command->count++] = value;
 }
 
-int hpcb_guests(const hpcb_ctl_t *ctl)
+/* Become hpcb-guests.  Return 1 with a line if that cannot be. */
+static int become(const hpcb_ctl_t *ctl, const char *what, const char *name)
 {
-    command_t command = {.args = {PROGRAM, "--switch"}, .count = 2};
+    command_t command = {.args = {PROGRAM, what}, .count = 2};
 
     give(&command, "--config", ctl->conf_path);
     give(&command, "--nodes", ctl->nodes);
@@ -44,10 +46,20 @@ int hpcb_guests(const hpcb_ctl_t *ctl)
     give(&command, "--wait", ctl->wait);
     if (ctl->json)
         command.args[command.count++] = "--json";
-    command.args[command.count++] = ctl->sub;
+    command.args[command.count++] = ctl->sub; /* NULL: it ends here */
     command.args[command.count] = NULL;
     execv(PROGRAM, (char *const *)command.args);
-    hpcb_log(HPCB_LOG_ERROR, "guests: %s: %s (package slurm-hpc-balance-report)",
+    hpcb_log(HPCB_LOG_ERROR, "%s: %s: %s (package slurm-hpc-balance-report)", name,
              PROGRAM, strerror(errno));
     return 1;
+}
+
+int hpcb_guests(const hpcb_ctl_t *ctl)
+{
+    return become(ctl, "--switch", "guests");
+}
+
+int hpcb_check_nodes(const hpcb_ctl_t *ctl)
+{
+    return become(ctl, "--check", "check");
 }

@@ -48,8 +48,8 @@ static const char general_help[] =
     "      --seconds N     calibrate: how long\n"
     "      --net SIZE      calibrate: bandwidth of the network, or none\n"
     "      --force         calibrate: although primaries are here\n"
-    "      --nodes LIST    guests: these nodes only\n"
-    "      --remote CMD    guests stop: how nodes are reached (ssh), or none\n"
+    "      --nodes LIST    guests: these nodes only; check: these nodes too\n"
+    "      --remote CMD    guests stop, check: how nodes are reached (ssh), or none\n"
     "      --wait SECONDS  guests stop: how long (60)\n"
     "  -u, --user USER, -n, --name NAME, -e, --executable NAME, -a, --all\n"
     "                      profile: which ones\n"
@@ -63,14 +63,24 @@ typedef struct {
     const char *help;
 } verb_t;
 
+static int check(const hpcb_ctl_t *ctl)
+{
+    return ctl->nodes ? hpcb_check_nodes(ctl) : hpcb_check(ctl);
+}
+
 static const verb_t verbs[] = {
-    {"check", NULL, hpcb_check,
-     "Usage: hpcbctl [--config FILE] check [--json]\n"
+    {"check", NULL, check,
+     "Usage: hpcbctl [--config FILE] check [--nodes LIST|ALL [--remote CMD]] "
+     "[--json]\n"
      "\n"
      "Tests the running cluster (through scontrol) and this host, and prints one line\n"
      "per setting that is wrong with the line that mends it.  Exit code: 0 when "
      "nothing\n"
-     "is broken, 1 when something is or slurmctld does not answer.\n"},
+     "is broken, 1 when something is or slurmctld does not answer.  With --nodes, "
+     "runs\n"
+     "it on these nodes too (ALL: those of the guest partition) and prints each "
+     "finding\n"
+     "once, with its nodes.\n"},
     {"status", NULL, hpcb_status,
      "Usage: hpcbctl [--config FILE] status [--json]\n"
      "\n"
@@ -288,8 +298,12 @@ static const char *misplaced(const hpcb_ctl_t *ctl, const verb_t *verb)
     if ((ctl->user || ctl->name || ctl->executable || ctl->all) &&
         strcmp(verb->name, "profile") != 0)
         return "--user, --name, --executable and --all are for profile";
-    if ((ctl->nodes || ctl->remote || ctl->wait) && verb->run != hpcb_guests)
-        return "--nodes, --remote and --wait are for guests";
+    if ((ctl->nodes || ctl->remote) && verb->run != hpcb_guests && verb->run != check)
+        return "--nodes and --remote are for guests and check";
+    if (ctl->wait && verb->run != hpcb_guests)
+        return "--wait is for guests stop";
+    if (ctl->remote && !ctl->nodes && verb->run == check)
+        return "--remote needs --nodes";
     return ctl->all && verb->run != hpcb_profile_forget ? "--all is for profile forget"
                                                         : NULL;
 }

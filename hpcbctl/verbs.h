@@ -15,7 +15,7 @@ typedef struct {
     bool keep_names;                   /* snapshot */
     const char *cpus, *seconds, *net;  /* calibrate: as given, or NULL */
     bool force;                        /* calibrate */
-    const char *nodes, *remote, *wait; /* guests: as given, or NULL */
+    const char *nodes, *remote, *wait; /* guests, check: as given, or NULL */
     const char *sub;                   /* second word of the verb, or NULL */
     const char *user; /* profile: --user, --name, --executable, or NULL; --all */
     const char *name;
@@ -27,6 +27,9 @@ typedef struct {
 
 /* 0 when every promise holds here, 1 when one is broken or cannot be tested. */
 int hpcb_check(const hpcb_ctl_t *ctl);
+
+/* The same on this host and ctl->nodes: becomes hpcb-guests, as hpcb_guests. */
+int hpcb_check_nodes(const hpcb_ctl_t *ctl);
 
 /* 0; 1 where this node cannot be looked at. */
 int hpcb_status(const hpcb_ctl_t *ctl);

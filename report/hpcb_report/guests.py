@@ -2,7 +2,8 @@
 # Copyright (C) 2026 The slurm-hpc-balance developers
 """hpcb-guests: is there room for guests, how long do guests wait, what do mine get?
 From squeue, scontrol, sstat and sacct, with the rights of the caller.  hpcbctl calls
-it with --switch for `guests stop|drain|resume` (switch.py)."""
+it with --switch for `guests stop|drain|resume` (switch.py), and with --check for
+`check --nodes` (checks.py)."""
 
 import argparse
 import json
@@ -11,7 +12,7 @@ import statistics
 import sys
 import time
 
-from . import room, settings, slurm, switch
+from . import checks, room, settings, slurm, switch
 from .sacct import cpu_seconds
 from .text import ReportError, UsageError, fit, neutral, pad
 from .version import VERSION
@@ -69,11 +70,15 @@ def parser():
     return made
 
 
-def switch_parser():
-    made = Parser(prog="hpcbctl guests", allow_abbrev=False, add_help=False)
+# Verbs of hpcbctl that are done here.
+_VERBS = {"--switch": ("hpcbctl guests", switch), "--check": ("hpcbctl check", checks)}
+
+
+def verb_parser(program, verb):
+    made = Parser(prog=program, allow_abbrev=False, add_help=False)
     made.add_argument("-j", "--json", action="store_true")
     made.add_argument("-c", "--config", metavar="FILE")
-    switch.add_options(made)
+    verb.add_options(made)
     return made
 
 
@@ -265,10 +270,10 @@ def look(config):
 def main(argv):
     program = PROGRAM
     try:
-        if argv[:1] == ["--switch"]:
-            program = "hpcbctl guests"
-            options = switch_parser().parse_args(argv[1:])
-            return switch.main(options, settings.load(options.config))
+        if argv and argv[0] in _VERBS:
+            program, verb = _VERBS[argv[0]]
+            options = verb_parser(program, verb).parse_args(argv[1:])
+            return verb.main(options, settings.load(options.config))
         options = parser().parse_args(argv)
         found = look(options.config)
         print(json.dumps(found, indent=2) if options.json else text(found), flush=True)

@@ -16,20 +16,14 @@ that `resume` without --nodes knows them.
 import concurrent.futures
 import json
 import os
-import shlex
-import shutil
-import subprocess
 import time
 
-from . import slurm
+from . import remote, slurm
 from .hostlist import natural_key
-from .text import ReportError, UsageError, neutral
-from .version import SBINDIR
+from .text import ReportError, UsageError
 
 VERBS = ("stop", "drain", "resume")
 
-# How nodes are reached for `hpcbctl release`: this, the node's name, the command.
-REMOTE = "ssh -o BatchMode=yes -o ConnectTimeout=3"
 _AT_ONCE = 64       # remote commands
 _REMOTE_SECONDS = 30
 _LIST = 200         # jobs in one command
@@ -166,24 +160,14 @@ class Switch:
     # ---- The nodes
 
     def release(self):
-        remote = shlex.split(self.options.remote)
-        if remote == ["none"]:
-            self._not_released(self.found["nodes"], "--remote=none")
-            return
-        if shutil.which(remote[0]) is None:
-            self._not_released(self.found["nodes"], f"{remote[0]} is not installed")
-            return
-        with concurrent.futures.ThreadPoolExecutor(_AT_ONCE) as pool:
-            for node, why in pool.map(lambda node: _release(remote, node),
-                                      self.found["nodes"]):
-                if why is None:
-                    self.found["released"].append(node)
-                else:
-                    self._not_released([node], why)
-
-    def _not_released(self, nodes, why):
-        self.found["not_released"] += [{"node": node, "why": why} for node in nodes]
-        self.found["complete"] &= not nodes
+        for answer in remote.each(self.options.remote, self.found["nodes"],
+                                  ["release", "--json"], _AT_ONCE, _REMOTE_SECONDS):
+            if answer.why is None:
+                self.found["released"].append(answer.node)
+            else:
+                self.found["not_released"].append({"node": answer.node,
+                                                   "why": answer.why})
+        self.found["complete"] &= not self.found["not_released"]
 
     def run(self):
         begun = time.monotonic()
@@ -203,23 +187,6 @@ class Switch:
 
 def _parts(jobs):
     return [jobs[at:at + _LIST] for at in range(0, len(jobs), _LIST)]
-
-
-def _release(remote, node):
-    """(node, None or why it is not released)"""
-    args = remote + [node, os.path.join(SBINDIR, "hpcbctl"), "release", "--json"]
-    try:
-        done = subprocess.run(args, stdin=subprocess.DEVNULL, capture_output=True,
-                              timeout=_REMOTE_SECONDS, encoding="utf-8",
-                              errors="backslashreplace", check=False)
-    except subprocess.TimeoutExpired:
-        return node, f"no answer within {_REMOTE_SECONDS} s"
-    except OSError as error:
-        return node, f"{args[0]}: {error.strerror}"
-    if done.returncode == 0:
-        return node, None
-    said = done.stderr.strip().splitlines()
-    return node, neutral(said[-1]) if said else f"exit code {done.returncode}"
 
 
 def _count(number, word):
@@ -251,7 +218,7 @@ def text(found):
 def add_options(made):
     made.add_argument("verb", choices=VERBS)
     made.add_argument("--nodes", metavar="LIST")
-    made.add_argument("--remote", metavar="COMMAND", default=REMOTE)
+    made.add_argument("--remote", metavar="COMMAND", default=remote.REMOTE)
     made.add_argument("--wait", metavar="SECONDS", default="60")
 
 
@@ -260,8 +227,7 @@ def main(options, settings):
     if not options.wait.isascii() or not options.wait.isdigit() or \
             not 1 <= int(options.wait) <= 3600:
         raise UsageError(f"--wait={options.wait}: allowed: 1 to 3600")
-    if not shlex.split(options.remote):
-        raise UsageError("--remote: allowed: a command, or none")
+    options.remote = remote.words_of(options.remote)
     options.wait = int(options.wait)
     found = Switch(options, settings).run()
     found["nodes"].sort(key=natural_key)

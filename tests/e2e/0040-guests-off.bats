@@ -101,6 +101,21 @@ for job in found["jobs"]:
     guests_run 0
 }
 
+@test "check --nodes: four nodes and the controller, each finding once" {
+    said=$(as_root hpcbctl check --nodes ALL --remote "$NODE_SHELL" --json) || true
+    echo "$said"
+    [ "$(told 'found["nodes"], found["not_checked"]' <<< "$said")" = \
+        "(['this host', 'n1', 'n2', 'n3', 'n4'], [])" ]
+    [ "$(told '[len(row["nodes"]) for row in found["findings"] if row["rule"] == "guest-partition"]' \
+        <<< "$said")" = "[5]" ]
+    mv "$WORK/doors/n2" "$WORK/doors/away"
+    run as_root hpcbctl check --nodes 'n[1-2]' --remote "$NODE_SHELL"
+    mv "$WORK/doors/away" "$WORK/doors/n2"
+    echo "$output"
+    [ "$status" -eq 1 ]
+    [[ $output = *"n2: NOT checked: node-shell: no way to n2"* ]]
+}
+
 @test "ordinary users cannot" {
     run as_user hpcbctl guests stop --remote none
     echo "$output"

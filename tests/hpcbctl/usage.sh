@@ -9,7 +9,7 @@ number=0
 out=$(mktemp -d) || exit 99
 trap 'rm -rf "$out"' EXIT
 unset SLURM_JOB_ID SLURM_JOB_UID SLURM_CONF HPC_BALANCE_CONF
-echo 1..72
+echo 1..74
 
 verdict() { # verdict DESCRIPTION FLAW
     number=$((number + 1))
@@ -91,7 +91,9 @@ refuses "records import: give files of records" records import
 refuses "guests: give stop, drain or resume" guests
 refuses "guests: give stop, drain or resume" guests start
 refuses "guests: give stop, drain or resume" guests stop n1
-refuses "status: --nodes, --remote and --wait are for guests" status --nodes n1
+refuses "status: --nodes and --remote are for guests and check" status --nodes n1
+refuses "check: --wait is for guests stop" check --wait 3
+refuses "check: --remote needs --nodes" check --remote ssh
 refuses "option '--nodes' needs a value" guests stop --nodes
 refuses "unknown verb 'me'" help me
 refuses "job: give begin or end" job
