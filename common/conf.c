@@ -447,6 +447,8 @@ static const conf_key_t keys[] = {
      "allowed: 1 to 86400 (seconds, without a unit)"},
     {"AdminCommentRate", "5", set_number, FIELD(admin_comment_rate), 0, 1000,
      "allowed: 0 to 1000 (a second, without a unit)"},
+    {"AdminCommentTag", "yes", set_yes_no, FIELD(admin_comment_tag), 0, 0,
+     "allowed: yes, no"},
     {"Windows", "none", set_windows, FIELD(windows), 0, 0,
      "allowed: none, PERIOD:DUTY (e.g. 1s:90%) and partition=PERIOD:DUTY or "
      "partition=none, separated by commas, at most 511 bytes"},

@@ -76,6 +76,7 @@ typedef struct {
     char collector_dir[PATH_MAX];        /* CollectorDir=/var/lib/hpc-balance; %n */
     uint32_t collector_wait;             /* CollectorWait=300: seconds */
     uint32_t admin_comment_rate;         /* AdminCommentRate=5: a second, 0 = none */
+    bool admin_comment_tag;              /* AdminCommentTag=yes */
     char windows[HPCB_LIST_MAX]; /* Windows=none | [partition=]PERIOD:DUTY,... */
     unsigned window_max_duty;    /* WindowMaxDuty=95: percent, 0: no windows */
     unsigned window_max_period;  /* WindowMaxPeriod=10: seconds */

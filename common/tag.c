@@ -41,6 +41,28 @@ static hpcb_rjson_t *new_tag(hpcb_rjson_t *outer, hpcb_class_t klass)
     return tag;
 }
 
+/* How texts begin that another program takes back from AdminComment and that have to
+ * begin so: Jobstats' summary of a job. */
+static const char *const foreign[] = {"JS1:"};
+
+/* Return whether the text stays as it is, without a tag. */
+static bool is_foreign(const char *text)
+{
+    for (size_t i = 0; text && i < sizeof(foreign) / sizeof(foreign[0]); i++)
+        if (strncmp(text, foreign[i], strlen(foreign[i])) == 0)
+            return true;
+    return false;
+}
+
+static char *copy(const char *text, hpcb_error_t *err)
+{
+    char *same = strdup(text);
+
+    if (!same)
+        hpcb_error(err, "out of memory");
+    return same;
+}
+
 static hpcb_rjson_t *start_comment(const char *before)
 {
     hpcb_rjson_t *outer = before && *before ? hpcb_rjson_parse(before) : NULL;
@@ -102,8 +124,11 @@ static int add_tag(hpcb_rjson_t *outer, const hpcb_tag_t *tag)
 
 char *hpcb_tag_add(const char *before, const hpcb_tag_t *tag, hpcb_error_t *err)
 {
-    hpcb_rjson_auto hpcb_rjson_t *outer = start_comment(before);
+    hpcb_rjson_auto hpcb_rjson_t *outer = NULL;
 
+    if (is_foreign(before))
+        return copy(before, err);
+    outer = start_comment(before);
     if (outer && add_tag(outer, tag) == 0)
         return hpcb_rjson_print(outer, "", err);
     errno = ENOMEM;
@@ -171,9 +196,13 @@ static char *print_comment(hpcb_rjson_t *outer, hpcb_rjson_t *tag, hpcb_error_t 
 
 char *hpcb_tag_add_run(const char *before, const hpcb_run_t *run, hpcb_error_t *err)
 {
-    hpcb_rjson_auto hpcb_rjson_t *outer = start_comment(before);
-    hpcb_rjson_t *tag = tag_of(outer);
+    hpcb_rjson_auto hpcb_rjson_t *outer = NULL;
+    hpcb_rjson_t *tag;
 
+    if (is_foreign(before))
+        return copy(before, err);
+    outer = start_comment(before);
+    tag = tag_of(outer);
     /* Of a job that was submitted while the plugin was not there. */
     if (outer && !tag)
         tag = new_tag(outer, run->klass);

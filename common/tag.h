@@ -6,8 +6,9 @@
  * The tag, the member "hpcb" of the JSON object in a job's AdminComment
  * (doc/record.md): job_submit writes it, the collector adds figures when the job has
  * ended, and the select plugin reads it.  Other keys of the object stay; other text
- * becomes the member "comment".  report/hpcb_report/sacct.py reads the same format in
- * Python, and tests/common/tags.jsonl holds both to it.
+ * becomes the member "comment", unless it begins "JS1:": that is Jobstats' own and
+ * stays without a tag.  report/hpcb_report/sacct.py reads the same format in Python,
+ * and tests/common/tags.jsonl holds both to it.
  */
 #ifndef HPCB_COMMON_TAG_H
 #define HPCB_COMMON_TAG_H
@@ -57,13 +58,13 @@ typedef struct {
 } hpcb_tag_demand_t;
 
 /* Return before (an AdminComment, NULL or "": none) with the tag in place of any that
- * it has; the caller frees it.  The tag takes less than HPCB_COMMENT_MAX.  NULL with
- * err when memory runs out. */
+ * it has, or a copy of Jobstats' text; the caller frees it.  The tag takes less than
+ * HPCB_COMMENT_MAX.  NULL with err when memory runs out. */
 char *hpcb_tag_add(const char *before, const hpcb_tag_t *tag, hpcb_error_t *err);
 
-/* Return before with the figures of the run in its tag, which is made if there is none;
- * the caller frees it.  NULL with err if that does not fit HPCB_COMMENT_MAX (EMSGSIZE)
- * or memory runs out. */
+/* Return before with the figures of the run in its tag, which is made if there is none,
+ * or a copy of Jobstats' text; the caller frees it.  NULL with err if that does not fit
+ * HPCB_COMMENT_MAX (EMSGSIZE) or memory runs out. */
 char *hpcb_tag_add_run(const char *before, const hpcb_run_t *run, hpcb_error_t *err);
 
 /* Read what the tag in comment says.  Whatever is not a figure in it is not known, and

@@ -330,7 +330,8 @@ static void _attach_profile(job_desc_msg_t *job_desc, const hpcb_conf_t *conf,
 		tag->learned = hpcb_profile_apply(&profile, options);
 }
 
-/* A job without tag runs as well: failing here is only logged. */
+/* A job without tag runs as well: failing here is only logged. Fills program,
+ * with AdminCommentTag=no too. */
 static void _write_tag(job_desc_msg_t *job_desc, const hpcb_conf_t *conf,
 		       hpcb_class_t klass, hpcb_options_t *options,
 		       char program[static HPCB_TAG_PROGRAM_MAX])
@@ -340,6 +341,8 @@ static void _write_tag(job_desc_msg_t *job_desc, const hpcb_conf_t *conf,
 	hpcb_autofree char *comment = NULL;
 
 	_attach_profile(job_desc, conf, options, &said, program);
+	if (!conf->admin_comment_tag)
+		return;
 	comment = hpcb_tag_add(job_desc->admin_comment, &said, &err);
 	if (comment)
 		_set_string(&job_desc->admin_comment, comment);

@@ -207,7 +207,7 @@ static int work(void *arg)
 
 static bool is_wanted(const hpcb_conf_t *conf)
 {
-    return conf->admin_comment_rate > 0;
+    return conf->admin_comment_tag && conf->admin_comment_rate > 0;
 }
 
 static hpcbd_worker_t worker = {

@@ -44,6 +44,7 @@ static const char *const key_names[] = {
     "CollectorDir",
     "CollectorWait",
     "AdminCommentRate",
+    "AdminCommentTag",
     "Windows",
     "WindowMaxDuty",
     "WindowMaxPeriod",
@@ -104,6 +105,7 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_str_eq(conf.collector_dir, "/var/lib/hpc-balance");
     ck_assert_uint_eq(conf.collector_wait, 300);
     ck_assert_uint_eq(conf.admin_comment_rate, 5);
+    ck_assert(conf.admin_comment_tag);
     ck_assert_str_eq(conf.windows, "none");
     ck_assert_uint_eq(conf.window_max_duty, 95);
     ck_assert_uint_eq(conf.window_max_period, 10);
@@ -342,6 +344,7 @@ static const char *const bad_values[] = {
     "CollectorWait=86401",
     "AdminCommentRate=1001",
     "AdminCommentRate=-1",
+    "AdminCommentTag=JS1:",
     "Windows=",
     "Windows=1s",
     "Windows=1s:100%",
@@ -476,7 +479,7 @@ START_TEST(duplicates_of_each_key_are_refused)
             value = "/x";
         else if (strstr(key_names[i], "Gres") || strstr(key_names[i], "Pin") ||
                  strstr(key_names[i], "Required") || strstr(key_names[i], "Waiters") ||
-                 strstr(key_names[i], "Frequency"))
+                 strstr(key_names[i], "Frequency") || strstr(key_names[i], "Tag"))
             value = "no";
         else if (strcmp(key_names[i], "GuestSiblings") == 0 ||
                  strstr(key_names[i], "Mechanism"))

@@ -53,6 +53,10 @@ static const struct {
      "{\"hpcb\":{\"v\":1,\"class\":\"guest\",\"eff\":0.750,\"stolen\":0.100,"
      "\"cpu\":15.000,\"wall\":10.000,"
      "\"net\":3000000000}}"},
+    /* Jobstats takes its own text back. */
+    {"JS1:H4sIAAAAAAAA/6tWKs5MzdNRKC5JLElVsqoFAA==",
+     "JS1:H4sIAAAAAAAA/6tWKs5MzdNRKC5JLElVsqoFAA=="},
+    {"JS1:", "JS1:"},
     {"{\"hpcb\":7}", "{\"hpcb\":{\"v\":1,\"class\":\"guest\",\"eff\":0.750,"
                      "\"stolen\":0.100,\"cpu\":15.000,\"wall\":10.000,"
                      "\"net\":3000000000}}"},
@@ -205,6 +209,17 @@ START_TEST(alone_the_tag_is_the_comment)
 }
 END_TEST
 
+START_TEST(jobstats_text_keeps_its_beginning)
+{
+    char *after = hpcb_tag_add("JS1:H4sIAAA=", &guest, NULL);
+
+    ck_assert_pstr_eq(after, "JS1:H4sIAAA=");
+    free(after);
+    /* Others' texts stay whole, but not at the beginning. */
+    check_member("JS2:x", "comment", "JS2:x");
+}
+END_TEST
+
 START_TEST(keys_of_others_stay)
 {
     const char *before = "{\"a\":{\"b\":[1,2.50]},\"hpcb\":\"forged\"}";
@@ -296,6 +311,7 @@ int main(void)
     tcase_add_test(test, tags_leave_out_what_was_not_given);
     tcase_add_test(test, the_largest_tag_fits_an_admin_comment);
     tcase_add_test(test, alone_the_tag_is_the_comment);
+    tcase_add_test(test, jobstats_text_keeps_its_beginning);
     tcase_add_test(test, keys_of_others_stay);
     tcase_add_loop_test(test, any_other_text_is_kept_whole, 0, COUNT(texts));
     tcase_add_test(test, what_is_written_is_read);

@@ -74,7 +74,8 @@ static void check_round_trip(const hpcb_conf_t *conf)
         "GuestMemoryReserve=%" PRIu64 "%s\nGuestMemorySettle=%u\nStateDir=%s\n"
         "SpoolDir=%s\nProfileStore=%s\nYieldWaits=%s\nYieldSpin=%u\nYieldNapMax=%"
         "u\nMpiLibrary=%s\nCollectorHost=%s\nCollectorPort=%u\nCollectorDir=%s\n"
-        "CollectorWait=%u\nAdminCommentRate=%u\nWindows=%s\nWindowMaxDuty=%u\n"
+        "CollectorWait=%u\nAdminCommentRate=%u\nAdminCommentTag=%s\nWindows=%"
+        "s\nWindowMaxDuty=%u\n"
         "WindowMaxPeriod=%u\n"
         "WindowMechanism=%s\nWindowGuests=%s\nWindowIdleGroups=%s\nWindowCgroup=%s\n"
         "WindowPeers=%s\nWindowPort=%u\nMaxClockOffset=%u\n"
@@ -90,8 +91,8 @@ static void check_round_trip(const hpcb_conf_t *conf)
         conf->profile_store, conf->yield_waits, conf->yield_spin_us,
         conf->yield_nap_max_us, conf->mpi_library, conf->collector_hosts,
         conf->collector_port, conf->collector_dir, conf->collector_wait,
-        conf->admin_comment_rate, conf->windows, conf->window_max_duty,
-        conf->window_max_period,
+        conf->admin_comment_rate, conf->admin_comment_tag ? "yes" : "no", conf->windows,
+        conf->window_max_duty, conf->window_max_period,
         conf->window_mechanism == HPCB_WINDOW_FIFO     ? "fifo"
         : conf->window_mechanism == HPCB_WINDOW_WEIGHT ? "weight"
                                                        : "auto",

@@ -97,6 +97,20 @@ START_TEST(a_primary_is_tagged_and_left_alone)
 }
 END_TEST
 
+START_TEST(without_a_tag_everything_else_is_as_with_one)
+{
+    unlink(conf_path);
+    write_conf("AdminCommentTag=no\n");
+    ck_assert_int_eq(plugin.init(), 0);
+    fake_add_env(desc, OURS "guest=(null)");
+    desc->admin_comment = fake_string("a note");
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+    ck_assert_str_eq(desc->admin_comment, "a note");
+    ck_assert_str_eq(desc->partition, "guest");
+    ck_assert_str_eq(fake_get_env(desc, "HPCB_CLASS"), "guest@guest");
+}
+END_TEST
+
 START_TEST(a_job_without_any_environment_works)
 {
     ck_assert_int_eq(submit(), SLURM_SUCCESS);
@@ -815,6 +829,7 @@ int main(void)
     tcase_add_test(tcase, slurm_finds_what_it_asks_for);
     tcase_add_test(tcase, a_primary_is_tagged_and_left_alone);
     tcase_add_test(tcase, a_job_without_any_environment_works);
+    tcase_add_test(tcase, without_a_tag_everything_else_is_as_with_one);
     tcase_add_test(tcase, a_guest_is_routed);
     tcase_add_test(tcase, a_submission_without_spank_is_known_by_its_partition);
     tcase_add_test(tcase, a_held_guest_stays_held);
