@@ -80,8 +80,7 @@ static void check_lists(const char *a, const char *b)
     else
         expect(klass != HPCB_CLASS_UNKNOWN, "undecided");
     merged = hpcb_tag_add(a, &tag, &err);
-    expect(merged &&
-               (strstr(merged, "\"hpcb\"") || (a && strncmp(a, "JS1:", 4) == 0)),
+    expect(merged && (strstr(merged, "\"hpcb\"") || (a && strncmp(a, "JS1:", 4) == 0)),
            "tag lost");
     free(merged);
 }
