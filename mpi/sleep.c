@@ -6,8 +6,11 @@
  * An MPI over TCP gets its messages through sockets, and the kernel wakes whoever waits
  * for them: then a nap delays nothing.  Which sockets are the MPI's is not to be known,
  * so all TCP connections of the process are watched, edge-triggered: what is not read,
- * because it is meant for someone else, wakes a sleeper once and not again.  Nothing is
- * read or changed here.  Where there are no such connections (shared memory,
+ * because it is meant for someone else, wakes a sleeper once and not again.  So does a
+ * connection that was full and takes data again: the other rank waits for the rest of a
+ * long message.  That is watched by an epoll instance of its own among what is watched:
+ * in one for both, each message that has been read would count as room to write.
+ * Nothing is read or changed here.  Where there are no such connections (shared memory,
  * InfiniBand) or the kernel lacks epoll_pwait2 (Linux < 5.11), a nap just takes its
  * time.
  *
@@ -52,8 +55,10 @@
 #define SYS_epoll_pwait2 441
 #endif
 
-/* The epoll instance; -1: none yet, or none any more. */
+/* The epoll instances, of all that ends a sleep and of connections that may be written
+ * to; -1: none yet, or none any more. */
 static atomic_int watcher = -1;
+static atomic_int writable = -1;
 static atomic_int ender = -1;    /* the eventfd; -1: none */
 static atomic_bool watches;      /* connections */
 static _Atomic uint64_t look_at; /* when to look for connections, NEVER: given up */
@@ -82,22 +87,25 @@ static bool is_connection(int fd)
 }
 
 /* The kernel forgets what is closed. */
-static void begin_to_watch(int epoll, int fd)
+static void begin_to_watch(int fd)
 {
-    struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+    struct epoll_event in = {.events = EPOLLIN | EPOLLET};
+    struct epoll_event out = {.events = EPOLLOUT | EPOLLET};
 
-    if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0)
+    if (epoll_ctl(atomic_load(&watcher), EPOLL_CTL_ADD, fd, &in) == 0)
         atomic_store(&watches, true);
+    epoll_ctl(atomic_load(&writable), EPOLL_CTL_ADD, fd, &out);
 }
 
-static void stop_to_watch(int epoll, int fd)
+static void stop_to_watch(int fd)
 {
-    epoll_ctl(epoll, EPOLL_CTL_DEL, fd, NULL);
+    epoll_ctl(atomic_load(&watcher), EPOLL_CTL_DEL, fd, NULL);
+    epoll_ctl(atomic_load(&writable), EPOLL_CTL_DEL, fd, NULL);
 }
 
 /* Through syscall(2), as all that follows: the C library's functions are cancellation
  * points, and MPI calls are none; nor should memory be allocated in a wait. */
-static void for_connections(int epoll, void (*act)(int epoll, int fd))
+static void for_connections(void (*act)(int fd))
 {
     long dir = syscall(SYS_openat, AT_FDCWD, "/proc/self/fd",
                        O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
@@ -112,7 +120,7 @@ static void for_connections(int epoll, void (*act)(int epoll, int fd))
             int fd = atoi(entry->d_name);
 
             if (fd > 0 && is_connection(fd))
-                act(epoll, fd);
+                act(fd);
             at += entry->d_reclen;
         }
     syscall(SYS_close, dir);
@@ -136,12 +144,24 @@ static int out_of_the_way(int fd)
     return high;
 }
 
-/* The epoll instance, made if need be; -1: cannot be. */
+static int make_epoll(void)
+{
+    return out_of_the_way(epoll_create1(EPOLL_CLOEXEC));
+}
+
+/* The watcher, made if need be; -1: cannot be. */
 static int make_watcher(void)
 {
-    if (atomic_load(&watcher) < 0)
-        atomic_store(&watcher, out_of_the_way(epoll_create1(EPOLL_CLOEXEC)));
-    return atomic_load(&watcher);
+    struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+    int epoll = atomic_load(&watcher);
+
+    if (epoll >= 0)
+        return epoll;
+    epoll = make_epoll();
+    atomic_store(&writable, make_epoll());
+    epoll_ctl(epoll, EPOLL_CTL_ADD, atomic_load(&writable), &event);
+    atomic_store(&watcher, epoll);
+    return epoll;
 }
 
 static void look_for_connections(uint64_t now)
@@ -151,7 +171,7 @@ static void look_for_connections(uint64_t now)
     if (atomic_flag_test_and_set(&looking))
         return;
     if (make_watcher() >= 0) {
-        for_connections(atomic_load(&watcher), begin_to_watch);
+        for_connections(begin_to_watch);
         atomic_store(&look_at, now + LOOK_AFTER_NS + LOOK_SHARE * (clock_ns() - began));
     } else {
         give_up();
@@ -199,7 +219,7 @@ void hpcb_sleep_unwatch(void)
 
     if (!atomic_load(&watches) || atomic_flag_test_and_set(&looking))
         return;
-    for_connections(atomic_load(&watcher), stop_to_watch);
+    for_connections(stop_to_watch);
     atomic_store(&watches, false);
     atomic_flag_clear(&looking);
     errno = saved;

@@ -127,6 +127,41 @@ START_TEST(test_read_message_ends_no_sleep)
 }
 END_TEST
 
+static void *read_soon(void *fd)
+{
+    struct timespec soon = {0, 30 * MS};
+    char bytes[65536];
+
+    nanosleep(&soon, NULL);
+    while (recv(*(int *)fd, bytes, sizeof bytes, MSG_DONTWAIT) > 0)
+        continue;
+    return NULL;
+}
+
+/* The rest of a long message can be written now. */
+START_TEST(test_room_ends_sleep)
+{
+    static const char bytes[65536];
+    uint64_t began;
+    pthread_t reader;
+
+    connect_both();
+    /* The kernel makes buffers larger as they fill. */
+    do {
+        while (send(here, bytes, sizeof bytes, MSG_DONTWAIT) > 0)
+            continue;
+    } while (!hpcb_sleep(20 * MS, clock_ns()));
+    ck_assert_int_eq(pthread_create(&reader, NULL, read_soon, &there), 0);
+    began = clock_ns();
+    ck_assert(!hpcb_sleep(LONG_NS, began));
+    ck_assert_uint_lt(clock_ns() - began, EARLY_NS);
+    pthread_join(reader, NULL);
+    /* That there still is room ends none. */
+    hpcb_sleep(20 * MS, clock_ns());
+    ck_assert(hpcb_sleep(20 * MS, clock_ns()));
+}
+END_TEST
+
 START_TEST(test_other_files_end_no_sleep)
 {
     bool to_the_end;
@@ -255,6 +290,7 @@ int main(void)
     if (can_be_woken()) {
         tcase_add_test(tcase, test_message_ends_sleep);
         tcase_add_test(tcase, test_unread_message_ends_one_sleep);
+        tcase_add_test(tcase, test_room_ends_sleep);
         tcase_add_test(tcase, test_connection_made_later);
         tcase_add_test(tcase, test_unwatched_message_ends_no_sleep);
         tcase_add_test(tcase, test_another_thread_ends_sleeps);
