@@ -34,13 +34,11 @@
 #include "common/tell.h"
 #include "common/text.h"
 #include "hpcbctl/job/beside.h"
+#include "hpcbctl/job/cpus.h"
 #include "hpcbctl/hostlist.h"
 #include "hpcbctl/status/totals.h"
 #include "hpcbctl/verbs.h"
 #include "sensor/meter.h"
-
-/* Stands beside the job's record (common/state.h) and goes with it. */
-#define CPUS_SUFFIX ".cpus"
 
 /* The longest that an epilog waits for hpcbd. */
 #define MEASURE_MS 1000
@@ -110,14 +108,6 @@ static bool load_conf(const hpcb_ctl_t *ctl, hpcb_conf_t *conf)
     return false;
 }
 
-static int cpus_path(const hpcb_conf_t *conf, uint32_t job_id, char *path)
-{
-    int n = snprintf(path, PATH_MAX, "%s/jobs/%" PRIu32 CPUS_SUFFIX, conf->state_dir,
-                     job_id);
-
-    return n < PATH_MAX ? 0 : -1;
-}
-
 /* The job's CPUs on this node; 0 where the environment does not tell.  A node that is
  * not in the list gets no other node's figure, unless all have the same. */
 static unsigned cpus_in_env(void)
@@ -147,26 +137,10 @@ static void save_about(const hpcb_conf_t *conf, uint32_t job_id)
 static void save_cpus(const hpcb_conf_t *conf, uint32_t job_id)
 {
     unsigned cpus = cpus_in_env();
-    char path[PATH_MAX], text[16];
     hpcb_error_t err;
 
-    if (cpus == 0 || cpus_path(conf, job_id, path))
-        return;
-    snprintf(text, sizeof(text), "%u\n", cpus);
-    if (hpcb_file_replace(path, text, strlen(text), 0644, &err))
+    if (cpus > 0 && hpcb_cpus_save(conf->state_dir, job_id, cpus, &err))
         hpcb_log(HPCB_LOG_ERROR, "job %" PRIu32 ": %s", job_id, err.text);
-}
-
-static unsigned saved_cpus(const hpcb_conf_t *conf, uint32_t job_id)
-{
-    char path[PATH_MAX], text[16];
-    uint64_t cpus;
-
-    if (cpus_path(conf, job_id, path) ||
-        hpcb_file_read_trusted(path, text, sizeof(text), NULL) < 0)
-        return 0;
-    text[strcspn(text, "\n")] = '\0';
-    return hpcb_text_u64(text, UINT_MAX, &cpus) ? 0 : (unsigned)cpus;
 }
 
 /* What the environment says of the job: the same in prolog and epilog. */
@@ -303,7 +277,7 @@ static bool describe_end(const hpcb_conf_t *conf, bool conf_read,
         record->cluster[0] = '\0';
     record->cpus = cpus_in_env();
     if (record->cpus == 0)
-        record->cpus = saved_cpus(conf, asked->job_id);
+        record->cpus = hpcb_cpus_load(conf->state_dir, asked->job_id);
     return recorded;
 }
 

@@ -3,8 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * `hpcbctl metrics`: figures of this node for Prometheus.  Counters are about jobs that
- * have ended here (SpoolDir/totals), gauges about what is here now (as status sees it).
+ * `hpcbctl metrics`: figures of this node for Prometheus.  Counters are about all jobs
+ * that have ended here (SpoolDir/totals) or are here, gauges about what is here now (as
+ * status sees it).
  * With --output the file is replaced as a whole, as node_exporter's textfile collector
  * wants it; a run that fails leaves the old one, whose age tells.
  */
@@ -15,11 +16,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/log.h"
 #include "hpcbctl/status/metrics.h"
+#include "hpcbctl/job/windows.h"
 #include "hpcbctl/output.h"
 #include "hpcbctl/status/status.h"
 #include "hpcbctl/verbs.h"
@@ -87,13 +91,10 @@ static uint64_t stolen_of(const hpcb_totals_t *totals)
 static const counter_t counters[] = {
     {"hpcb_jobs_ended_total", "Runs of jobs that have ended on this node.", false,
      jobs_of},
-    {"hpcb_cpu_seconds_total", "CPU time of jobs that have ended on this node.", true,
-     cpu_of},
-    {"hpcb_wall_seconds_total", "Running time of jobs that have ended on this node.",
-     true, wall_of},
+    {"hpcb_cpu_seconds_total", "CPU time of jobs on this node.", true, cpu_of},
+    {"hpcb_wall_seconds_total", "Running time of jobs on this node.", true, wall_of},
     {"hpcb_stolen_seconds_total",
-     "Time in which tasks of jobs that have ended on this node waited for a CPU.", true,
-     stolen_of},
+     "Time in which tasks of jobs on this node waited for a CPU.", true, stolen_of},
 };
 
 static void begin_metric(FILE *out, const char *name, const char *type,
@@ -147,6 +148,54 @@ static void put_counters(const hpcb_metrics_t *metrics, FILE *out)
 static bool is_class(json_object *job, int klass)
 {
     return strcmp(hpcb_json_get_text(job, "class"), hpcb_class_name(klass)) == 0;
+}
+
+static uint64_t us_of(json_object *job, const char *member)
+{
+    double us = hpcb_json_get_double(job, member) * MILLION;
+
+    return us > 0 ? (uint64_t)(us + 0.5) : 0;
+}
+
+/* The totals were read before the jobs, and a job's state goes before it is added to
+ * them: no job is counted twice. */
+void hpcb_metrics_add_jobs(hpcb_metrics_t *metrics, uint64_t now_us)
+{
+    json_object *jobs = json_object_object_get(metrics->status, "jobs");
+
+    for (size_t i = 0; i < json_object_array_length(jobs); i++) {
+        json_object *job = json_object_array_get_idx(jobs, i);
+        uint64_t begin_us = us_of(job, "begin");
+        hpcb_class_t klass;
+
+        if (hpcb_class_from_name(hpcb_json_get_text(job, "class"), &klass))
+            continue;
+        metrics->totals[klass].cpu_us += us_of(job, "cpu_seconds");
+        metrics->totals[klass].run_delay_us += us_of(job, "run_delay_seconds");
+        metrics->totals[klass].wall_us += now_us > begin_us ? now_us - begin_us : 0;
+    }
+}
+
+/* CPUs that jobs of a class hold, also between their steps. */
+static uint64_t held(json_object *jobs, int klass)
+{
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < json_object_array_length(jobs); i++) {
+        json_object *job = json_object_array_get_idx(jobs, i);
+
+        if (is_class(job, klass))
+            total += hpcb_json_get_u64(job, "cpus");
+    }
+    return total;
+}
+
+static void put_held(json_object *jobs, FILE *out)
+{
+    begin_metric(out, "hpcb_cpus_held", "gauge", "CPUs of this node that jobs hold.");
+    for (int klass = 0; klass < HPCB_N_CLASSES; klass++)
+        fprintf(out, "hpcb_cpus_held{class=\"%s\"} %" PRIu64 "\n",
+                hpcb_class_name(klass), held(jobs, klass));
 }
 
 /* Over the jobs of a class that run here. */
@@ -227,6 +276,18 @@ static void put_one(FILE *out, const char *name, const char *help, uint64_t valu
     fprintf(out, "%s %" PRIu64 "\n", name, value);
 }
 
+static void put_memory(json_object *memory, FILE *out)
+{
+    put_one(out, "hpcb_memory_lent_bytes",
+            "Memory that primaries hold and guests may use on this node.",
+            hpcb_json_get_u64(memory, "lent"));
+    put_one(out, "hpcb_memory_guests_bytes", "Memory that guests use on this node.",
+            hpcb_json_get_u64(memory, "guests"));
+    put_one(out, "hpcb_memory_primaries_bytes",
+            "Memory that primaries are expected to use on this node.",
+            hpcb_json_get_u64(memory, "primaries_expected"));
+}
+
 static void put_collector(json_object *stats, FILE *out)
 {
     for (size_t i = 0; i < sizeof(collected) / sizeof(collected[0]); i++) {
@@ -242,6 +303,7 @@ void hpcb_metrics_text(const hpcb_metrics_t *metrics, FILE *out)
 
     put_counters(metrics, out);
     put_gauge(jobs, out, "hpcb_jobs_running", NULL, "Jobs that run on this node.");
+    put_held(jobs, out);
     put_gauge(jobs, out, "hpcb_running_cpu_seconds", "cpu_seconds",
               "CPU time so far of the jobs that run on this node.");
     put_gauge(
@@ -255,6 +317,8 @@ void hpcb_metrics_text(const hpcb_metrics_t *metrics, FILE *out)
             metrics->spooled);
     put_one(out, "hpcb_problems", "What hpcbctl status complains of on this node.",
             metrics->problems);
+    if (metrics->memory)
+        put_memory(metrics->memory, out);
     if (metrics->collector)
         put_collector(metrics->collector, out);
     begin_metric(out, "hpcb_info", "gauge", "The release of slurm-hpc-balance.");
@@ -302,6 +366,22 @@ static json_object *collector_stats(const char *dir)
     return NULL;
 }
 
+/* NULL without an hpcbd, and for callers that it does not tell. */
+static json_object *ask_memory(const char *state_dir)
+{
+    hpcb_autojson json_object *said = hpcb_windows_ask(state_dir, NULL);
+
+    return said ? json_object_get(json_object_object_get(said, "memory")) : NULL;
+}
+
+static uint64_t now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * MILLION + (uint64_t)now.tv_nsec / 1000;
+}
+
 static int collect(const hpcb_ctl_t *ctl, hpcb_metrics_t *metrics, hpcb_error_t *err)
 {
     char path[PATH_MAX];
@@ -316,8 +396,15 @@ static int collect(const hpcb_ctl_t *ctl, hpcb_metrics_t *metrics, hpcb_error_t 
     metrics->spooled = count_spooled(conf.spool_dir);
     metrics->collector = collector_stats(conf.collector_dir);
     metrics->status = hpcb_status_collect(&conf, node, NULL, &metrics->problems);
+    metrics->memory = ask_memory(conf.state_dir);
     hpcb_node_close(node);
-    return metrics->status ? 0 : hpcb_error(err, "out of memory");
+    if (!metrics->status)
+        return hpcb_error(err, "out of memory");
+    hpcb_metrics_add_jobs(metrics, now_us());
+    if (hpcb_totals_show(conf.spool_dir, metrics->totals, ctl->output && geteuid() == 0,
+                         err))
+        hpcb_log(HPCB_LOG_ERROR, "metrics: %s", err->text);
+    return 0;
 }
 
 /* To stdout, or to the file whole or not at all. */
@@ -347,6 +434,7 @@ int hpcb_metrics(const hpcb_ctl_t *ctl)
                                      : hpcb_error(&err, "out of memory");
     }
     json_object_put(metrics.collector);
+    json_object_put(metrics.memory);
     json_object_put(metrics.status);
     if (rc < 0)
         hpcb_log(HPCB_LOG_ERROR, "metrics: %s", err.text);

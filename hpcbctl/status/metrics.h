@@ -16,7 +16,12 @@ typedef struct {
     hpcb_totals_t totals[HPCB_N_CLASSES];
     uint64_t spooled;       /* records that wait in SpoolDir */
     json_object *collector; /* CollectorDir/stats.json; NULL: no collector is here */
+    json_object *memory;    /* what hpcbd says of the node's memory; NULL: nothing */
 } hpcb_metrics_t;
+
+/* Add to totals what the jobs of status have used so far, at now_us (CLOCK_REALTIME).
+ */
+void hpcb_metrics_add_jobs(hpcb_metrics_t *metrics, uint64_t now_us);
 
 /* In Prometheus' text format, version 0.0.4.  Errors are those of out. */
 void hpcb_metrics_text(const hpcb_metrics_t *metrics, FILE *out);

@@ -24,6 +24,7 @@
 #include "hpcbctl/tasks.h"
 #include "hpcbctl/calibrate/topology.h"
 #include "hpcbctl/verbs.h"
+#include "hpcbctl/job/cpus.h"
 #include "hpcbctl/job/windows.h"
 #include "sensor/meter.h"
 #include "sensor/sensor.h"
@@ -301,7 +302,9 @@ static int add_job(const walk_t *walk, const hpcb_job_state_t *job, json_object 
         hpcb_json_bool(object, "yield_waits", job->yield_waits) < 0 ||
         hpcb_json_seconds(object, "begin", job->begin_us) < 0)
         return -1;
-    return hpcb_json_bool(object, "running", force.count > 0) ||
+    return add_count(object, "cpus",
+                     hpcb_cpus_load(walk->conf->state_dir, job->job_id)) ||
+           hpcb_json_bool(object, "running", force.count > 0) ||
            hpcb_json_text(object, "mechanism", force.mechanism) ||
            hpcb_json_u64(object, "exposed", force.exposed) ||
            hpcb_json_text(object, "siblings",

@@ -18,6 +18,8 @@
 #include "common/text.h"
 #include "hpcbctl/status/totals.h"
 
+#define TOTALS     "totals"
+#define SHOWN      "shown"
 #define N_FIGURES  5
 #define TEXT_MAX   1024
 #define LOCK_TRIES 100
@@ -72,13 +74,13 @@ static int parse(char *text, hpcb_totals_t totals[HPCB_N_CLASSES])
     return line && *line ? -1 : 0;
 }
 
-int hpcb_totals_read(const char *spool_dir, hpcb_totals_t totals[HPCB_N_CLASSES],
-                     hpcb_error_t *err)
+static int read_file(const char *spool_dir, const char *name,
+                     hpcb_totals_t totals[HPCB_N_CLASSES], hpcb_error_t *err)
 {
     hpcb_totals_t read[HPCB_N_CLASSES] = {0};
     char path[PATH_MAX], text[TEXT_MAX];
 
-    if (path_of(path, spool_dir, "totals", err) < 0)
+    if (path_of(path, spool_dir, name, err) < 0)
         return -1;
     if (hpcb_file_read_trusted(path, text, sizeof(text), err) < 0) {
         if (errno != ENOENT)
@@ -92,13 +94,19 @@ int hpcb_totals_read(const char *spool_dir, hpcb_totals_t totals[HPCB_N_CLASSES]
     return 0;
 }
 
-static int write_totals(const char *spool_dir, hpcb_totals_t totals[HPCB_N_CLASSES],
-                        hpcb_error_t *err)
+int hpcb_totals_read(const char *spool_dir, hpcb_totals_t totals[HPCB_N_CLASSES],
+                     hpcb_error_t *err)
+{
+    return read_file(spool_dir, TOTALS, totals, err);
+}
+
+static int write_file(const char *spool_dir, const char *name,
+                      hpcb_totals_t totals[HPCB_N_CLASSES], hpcb_error_t *err)
 {
     char path[PATH_MAX], text[TEXT_MAX];
     size_t length = 0;
 
-    if (path_of(path, spool_dir, "totals", err) < 0)
+    if (path_of(path, spool_dir, name, err) < 0)
         return -1;
     for (int klass = 0; klass < HPCB_N_CLASSES; klass++) {
         const hpcb_totals_t *row = &totals[klass];
@@ -151,5 +159,40 @@ int hpcb_totals_add(const char *spool_dir, hpcb_class_t klass,
     figures_of(&more, addends);
     for (size_t i = 0; i < N_FIGURES; i++)
         *sums[i] += *addends[i];
-    return write_totals(spool_dir, totals, err);
+    return write_file(spool_dir, TOTALS, totals, err);
+}
+
+static bool began_anew(const hpcb_totals_t totals[HPCB_N_CLASSES],
+                       const hpcb_totals_t shown[HPCB_N_CLASSES])
+{
+    for (int klass = 0; klass < HPCB_N_CLASSES; klass++)
+        if (totals[klass].jobs < shown[klass].jobs)
+            return true;
+    return false;
+}
+
+static void raise_to(hpcb_totals_t *totals, hpcb_totals_t *shown)
+{
+    uint64_t *now[N_FIGURES], *before[N_FIGURES];
+
+    figures_of(totals, now);
+    figures_of(shown, before);
+    for (size_t i = 0; i < N_FIGURES; i++)
+        if (*now[i] < *before[i])
+            *now[i] = *before[i];
+}
+
+int hpcb_totals_show(const char *spool_dir, hpcb_totals_t totals[HPCB_N_CLASSES],
+                     bool note, hpcb_error_t *err)
+{
+    hpcb_totals_t shown[HPCB_N_CLASSES] = {0};
+
+    if (read_file(spool_dir, SHOWN, shown, err) == 0 && !began_anew(totals, shown))
+        for (int klass = 0; klass < HPCB_N_CLASSES; klass++)
+            raise_to(&totals[klass], &shown[klass]);
+    if (!note)
+        return 0;
+    return hpcb_file_mkdirs(spool_dir, 0755, err) < 0
+               ? -1
+               : write_file(spool_dir, SHOWN, totals, err);
 }

@@ -14,7 +14,7 @@ export HPC_BALANCE_CONF
 printf 'StateDir=%s/state\nSpoolDir=%s/spool\nCollectorDir=%s/collector\n' \
     "$dir" "$dir" "$dir" > "$HPC_BALANCE_CONF"
 mkdir -p "$dir/spool/records" "$dir/collector"
-echo 1..12
+echo 1..13
 
 verdict() { # verdict DESCRIPTION FLAW
     number=$((number + 1))
@@ -75,6 +75,15 @@ cmp -s "$dir/out.prom" "$dir/1" && flaw="$flaw; it prints as well"
 grep -q '^hpcb_info' "$dir/out.prom" || flaw="$flaw; the file has: $(cat "$dir/out.prom")"
 [ "$(find "$dir" -maxdepth 1 -name '*out.prom*' | wc -l)" = 1 ] || flaw="$flaw; leftovers"
 verdict "metrics --output writes the file and nothing else" "$flaw"
+
+call metrics --output "$dir/out.prom"
+printf 'guest 12 41870000 60000000 18100000 3\n' > "$dir/spool/totals"
+call metrics
+if [ "$(id -u)" = 0 ]; then
+    prints 'hpcb_cpu_seconds_total{class="guest"} 41.870001'
+else
+    prints 'hpcb_cpu_seconds_total{class="guest"} 41.870000'
+fi
 
 refuses 1 'metrics: .*no/such' metrics --output "$dir/no/such/out.prom"
 echo 'guest 1' > "$dir/spool/totals"

@@ -131,12 +131,15 @@ static const char status_text[] =
     "{\"name\":\"oom\",\"isolates\":false,\"here\":true}],"
     "\"jobs\":["
     "{\"class\":\"guest\",\"running\":true,\"mechanism\":\"idle-group\",\"exposed\":0,"
+    "\"begin\":1000.5,\"cpus\":2,"
     "\"cpu_seconds\":1.5,\"run_delay_seconds\":2.25},"
     "{\"class\":\"guest\",\"running\":true,\"mechanism\":null,\"exposed\":3,"
     "\"cpu_seconds\":1.0,\"run_delay_seconds\":0.0},"
     "{\"class\":\"guest\",\"running\":false,\"mechanism\":null,\"exposed\":0,"
+    "\"begin\":1001.0,\"cpus\":3,"
     "\"cpu_seconds\":99.0,\"run_delay_seconds\":0.0},"
     "{\"class\":\"primary\",\"running\":true,\"mechanism\":null,\"exposed\":0,"
+    "\"begin\":1004.0,\"cpus\":null,"
     "\"cpu_seconds\":10.0,\"run_delay_seconds\":0.125}]}";
 
 static const char *const wanted[] = {
@@ -146,6 +149,10 @@ static const char *const wanted[] = {
     "\nhpcb_stolen_seconds_total{class=\"guest\"} 0.500000\n",
     "\nhpcb_evictions_total 0\n",
     "\nhpcb_jobs_running{class=\"guest\"} 2\n",
+    "\nhpcb_cpus_held{class=\"guest\"} 5\n",
+    "\nhpcb_cpus_held{class=\"primary\"} 0\n",
+    "\nhpcb_memory_lent_bytes 4096\n",
+    "\nhpcb_memory_guests_bytes 1024\n",
     "\nhpcb_jobs_running{class=\"primary\"} 1\n",
     "\nhpcb_running_cpu_seconds{class=\"guest\"} 2.500000\n",
     "\nhpcb_running_stolen_seconds{class=\"primary\"} 0.125000\n",
@@ -165,6 +172,7 @@ START_TEST(the_text_says_what_is_here)
     FILE *out = open_memstream(&text, &length);
 
     metrics.status = json_tokener_parse(status_text);
+    metrics.memory = json_tokener_parse("{\"lent\":4096,\"guests\":1024}");
     metrics.totals[HPCB_CLASS_GUEST] = ONE;
     ck_assert_ptr_nonnull(metrics.status);
     hpcb_metrics_text(&metrics, out);
@@ -173,7 +181,61 @@ START_TEST(the_text_says_what_is_here)
         ck_assert_msg(strstr(text, wanted[i]), "%sis not in\n%s", wanted[i], text);
     ck_assert_ptr_null(strstr(text, "guests_by_mechanism{mechanism=\"oom"));
     json_object_put(metrics.status);
+    json_object_put(metrics.memory);
     free(text);
+}
+END_TEST
+
+/* Also of jobs between two steps, which run nothing. */
+START_TEST(counters_have_what_jobs_have_used_so_far)
+{
+    hpcb_metrics_t metrics = {.status = json_tokener_parse(status_text)};
+    const hpcb_totals_t *guests = &metrics.totals[HPCB_CLASS_GUEST];
+
+    metrics.totals[HPCB_CLASS_GUEST] = ONE;
+    hpcb_metrics_add_jobs(&metrics, 1003 * UINT64_C(1000000));
+    ck_assert_uint_eq(guests->jobs, 1);
+    ck_assert_uint_eq(guests->cpu_us, 2000001 + 1500000 + 1000000 + 99000000);
+    ck_assert_uint_eq(guests->run_delay_us, 500000 + 2250000);
+    ck_assert_uint_eq(guests->wall_us,
+                      3000000 + 2500000 + 1003 * UINT64_C(1000000) + 2000000);
+    /* This clock was set back since the primary's begin. */
+    ck_assert_uint_eq(metrics.totals[HPCB_CLASS_PRIMARY].wall_us, 0);
+    ck_assert_uint_eq(metrics.totals[HPCB_CLASS_PRIMARY].cpu_us, 10000000);
+    json_object_put(metrics.status);
+}
+END_TEST
+
+static uint64_t shown(uint64_t jobs, uint64_t cpu_us, bool note)
+{
+    hpcb_totals_t totals[HPCB_N_CLASSES] = {0};
+    hpcb_error_t err;
+
+    totals[HPCB_CLASS_GUEST] = (hpcb_totals_t){.jobs = jobs, .cpu_us = cpu_us};
+    ck_assert_msg(hpcb_totals_show(scratch_dir(), totals, note, &err) == 0, "%s",
+                  err.text);
+    return totals[HPCB_CLASS_GUEST].cpu_us;
+}
+
+START_TEST(counters_never_go_back)
+{
+    ck_assert_uint_eq(shown(3, 100, false), 100);
+    ck_assert_uint_eq(shown(3, 90, true), 90);
+    ck_assert_uint_eq(shown(3, 200, true), 200);
+    ck_assert_uint_eq(shown(3, 150, true), 200); /* neither here nor there */
+    ck_assert_uint_eq(shown(4, 190, false), 200);
+    ck_assert_uint_eq(shown(4, 210, true), 210);
+}
+END_TEST
+
+START_TEST(counters_begin_anew_with_the_totals)
+{
+    ck_assert_uint_eq(shown(3, 100, true), 100);
+    ck_assert_uint_eq(shown(0, 5, true), 5);
+    ck_assert_uint_eq(shown(0, 4, true), 5);
+    put_file(scratch("shown"), "damaged\n");
+    ck_assert_uint_eq(shown(0, 6, true), 6);
+    ck_assert_uint_eq(shown(0, 5, false), 6);
 }
 END_TEST
 
@@ -189,6 +251,9 @@ int main(void)
                         sizeof(damaged) / sizeof(damaged[0]));
     tcase_add_test(tcase, totals_that_others_may_write_are_refused);
     tcase_add_test(tcase, the_text_says_what_is_here);
+    tcase_add_test(tcase, counters_have_what_jobs_have_used_so_far);
+    tcase_add_test(tcase, counters_never_go_back);
+    tcase_add_test(tcase, counters_begin_anew_with_the_totals);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
