@@ -25,7 +25,7 @@ static const char general_help[] =
     "  status      mechanisms of this node, jobs and their classes here\n"
     "  release     undo everything that was done to jobs on this node\n"
     "  guests      stop, drain or resume guests on all nodes (controller)\n"
-    "  top         windows of the jobs on this node, as hpcbd says\n"
+    "  top         what the jobs on this node use now\n"
     "  snapshot    write what discovery reads of this node, to be sent in with a "
     "report\n"
     "  calibrate   measure what this node can move; print its line of "
@@ -116,9 +116,11 @@ static const verb_t verbs[] = {
     {"top", NULL, hpcb_top,
      "Usage: hpcbctl [--config FILE] top [--json]\n"
      "\n"
-     "Shows what hpcbd says of windows and balance of the jobs on this node, every "
-     "second\n"
-     "on a terminal, else once.  Users see their own jobs.\n"},
+     "Shows the jobs on this node, the busiest first, with the CPU time that they "
+     "took\n"
+     "and waited for in the last second; below, windows and balance of jobs (users: "
+     "their\n"
+     "own).  Every second on a terminal, else once.  With --json, what hpcbd says.\n"},
     {"snapshot", NULL, hpcb_snapshot,
      "Usage: hpcbctl [--config FILE] snapshot [--output DIR|FILE.tar.gz] "
      "[--keep-names]\n"

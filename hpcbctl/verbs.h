@@ -43,7 +43,7 @@ int hpcb_release_windows(const hpcb_ctl_t *ctl);
 /* Becomes hpcb-guests, which does it; 1 with a line if that is not installed. */
 int hpcb_guests(const hpcb_ctl_t *ctl);
 
-/* 0; 1 with a line where no hpcbd answers. */
+/* 0; 1 with a line for what went wrong. */
 int hpcb_top(const hpcb_ctl_t *ctl);
 
 /* 0 when the snapshot is written; 1 with a line for what went wrong. */

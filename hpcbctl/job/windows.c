@@ -113,6 +113,18 @@ static void text_job(json_object *job, FILE *out)
         hpcb_json_get_text(job, "why"));
 }
 
+static void text_head(FILE *out)
+{
+    fprintf(out, "%-10s  %-16s  %-8s  %8s  %-9s  %7s  %6s\n", "JOB", "WINDOW", "PHASE",
+            "EDGE s", "MECHANISM", "THREADS", "MISSED");
+}
+
+static void text_jobs(json_object *jobs, FILE *out)
+{
+    for (size_t i = 0; i < json_object_array_length(jobs); i++)
+        text_job(json_object_array_get_idx(jobs, i), out);
+}
+
 static void text_peers(json_object *peers, FILE *out)
 {
     size_t count = peers ? json_object_array_length(peers) : 0;
@@ -153,10 +165,27 @@ void hpcb_windows_text(json_object *hpcbd, FILE *out)
     text_peers(json_object_object_get(hpcbd, "peers"), out);
     if (*suspended)
         fprintf(out, "windows are suspended: %s\n", suspended);
-    fprintf(out, "%-10s  %-16s  %-8s  %8s  %-9s  %7s  %6s\n", "JOB", "WINDOW", "PHASE",
-            "EDGE s", "MECHANISM", "THREADS", "MISSED");
+    text_head(out);
+    text_jobs(jobs, out);
+    hpcb_balance_text(jobs, out);
+}
+
+static bool has_window(json_object *jobs)
+{
     for (size_t i = 0; i < json_object_array_length(jobs); i++)
-        text_job(json_object_array_get_idx(jobs, i), out);
+        if (strcmp(hpcb_json_get_text(json_object_array_get_idx(jobs, i), "window"),
+                   "none") != 0)
+            return true;
+    return false;
+}
+
+void hpcb_windows_jobs_text(json_object *jobs, FILE *out)
+{
+    if (has_window(jobs)) {
+        fputc('\n', out);
+        text_head(out);
+        text_jobs(jobs, out);
+    }
     hpcb_balance_text(jobs, out);
 }
 
@@ -172,37 +201,20 @@ static int load_conf(const hpcb_ctl_t *ctl, hpcb_conf_t *conf)
     return -1;
 }
 
-static int show(const hpcb_ctl_t *ctl, const hpcb_conf_t *conf, bool clear)
+int hpcb_windows_json(const hpcb_ctl_t *ctl)
 {
     hpcb_autojson json_object *hpcbd = NULL;
+    hpcb_conf_t conf;
     hpcb_error_t err;
 
-    hpcbd = hpcb_windows_ask(conf->state_dir, &err);
+    if (load_conf(ctl, &conf))
+        return 1;
+    hpcbd = hpcb_windows_ask(conf.state_dir, &err);
     if (!hpcbd) {
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
         return 1;
     }
-    if (clear)
-        fputs("\033[H\033[J", stdout);
-    if (ctl->json)
-        hpcb_json_print(hpcbd, stdout);
-    else
-        hpcb_windows_text(hpcbd, stdout);
-    return fflush(stdout) ? 1 : 0;
-}
-
-int hpcb_top(const hpcb_ctl_t *ctl)
-{
-    bool again = !ctl->json && isatty(STDOUT_FILENO);
-    hpcb_conf_t conf;
-    int rc;
-
-    if (load_conf(ctl, &conf))
-        return 1;
-    do
-        rc = show(ctl, &conf, again);
-    while (rc == 0 && again && sleep(1) == 0);
-    return rc;
+    return hpcb_json_print(hpcbd, stdout) || fflush(stdout) ? 1 : 0;
 }
 
 int hpcb_release_windows(const hpcb_ctl_t *ctl)

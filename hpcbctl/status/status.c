@@ -329,8 +329,8 @@ static int visit(const hpcb_job_state_t *job, void *arg)
     return walk->out_of_memory;
 }
 
-static json_object *jobs(const hpcb_conf_t *conf, const hpcb_node_t *node,
-                         unsigned *problems)
+json_object *hpcb_status_jobs(const hpcb_conf_t *conf, const hpcb_node_t *node,
+                              unsigned *problems)
 {
     hpcb_autofree hpcb_task_t *tasks = NULL;
     walk_t walk = {.conf = conf, .node = node, .problems = problems};
@@ -366,7 +366,7 @@ json_object *hpcb_status_collect(const hpcb_conf_t *conf, const hpcb_node_t *nod
         hpcb_json_add(status, "mechanisms", mechanisms(node)) == 0 &&
         hpcb_json_add(status, "sensors", sensors(node)) == 0 &&
         hpcb_json_add(status, "topology", topology(synthetic, problems)) == 0 &&
-        hpcb_json_add(status, "jobs", jobs(conf, node, problems)) == 0)
+        hpcb_json_add(status, "jobs", hpcb_status_jobs(conf, node, problems)) == 0)
         return status;
     json_object_put(status);
     return NULL;
@@ -425,8 +425,7 @@ static void text_sensors(json_object *rows, FILE *out)
     }
 }
 
-/* What the column MECHANISM says of a job. */
-static const char *mechanism_word(json_object *job)
+const char *hpcb_status_mechanism(json_object *job)
 {
     const char *name = hpcb_json_get_text(job, "mechanism");
 
@@ -460,7 +459,7 @@ static void text_jobs(json_object *jobs, FILE *out)
                 hpcb_json_get_text(job, "job_id"), hpcb_json_get_text(job, "class"),
                 hpcb_json_get_text(job, "user_id"),
                 hpcb_json_get_text(job, "partition"), hpcb_json_get_text(job, "policy"),
-                mechanism_word(job), *siblings ? siblings : "-",
+                hpcb_status_mechanism(job), *siblings ? siblings : "-",
                 hpcb_json_get_double(job, "cpu_seconds"),
                 hpcb_json_get_double(job, "run_delay_seconds"),
                 hpcb_json_get_u64(job, "memory_peak_bytes") >> 20);

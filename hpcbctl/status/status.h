@@ -19,7 +19,14 @@
 json_object *hpcb_status_collect(const hpcb_conf_t *conf, const hpcb_node_t *node,
                                  const char *synthetic, unsigned *problems);
 
-/* The same for people. */
+/* Its member "jobs" alone, likewise. */
+json_object *hpcb_status_jobs(const hpcb_conf_t *conf, const hpcb_node_t *node,
+                              unsigned *problems);
+
+/* What the column MECHANISM says of one of these jobs. */
+const char *hpcb_status_mechanism(json_object *job);
+
+/* All of it for people. */
 void hpcb_status_text(json_object *status, FILE *out);
 
 #endif

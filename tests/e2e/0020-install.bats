@@ -44,6 +44,10 @@ checked() { # checked HOST: 0 FAIL, 0 WARN
     g=$(submit --guest -n1 --mem=100M --wrap 'sleep 4')
     wait_for_state "$g" RUNNING 60
     [ "$(state_of "$p")" = RUNNING ]
+    said=$(run_in_node "$(node_of "$g")" hpcbctl top)
+    echo "$said"
+    grep -qE "^ *1 primaries +1 CPUs held" <<< "$said"
+    grep -qE "^$g +guest +$(as_user id -un) +guest +1 +[0-9.]+ +[0-9.]+ +[0-9]+ +[a-z]" <<< "$said"
     wait_for_end "$g" 60
     wait_for_end "$p" 60
 }
