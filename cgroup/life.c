@@ -117,15 +117,34 @@ static bool all_die(pid_t pid, const pid_t *tids, size_t count)
     return true;
 }
 
-/* The list of threads may lack some: it ends early if a thread ends while it is read.
+static bool is_listed(pid_t tid, const pid_t *tids, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (tids[i] == tid)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * The list of threads may lack some: it ends early if a thread ends while it is read.
  * Those that are found dying before and after the kernel has counted were all counted.
+ * A thread that calls execve leaves its id and takes the leader's: then the list may
+ * have only the id that is gone, and lacks the leader's.
  */
 static bool whole_list_dies(pid_t pid, const pid_t *tids, size_t count)
 {
     stat_t stat;
 
-    return all_die(pid, tids, count) && read_stat(pid, pid, &stat) == 0 &&
-           stat.threads == count && all_die(pid, tids, count);
+    return is_listed(pid, tids, count) && all_die(pid, tids, count) &&
+           read_stat(pid, pid, &stat) == 0 && stat.threads == count &&
+           all_die(pid, tids, count);
+}
+
+/* /proc says so of a process in which a thread calls execve, too. */
+static bool is_gone(pid_t pid)
+{
+    return kill(pid, 0) < 0 && errno == ESRCH;
 }
 
 bool hpcb_life_over(pid_t pid)
@@ -134,8 +153,8 @@ bool hpcb_life_over(pid_t pid)
         hpcb_autofree pid_t *tids = NULL;
         size_t count = 0;
 
-        if (hpcb_task_threads(pid, &tids, &count, NULL) < 0)
-            return errno == ENOENT || errno == ESRCH;
+        if (hpcb_task_threads(pid, &tids, &count, NULL) < 0 && is_gone(pid))
+            return true;
         if (whole_list_dies(pid, tids, count))
             return true;
     }
