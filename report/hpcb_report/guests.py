@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The slurm-hpc-balance developers
-"""hpcb-guests: is there room for guests, how long do guests wait, what do mine get?
+"""hpcb-guests: CPUs and memory that guests can get, how long guests wait, what mine get.
 From squeue, scontrol, sstat and sacct, with the rights of the caller.  hpcbctl calls
 it with --switch for `guests stop|drain|resume` (switch.py), and with --check for
 `check --nodes` (checks.py)."""
@@ -61,7 +61,7 @@ class Parser(argparse.ArgumentParser):
 
 def parser():
     made = Parser(prog=PROGRAM, allow_abbrev=False, add_help=False, description=(
-        "Room for guests now, how long guests wait, and what your guests get."))
+        "CPUs and memory for guests now, how long guests wait, and what yours get."))
     made.add_argument("-j", "--json", action="store_true", help="one JSON object")
     made.add_argument("-c", "--config", metavar="FILE", help="hpc-balance.conf to use")
     made.add_argument("-h", "--help", action="help", help="this text")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The slurm-hpc-balance developers
-"""Room for guests: what a guest that is submitted now would find, per type of node.
+"""What a guest that is submitted now would find, per type of node.
 
 Cores: a guest starts beside primaries, so all CPUs of a node that guests may use count,
 less those that guests hold.  Slurm does not say on which node how many CPUs of a job
