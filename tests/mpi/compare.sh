@@ -360,7 +360,7 @@ served_in_time() {
         END {
             for (part in parts)
                 if (!(("with", part) in best) ||
-                    best["with", part] > 5 * best["without", part] + 0.1)
+                    best["with", part] > 5 * best["without", part] + 0.5)
                     print part ":", best["without", part], "s without the library,",
                         best["with", part], "s with it"
         }' "$work"/without.? "$work"/with.? >"$work/slow"

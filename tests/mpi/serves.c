@@ -129,7 +129,7 @@ int main(int argc, char **argv)
     int is_timed = argc > 1 && strcmp(argv[1], "times") == 0;
 
     if (is_timed)
-        times = 1000;
+        times = 5000;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_dup(MPI_COMM_WORLD, &world);
