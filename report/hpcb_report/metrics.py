@@ -19,6 +19,9 @@ _TIME_FORMATS = {"hour": "%Y-%m-%dT%H:00", "day": "%Y-%m-%d", "week": "%G-W%V",
                  "month": "%Y-%m"}
 PERCENTILES = (50, 90, 95, 99)
 
+# Fewer runs than this tell nobody what guests cost.
+FEWEST = 30
+
 # Groups up to which one is chosen after the other from some thousand rows.
 _FEW = 6
 
@@ -196,9 +199,22 @@ def _spread(name, ordered):
     return figures
 
 
+def _interval(ordered):
+    """The median lies between these with 95% confidence, however the values are spread:
+    order statistics by the normal approximation of the binomial distribution.  None for
+    fewer than FEWEST."""
+    count = len(ordered)
+    if count < FEWEST:
+        return None, None
+    rank = math.floor((count - 1.96 * math.sqrt(count)) / 2)
+    return ordered[rank - 1], ordered[count - rank]
+
+
 def _slowdown(ordered):
+    low, high = _interval(ordered)
     return {"slowdown_runs": len(ordered),
             "slowdown_median": percentile(ordered, 50),
+            "slowdown_low": low, "slowdown_high": high,
             "slowdown_p95": percentile(ordered, 95)}
 
 

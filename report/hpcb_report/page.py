@@ -4,12 +4,15 @@
 
 import os
 import tempfile
+import time
 
-from . import charts, layout, timeline
+from . import charts, layout, timeline, verdict
+from .metrics import FEWEST
 from .slowdown import NodeLists
 from .svg import escape
 from .text import ReportError
 from .times import iso
+from .version import VERSION
 
 _STYLE = """
 :root { --ink: #1c2430; --soft: #5b6675; --line: #dfe4ea; --paper: #fff;
@@ -23,6 +26,7 @@ body { margin: 0 auto; padding: 24px 20px 48px; max-width: 1120px; color: var(--
   background: var(--paper); font: 15px/1.45 system-ui, "DejaVu Sans", sans-serif; }
 h1 { font-size: 22px; margin: 0 0 2px; } h2 { font-size: 17px; margin: 34px 0 2px; }
 p { margin: 2px 0 10px; color: var(--soft); }
+p.verdict { color: var(--ink); font-size: 17px; margin: 6px 0 4px; }
 @media (max-width: 560px) { .tiles { grid-template-columns: 1fr 1fr !important; } }
 .tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(230px, 1fr));
   gap: 10px; margin-top: 16px; }
@@ -86,8 +90,10 @@ def _umask():
 
 
 def make(report, sources):
-    body = [f"<h1>{escape(_title(report))}</h1>", f"<p>{escape(_source(sources))}</p>",
-            _tiles(report)]
+    body = [f"<h1>{escape(_title(report))}</h1>",
+            *(f'<p class="verdict">{escape(said)}</p>' for said in
+              verdict.sentences(report)),
+            f"<p>{escape(_source(report, sources))}</p>", _tiles(report)]
     if report.all.runs:
         body += [_timeline(report), _pictures(report)]
     body.append(_tables(report))
@@ -108,9 +114,13 @@ def _title(report):
     return f"Jobs that ended {iso(begin)} – {iso(finish)}".replace("T", " ")
 
 
-def _source(sources):
+def _source(report, sources):
     read = [f"{name}: {path}" for name, path in sources.items() if path]
-    return "hpcb-report, from " + "; ".join(read)
+    clusters = [row[0] for row in report.found.rows(
+        "DISTINCT f.cluster", "WHERE f.cluster <> '' ORDER BY 1 LIMIT 10")]
+    of = f"Cluster {', '.join(clusters)}. " if clusters else ""
+    return (f"{of}hpcb-report {VERSION}, {iso(time.time()).replace('T', ' ')}, from "
+            + "; ".join(read))
 
 
 def _tiles(report):
@@ -119,22 +129,25 @@ def _tiles(report):
     gain = charts.gains(([said["throughput_primaries_per_hour"]],
                          [said["throughput_jobs_per_hour"]]))[0]
     slow = primary["slowdown_median"]
+    if primary["slowdown_runs"] < FEWEST:
+        slow = None
     tiles = [
-        ("Jobs", str(said["jobs"]), f"{primary['jobs']} primaries, "
-         f"{report.by_class['guest']['jobs']} guests"),
+        ("CPU hours to guests", show(said["guest_cpu_seconds"], "hours"),
+         show(said["guest_cpu_fraction"], "percent") + " of all"),
+        ("Primaries beside guests",
+         "-" if slow is None else f"{100 * (slow - 1):+.1f}%",
+         f"running time, median of {primary['slowdown_runs']} runs" if slow is not None
+         else f"fewer than {FEWEST} runs to compare"),
+        ("Stolen from primaries", show(primary["stolen_fraction"], "percent"),
+         "of their running time"),
         ("Throughput", show(said["throughput_jobs_per_hour"], "real") + " /h",
          "guests add " + ("-" if gain is None else f"{gain:.1f}%")),
         ("Efficiency", show(said["efficiency"], "percent"),
          "without guests " + show(said["efficiency_without_guests"], "percent")),
         ("Turnaround, mean", show(said["turnaround_mean_seconds"], "time"),
          "95%: " + show(said["turnaround_p95_seconds"], "time")),
-        ("CPU hours to guests", show(said["guest_cpu_seconds"], "hours"),
-         show(said["guest_cpu_fraction"], "percent") + " of all"),
-        ("Primaries beside guests",
-         "-" if slow is None else f"{100 * (slow - 1):+.1f}%",
-         "running time, median"),
-        ("Stolen from primaries", show(primary["stolen_fraction"], "percent"),
-         "of their running time"),
+        ("Jobs", str(said["jobs"]), f"{primary['jobs']} primaries, "
+         f"{report.by_class['guest']['jobs']} guests"),
         ("Evictions", str(said["evictions"]), "of guests"),
     ]
     return '<div class="tiles">' + "".join(

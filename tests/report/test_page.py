@@ -121,6 +121,45 @@ class Page(ReportCase):
         self.assertLessEqual(len(rows), 2 * 40)
         self.assertLess(len(text), 2000000)
 
+    def verdict(self, *lines):
+        _, text = self.page("--no-records", "--sacct-file", self.put_lines(*lines))
+        return re.findall(r'<p class="verdict">(.*?)</p>', text)
+
+    def pairs(self, count, longer):
+        """Runs alone of 100 s, then count beside a guest that take longer s more or less
+        one."""
+        hour = NOON + 3600
+        return [*(line(n, Start=NOON + 200 * n, End=NOON + 200 * n + 100)
+                  for n in range(1, 4)),
+                line(1000, Partition="guest", Start=hour, End=hour + 999999),
+                *(line(100 + n, Start=hour + 300 * n,
+                       End=hour + 300 * n + 100 + longer + n % 3 - 1)
+                  for n in range(count))]
+
+    def test_the_answer_comes_first(self):
+        gain, cost = self.verdict(*self.pairs(40, 5))
+        self.assertRegex(gain, r"^Guests got [0-9.]+ CPU hours, [0-9.]+% of what "
+                               r"primaries left of \d+ CPUs\.$")
+        self.assertEqual(cost, "Primaries ran longer beside guests than alone: +5.0% in "
+                               "the median (+4.0% to +6.0% with 95% confidence, 40 runs).")
+        self.assertIn("ran no longer beside guests than alone, as far as",
+                      self.verdict(*self.pairs(40, 0))[1])
+
+    def test_few_runs_give_no_ratio(self):
+        lines = self.pairs(29, 5)
+        self.assertEqual(self.verdict(*lines)[1], "What primaries lost is not known: 29 of "
+                         "their runs with guests beside them can be compared, 30 are "
+                         "needed.")
+        _, text = self.page("--no-records", "--sacct-file", self.put_lines(*lines))
+        self.assertIn("<b>-</b><i>fewer than 30 runs to compare", text)
+        self.assertEqual(self.verdict(line(1))[0], "No guest ended in this time.")
+        self.assertEqual(self.verdict(), [])
+
+    def test_it_says_whose_and_when(self):
+        _, text = self.page("--no-records", "--sacct-file", self.put_lines(line(1)))
+        self.assertRegex(text, r"Cluster \w+\. hpcb-report [^,]+, \d{4}-\d\d-\d\d "
+                               r"\d\d:\d\d:\d\d, from ")
+
     def test_needs_nothing_else(self):
         _, text = self.page(*self.history("--jobs", "40"))
         self.assertNotRegex(text, r"<script|<link(?! rel=\"icon\" href=\"data:,\")"
