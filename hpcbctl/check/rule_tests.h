@@ -58,6 +58,7 @@ HPCB_RULE(memory_limit);
 HPCB_RULE(core_limit);
 HPCB_RULE(process_tracking);
 HPCB_RULE(accounting);
+HPCB_RULE(guest_accounting);
 HPCB_RULE(isolation);
 HPCB_RULE(sched_ext);
 HPCB_RULE(meter);

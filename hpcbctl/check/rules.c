@@ -122,6 +122,8 @@ static const hpcb_rule_t table[] = {
      hpcb_rule_process_tracking},
     {"accounting", ANY, "the memory peak of a job's record has a source",
      hpcb_rule_accounting},
+    {"guest-accounting", NODE, "sacct has the CPU time of guests",
+     hpcb_rule_guest_accounting},
     {"isolation", NODE, "a guest never runs beside a primary at full priority",
      hpcb_rule_isolation},
     {"sched-ext", NODE, "loaded schedulers of sched_ext ignore cpu.idle and weights",

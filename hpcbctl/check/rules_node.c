@@ -109,18 +109,50 @@ void hpcb_rule_process_tracking(const hpcb_facts_t *facts, hpcb_report_t *report
         hpcb_mend(report, "ProctrackType=proctrack/cgroup");
 }
 
+/* systemd's layout of cgroup v1.  A guest's move in cpu is one in cpuacct then, away
+ * from where Slurm counts (cgroup/guest_group.c). */
+static bool shares_cpuacct(const hpcb_node_t *node)
+{
+    const char *cpu = node ? hpcb_node_mount(node, HPCB_CTL_CPU) : NULL;
+    const char *cpuacct = node ? hpcb_node_mount(node, HPCB_CTL_CPUACCT) : NULL;
+
+    return cpu && cpuacct && strcmp(cpu, cpuacct) == 0;
+}
+
+static bool gathers_by_cgroup(const hpcb_facts_t *facts)
+{
+    return strcasecmp(hpcb_setting(facts, "JobAcctGatherType"),
+                      "jobacct_gather/cgroup") == 0;
+}
+
+void hpcb_rule_guest_accounting(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    bool good = !gathers_by_cgroup(facts) || !shares_cpuacct(facts->node);
+
+    hpcb_found(report, good_or(good, HPCB_VERDICT_WARN),
+               hpcb_slurm_file(facts, "slurm.conf"), "JobAcctGatherType=%s%s",
+               hpcb_setting(facts, "JobAcctGatherType"),
+               good ? ""
+                    : ", and cpu and cpuacct share a hierarchy: sacct misses CPU time "
+                      "of guests (records have it)");
+    if (!good)
+        hpcb_mend(report, "JobAcctGatherType=jobacct_gather/linux");
+}
+
 /* The memory peak is read from the memory groups that task/cgroup and
  * jobacct_gather/cgroup make. */
 void hpcb_rule_accounting(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
     const char *type = hpcb_setting(facts, "JobAcctGatherType");
     bool limited = strcasecmp(hpcb_setting(facts, "ConstrainRAMSpace"), "yes") == 0;
-    bool good = limited || strcasecmp(type, "jobacct_gather/cgroup") == 0;
+    bool good = limited || gathers_by_cgroup(facts);
 
     hpcb_found(report, good_or(good, HPCB_VERDICT_WARN),
                hpcb_slurm_file(facts, "slurm.conf"), "JobAcctGatherType=%s", type);
     if (!good)
-        hpcb_mend(report, "JobAcctGatherType=jobacct_gather/cgroup");
+        hpcb_mend(report, shares_cpuacct(facts->node)
+                              ? "ConstrainRAMSpace=yes (in cgroup.conf)"
+                              : "JobAcctGatherType=jobacct_gather/cgroup");
 }
 
 static const hpcb_mechanism_t *first_isolating(const hpcb_node_t *node,
@@ -216,6 +248,14 @@ void hpcb_rule_munge(const hpcb_facts_t *facts, hpcb_report_t *report)
     if (hpcb_munge_probe(socket, MUNGE_TIMEOUT_MS, &why) == 0) {
         hpcb_found(report, HPCB_VERDICT_OK, NULL,
                    "a credential was made and read back");
+        return;
+    }
+    if (strcasecmp(hpcb_setting(facts, "AuthType"), "auth/slurm") == 0) {
+        hpcb_found(report, HPCB_VERDICT_WARN, NULL,
+                   "AuthType=auth/slurm, and no MUNGE: records stay on their nodes, "
+                   "and guests get allocated memory only (%s)",
+                   why.text);
+        hpcb_mend(report, "install MUNGE with one key on all hosts beside auth/slurm");
         return;
     }
     hpcb_found(report, HPCB_VERDICT_FAIL, NULL, "%s", why.text);

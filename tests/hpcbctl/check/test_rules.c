@@ -723,6 +723,33 @@ START_TEST(test_snapshots)
 }
 END_TEST
 
+/* In systemd's layout of cgroup v1 the move of a guest takes it out of Slurm's cpuacct.
+ */
+START_TEST(test_accounting_of_guests)
+{
+    hpcb_report_t report;
+    const char *mend;
+
+    set_config("JobAcctGatherType", "jobacct_gather/cgroup");
+    run_rules(&report);
+    ck_assert_int_eq(verdict_of(&report, "guest-accounting", NULL), OK);
+    hpcb_report_free(&report);
+    use_node("v1-comounted");
+    run_rules(&report);
+    ck_assert_int_eq(verdict_of(&report, "guest-accounting", &mend), WARN);
+    ck_assert_str_eq(mend, "JobAcctGatherType=jobacct_gather/linux");
+    hpcb_report_free(&report);
+    /* Pasted, no other rule asks for the opposite. */
+    set_config("JobAcctGatherType", "jobacct_gather/linux");
+    set_config("ConstrainRAMSpace", "no");
+    run_rules(&report);
+    ck_assert_int_eq(verdict_of(&report, "guest-accounting", NULL), OK);
+    ck_assert_int_eq(verdict_of(&report, "accounting", &mend), WARN);
+    ck_assert_str_eq(mend, "ConstrainRAMSpace=yes (in cgroup.conf)");
+    hpcb_report_free(&report);
+}
+END_TEST
+
 /* -- doors beside Slurm's -- */
 
 static void node_file(const char *name, const char *text)
@@ -1174,6 +1201,7 @@ static void add_tests(TCase *tcase)
     tcase_add_test(tcase, test_long_scheduler_parameters);
     tcase_add_loop_test(tcase, test_plugstack, 0, ROWS(plugstacks));
     tcase_add_test(tcase, test_snapshots);
+    tcase_add_test(tcase, test_accounting_of_guests);
     tcase_add_loop_test(tcase, test_doors, 0, sizeof(doors) / sizeof(doors[0]));
     tcase_add_loop_test(tcase, test_ssh_sessions, 0, sizeof(sshd) / sizeof(sshd[0]));
     tcase_add_test(tcase, test_no_node);
