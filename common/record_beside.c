@@ -10,19 +10,22 @@
 #include <string.h>
 
 #include "common/cleanup.h"
+#include "common/record_codec.h"
 #include "common/record_parts.h"
 
 #define GUESTS "guests_beside"
 #define CPU    "guest_cpu_seconds"
 
-int hpcb_record_add_beside(hpcb_rjson_t *object, const hpcb_beside_t *beside)
+static int write_guests(hpcb_rjson_t *object, const hpcb_field_t *field,
+                        const hpcb_record_t *record)
 {
+    const hpcb_beside_t *beside = &record->beside;
     hpcb_rjson_t *array;
 
     if (!beside->known)
-        return hpcb_rjson_add_null(object, GUESTS) || hpcb_rjson_add_null(object, CPU);
+        return hpcb_rjson_add_null(object, field->name);
     array = json_object_new_array();
-    if (hpcb_rjson_add(object, GUESTS, array))
+    if (hpcb_rjson_add(object, field->name, array))
         return -1;
     for (size_t i = 0; i < beside->count; i++) {
         hpcb_rjson_t *guest = json_object_new_int64(beside->guests[i]);
@@ -32,8 +35,23 @@ int hpcb_record_add_beside(hpcb_rjson_t *object, const hpcb_beside_t *beside)
             return -1;
         }
     }
-    return hpcb_rjson_add_millionths(object, CPU, beside->cpu_us);
+    return 0;
 }
+
+static int write_guest_cpu(hpcb_rjson_t *object, const hpcb_field_t *field,
+                           const hpcb_record_t *record)
+{
+    const hpcb_beside_t *beside = &record->beside;
+
+    return beside->known
+               ? hpcb_rjson_add_millionths(object, field->name, beside->cpu_us)
+               : hpcb_rjson_add_null(object, field->name);
+}
+
+const hpcb_codec_t hpcb_codec_guests = {sizeof(hpcb_beside_t), write_guests, NULL,
+                                        NULL};
+const hpcb_codec_t hpcb_codec_guest_cpu = {sizeof(hpcb_beside_t), write_guest_cpu, NULL,
+                                           NULL};
 
 static int get_guest(hpcb_rjson_t *value, uint32_t *guest)
 {

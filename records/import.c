@@ -15,8 +15,8 @@
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/record.h"
+#include "common/record_fields.h"
 #include "records/database.h"
-#include "records/fields.h"
 #include "records/import.h"
 
 /* Lines of a transaction: others that write wait no longer than that. */

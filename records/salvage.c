@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/record_fields.h"
 #include "records/database.h"
-#include "records/fields.h"
 #include "records/salvage.h"
 
 /* Rows that are skipped at once before giving up. */

@@ -26,9 +26,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/record_fields.h"
 #include "common/record_parts.h"
 #include "records/database.h"
-#include "records/fields.h"
 #include "records/store.h"
 
 #define RETRY_FIRST_MS 1000

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "common/file.h"
+#include "common/record_fields.h"
 #include "records/database.h"
-#include "records/fields.h"
 #include "records/import.h"
 #include "tests/common/scratch.h"
 #include "tests/hpcbd/collector/sample_records.h"

@@ -3,13 +3,14 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The fields of records, in one table: the database's columns, what is taken from the
- * nodes' JSON, what is computed of it, and what is exported follow it.  A new field is
- * one line here; an older database gets its column when it is opened
+ * The fields of records, in one table.  What a node writes into its record and what is
+ * read of it (common/record.c), the database's columns, what is computed of them and
+ * what is exported (records/) follow this table.  A new field is one row here and what
+ * the row names of hpcb_record_t; an older database gets its column when it is opened
  * (doc/records-database.md).
  */
-#ifndef HPCB_RECORDS_FIELDS_H
-#define HPCB_RECORDS_FIELDS_H
+#ifndef HPCB_COMMON_RECORD_FIELDS_H
+#define HPCB_COMMON_RECORD_FIELDS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,6 +37,13 @@ typedef enum {
     HPCB_FIELD_COMPUTED, /* sql */
 } hpcb_field_source_t;
 
+/* A member of the JSON that a node writes (common/record_codec.h). */
+typedef struct {
+    unsigned place; /* in the order of writing, from 1 */
+    const struct hpcb_codec *codec;
+    size_t offset, size; /* of what it is written from, in hpcb_record_t */
+} hpcb_member_t;
+
 typedef struct {
     hpcb_field_table_t table;
     const char *name; /* of the column, and of the JSON member */
@@ -48,6 +56,7 @@ typedef struct {
     /* COMPUTED, of a node: from the record's members, as :name.  Of a run: from run.*
      * and the rows n of its nodes. */
     const char *sql;
+    hpcb_member_t member; /* no codec: nodes do not write it */
 } hpcb_field_t;
 
 extern const hpcb_field_t hpcb_fields[];
@@ -61,5 +70,8 @@ const char *hpcb_field_type_name(hpcb_field_type_t type);
 
 /* The field of a member of a node's record, or NULL. */
 const hpcb_field_t *hpcb_field_of_record(const char *name);
+
+/* The field that a node writes at this place, or NULL after the last one. */
+const hpcb_field_t *hpcb_field_of_place(unsigned place);
 
 #endif
