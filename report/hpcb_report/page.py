@@ -14,7 +14,7 @@ from .text import ReportError
 from .times import iso
 from .version import VERSION
 
-_STYLE = """
+STYLE = """
 :root { --ink: #1c2430; --soft: #5b6675; --line: #dfe4ea; --paper: #fff;
   --card: #f6f8fa;
   --primary: #0072b2; --guest: #e69f00; --primary-ink: #fff; --guest-ink: #2b1d00; }
@@ -53,7 +53,7 @@ th { color: var(--soft); font-weight: 600; } td.left, th.left { text-align: left
 @media (max-width: 520px) { .pictures { grid-template-columns: 1fr; } }
 """
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def write(path, report, sources):
@@ -98,10 +98,10 @@ def make(report, sources):
         body += [_timeline(report), _pictures(report)]
     body.append(_tables(report))
     return ("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-            f"<meta http-equiv=\"Content-Security-Policy\" content=\"{_POLICY}\">"
+            f"<meta http-equiv=\"Content-Security-Policy\" content=\"{CONTENT_POLICY}\">"
             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
             "<link rel=\"icon\" href=\"data:,\">"
-            f"<title>hpcb-report</title><style>{_STYLE}</style></head>\n<body>\n" +
+            f"<title>hpcb-report</title><style>{STYLE}</style></head>\n<body>\n" +
             "\n".join(body) + "\n</body></html>\n")
 
 
@@ -162,7 +162,7 @@ def _timeline(report):
     return f"<h2>Jobs per node</h2><p>{escape(told)}</p>{drawn}"
 
 
-def _figure(caption, small, picture):
+def figure(caption, small, picture):
     return (f"<figure><figcaption>{escape(caption)} <small>{escape(small)}</small>"
             f"</figcaption>{picture.render()}</figure>")
 
@@ -176,15 +176,15 @@ def _pictures(report):
                   for row in buckets.mean_turnaround()]
     pairs = ("primaries alone", "with guests")
     drawn = [
-        _figure("Throughput", "jobs/h", charts.columns("Throughput", labels, [
+        figure("Throughput", "jobs/h", charts.columns("Throughput", labels, [
             ("primary", pairs[0], throughput[0]), ("guest", pairs[1], throughput[1])])),
-        _figure("Throughput gained by guests", "percent of primaries alone",
+        figure("Throughput gained by guests", "percent of primaries alone",
                 charts.columns("Throughput gained by guests", labels, [
                     ("guest", "gain", charts.gains(throughput))])),
-        _figure("Efficiency", f"percent of {report.processors} CPUs", charts.columns(
+        figure("Efficiency", f"percent of {report.processors} CPUs", charts.columns(
             "Efficiency", labels, [("primary", "without guests", efficiency[0]),
                                    ("guest", pairs[1], efficiency[1])])),
-        _figure("Turnaround", "mean, minutes", charts.columns("Turnaround", labels, [
+        figure("Turnaround", "mean, minutes", charts.columns("Turnaround", labels, [
             ("primary", "primaries", turnaround[0]),
             ("guest", "guests", turnaround[1])])),
         *_application_pictures(report.slowdown.applications)]
@@ -204,16 +204,16 @@ def _application_pictures(applications):
              ("alone_median_seconds", "with_guests_median_seconds")]
     change = [100.0 * (row["slowdown"] - 1) for row in shown]
     return [
-        _figure("Running time of primaries", f"median, {unit}", charts.rows(
+        figure("Running time of primaries", f"median, {unit}", charts.rows(
             "Running time of primaries", labels, [("primary", "alone", times[0]),
                                                   ("guest", "with guests", times[1])],
             unit)),
-        _figure("Running time with guests", "percent above that alone", charts.rows(
+        figure("Running time with guests", "percent above that alone", charts.rows(
             "Change of running time", labels, [("guest", "change", change)],
             "percent"))]
 
 
-def _table(headings, left, rows):
+def table_html(headings, left, rows):
     def row(tag, cells):
         return "<tr>" + "".join(
             f"<{tag}{' class=left' if at < left else ''}>{escape(text)}</{tag}>"
@@ -226,9 +226,9 @@ def _table(headings, left, rows):
 def _tables(report):
     headings, rows = layout.table_rows(report)
     keys = report.keys or ("class",)
-    text = f"<h2>By {escape(', '.join(keys))}</h2>" + _table(headings, len(keys), rows)
+    text = f"<h2>By {escape(', '.join(keys))}</h2>" + table_html(headings, len(keys), rows)
     shown = report.slowdown.applications[:layout.MAX_APPLICATIONS]
     if shown:
         text += ("<h2>Primaries with guests beside them and without</h2>" +
-                 _table(*layout.application_rows(shown)))
+                 table_html(*layout.application_rows(shown)))
     return text
