@@ -20,10 +20,8 @@
 #include <unistd.h>
 #include "cgroup/groups.h"
 #include "cgroup/knob.h"
-#include "cgroup/mechanism.h"
 #include "cgroup/task.h"
 #include "cgroup/undo.h"
-#include "common/log.h"
 #include "common/state.h"
 #include "hpcbctl/output.h"
 #include "hpcbctl/job/release.h"
@@ -33,49 +31,15 @@
 #include "tests/cgroup/fake_kernel.h"
 #include "tests/cgroup/real_kernel.h"
 #include "tests/common/tmp.h"
+#include "tests/hpcbctl/node_fixture.h"
 
 #define CPU     "sys/fs/cgroup/cpu"
 #define UNIFIED "sys/fs/cgroup/unified"
 #define V2_JOB  "sys/fs/cgroup/system.slice/slurmstepd.scope/job_4"
 
-static char logged[4096];
-
-static void keep(hpcb_log_level_t level, const char *line)
-{
-    size_t used = strlen(logged);
-
-    if (level != HPCB_LOG_DEBUG)
-        snprintf(logged + used, sizeof(logged) - used, "%s\n", line);
-}
-
-static hpcb_node_t *open_node(const char *root)
-{
-    hpcb_node_t *node;
-    hpcb_error_t err;
-
-    hpcb_log_set_sink(keep);
-    ck_assert_msg(hpcb_node_open(root, &node, &err) == 0, "%s", err.text);
-    return node;
-}
-
-static void set_up(hpcb_conf_t *conf, const char *root)
-{
-    hpcb_conf_defaults(conf);
-    snprintf(conf->state_dir, sizeof(conf->state_dir), "%s/state", root);
-}
-
-static void record_as(const hpcb_conf_t *conf, uint32_t id, hpcb_class_t klass)
-{
-    const hpcb_job_state_t job = {
-        .job_id = id, .uid = 7001, .klass = klass, .partition = "some"};
-    hpcb_error_t err;
-
-    ck_assert_msg(hpcb_state_save(conf->state_dir, &job, &err) == 0, "%s", err.text);
-}
-
 static void record(const hpcb_conf_t *conf, uint32_t id)
 {
-    record_as(conf, id, HPCB_CLASS_GUEST);
+    fixture_job(conf, id, HPCB_CLASS_GUEST);
 }
 
 /* With a log, as those with cgroup v2 have for their weight. */
@@ -84,7 +48,7 @@ static void record_primary(const hpcb_conf_t *conf, uint32_t id)
     hpcb_undo_t *undo;
     hpcb_error_t err;
 
-    record_as(conf, id, HPCB_CLASS_PRIMARY);
+    fixture_job(conf, id, HPCB_CLASS_PRIMARY);
     ck_assert_int_eq(hpcb_undo_open(conf->state_dir, id, &undo, &err), 0);
     hpcb_undo_close(undo);
 }
@@ -100,15 +64,9 @@ static void lower(const hpcb_node_t *node, const hpcb_conf_t *conf, uint32_t id,
 {
     hpcb_undo_t *undo;
     hpcb_error_t err;
-    hpcb_target_t target = {.node = node,
-                            .pid = pid,
-                            .job_id = id,
-                            .guest_cgroup = conf->guest_cgroup,
-                            .oom_score_adj = 500};
 
     ck_assert_int_eq(hpcb_undo_open(conf->state_dir, id, &undo, &err), 0);
-    target.undo = undo;
-    ck_assert_msg(hpcb_isolate(&target, &err) != NULL, "%s", err.text);
+    fixture_lower(node, conf, id, pid, undo);
     hpcb_undo_close(undo);
 }
 
@@ -121,7 +79,7 @@ static size_t release(const hpcb_conf_t *conf, const hpcb_node_t *node, int64_t 
     size_t count;
 
     ck_assert_ptr_nonnull(report);
-    ck_assert_msg(problems == expected, "%u problems: %s", problems, logged);
+    ck_assert_msg(problems == expected, "%u problems: %s", problems, fixture_log);
     ck_assert(hpcb_json_get_bool(report, "complete") == (expected == 0));
     count = json_object_array_length(json_object_object_get(report, "jobs"));
     json_object_put(report);
@@ -136,12 +94,12 @@ static bool exists(const char *root, const char *path)
 START_TEST(empties_and_removes_v1_groups)
 {
     const char *root = fake_start("v1-hybrid");
-    hpcb_node_t *node = open_node(root);
+    hpcb_node_t *node = fixture_node(root);
     pid_t pid = fake_task(100);
     hpcb_usage_t usage;
     hpcb_conf_t conf;
 
-    set_up(&conf, root);
+    fixture_conf(&conf, root);
     record(&conf, 5);
     record(&conf, 6);
     ck_assert_int_eq(hpcb_meter_attach(node, 5, "0", 0, pid, NULL), 0);
@@ -170,12 +128,12 @@ END_TEST
 START_TEST(restores_v2_knobs)
 {
     const char *root = fake_start("v2-slurm22");
-    hpcb_node_t *node = open_node(root);
+    hpcb_node_t *node = fixture_node(root);
     pid_t pid = fake_task(100);
     char before[64];
     hpcb_conf_t conf;
 
-    set_up(&conf, root);
+    fixture_conf(&conf, root);
     record(&conf, 4);
     snprintf(before, sizeof(before), "%s", fake_read(V2_JOB "/cpu.idle"));
     lower(node, &conf, 4, pid);
@@ -191,17 +149,17 @@ END_TEST
 START_TEST(tells_what_stays)
 {
     const char *root = fake_start("v2-slurm22");
-    hpcb_node_t *node = open_node(root);
+    hpcb_node_t *node = fixture_node(root);
     char path[PATH_MAX];
     hpcb_conf_t conf;
 
-    set_up(&conf, root);
+    fixture_conf(&conf, root);
     record(&conf, 4);
     lower(node, &conf, 4, fake_task(100));
     state_file(&conf, "4.undo", path);
     ck_assert_int_eq(unlink(path), 0);
     release(&conf, node, 0, 1);
-    ck_assert_ptr_nonnull(strstr(logged, "job 4: idle-group is still in force"));
+    ck_assert_ptr_nonnull(strstr(fixture_log, "job 4: idle-group is still in force"));
     hpcb_node_close(node);
     fake_stop();
 }
@@ -210,10 +168,10 @@ END_TEST
 START_TEST(keeps_the_log_when_a_write_fails)
 {
     const char *root = fake_start("v2-slurm22");
-    hpcb_node_t *node = open_node(root);
+    hpcb_node_t *node = fixture_node(root);
     hpcb_conf_t conf;
 
-    set_up(&conf, root);
+    fixture_conf(&conf, root);
     record(&conf, 4);
     lower(node, &conf, 4, fake_task(100));
     fake_fail("job_4/cpu.idle", EROFS);
@@ -230,11 +188,11 @@ END_TEST
 START_TEST(works_with_damaged_state)
 {
     const char *root = fake_start("v1-hybrid");
-    hpcb_node_t *node = open_node(root);
+    hpcb_node_t *node = fixture_node(root);
     char path[PATH_MAX];
     hpcb_conf_t conf;
 
-    set_up(&conf, root);
+    fixture_conf(&conf, root);
     record(&conf, 5);
     lower(node, &conf, 5, fake_task(100));
     /* Its record is junk, its log has junk in it; job 8 has groups and no state. */
@@ -265,10 +223,10 @@ END_TEST
 START_TEST(thaws)
 {
     const char *root = fake_start("v1-hybrid");
-    hpcb_node_t *node = open_node(root);
+    hpcb_node_t *node = fixture_node(root);
     hpcb_conf_t conf;
 
-    set_up(&conf, root);
+    fixture_conf(&conf, root);
     record(&conf, 5);
     ck_assert_int_eq(hpcb_meter_attach(node, 5, "0", 0, fake_task(100), NULL), 0);
     fake_write(UNIFIED "/hpcb/job_5/cgroup.freeze", "1");
@@ -283,10 +241,10 @@ END_TEST
 START_TEST(leaves_groups_of_others)
 {
     const char *root = fake_start("v1-hybrid");
-    hpcb_node_t *node = open_node(root);
+    hpcb_node_t *node = fixture_node(root);
     hpcb_conf_t conf;
 
-    set_up(&conf, root);
+    fixture_conf(&conf, root);
     ck_assert_int_eq(hpcb_group_create(node, HPCB_CTL_CPU, "hpcb_guest/other", NULL),
                      0);
     ck_assert_uint_eq(release(&conf, node, 0, 1), 0);
@@ -300,11 +258,11 @@ START_TEST(forgets_what_is_older_than_the_boot)
 {
     const char *root = fake_start("v1-hybrid");
     const struct timespec old[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
-    hpcb_node_t *node = open_node(root);
+    hpcb_node_t *node = fixture_node(root);
     char path[PATH_MAX];
     hpcb_conf_t conf;
 
-    set_up(&conf, root);
+    fixture_conf(&conf, root);
     record(&conf, 5);
     record(&conf, 50);
     state_file(&conf, "5", path);
@@ -324,14 +282,15 @@ START_TEST(refuses_users)
     const uid_t before = geteuid();
     int status;
 
-    hpcb_log_set_sink(keep);
-    logged[0] = '\0';
+    fixture_keep_log();
+    fixture_log[0] = '\0';
     if (before == 0)
         ck_assert_int_eq(seteuid(65534), 0);
     status = hpcb_release(&ctl);
     ck_assert_int_eq(seteuid(before), 0);
     ck_assert_int_eq(status, 1);
-    ck_assert_str_eq(logged, "release: only root can undo what was done to jobs\n");
+    ck_assert_str_eq(fixture_log,
+                     "release: only root can undo what was done to jobs\n");
     /* A change of uid clears it, and LeakSanitizer traces its own process. */
     prctl(PR_SET_DUMPABLE, 1);
 }
@@ -341,11 +300,11 @@ START_TEST(needs_its_configuration)
 {
     const hpcb_ctl_t ctl = {.conf_path = "/nonexistent"};
 
-    hpcb_log_set_sink(keep);
+    fixture_keep_log();
     if (geteuid() != 0)
         return;
     ck_assert_int_eq(hpcb_release(&ctl), 1);
-    ck_assert_ptr_nonnull(strstr(logged, "/nonexistent"));
+    ck_assert_ptr_nonnull(strstr(fixture_log, "/nonexistent"));
 }
 END_TEST
 
@@ -391,8 +350,8 @@ START_TEST(moves_children_on_the_kernel)
     }
     test_tmp_dir(state);
     ck_assert(pipe(go) == 0 && pipe(tell) == 0);
-    node = open_node("/");
-    set_up(&conf, state);
+    node = fixture_node("/");
+    fixture_conf(&conf, state);
     record(&conf, 5);
     pid = forking_task(go[0], tell[1]);
     ck_assert_int_eq(hpcb_meter_attach(node, 5, "0", 0, pid, NULL), 0);
@@ -419,12 +378,12 @@ END_TEST
 START_TEST(takes_cookies_of_guests)
 {
     const char *root = fake_start("v1-hybrid");
-    hpcb_node_t *node = open_node(root);
+    hpcb_node_t *node = fixture_node(root);
     pid_t task = fake_task(100), child = fake_task(100), primary = fake_task(100);
     char name[64];
     hpcb_conf_t conf;
 
-    set_up(&conf, root);
+    fixture_conf(&conf, root);
     fake_core_start();
     snprintf(name, sizeof(name), "proc/%d/cgroup", (int)primary);
     fake_write(name, "6:freezer:/slurm_scb1/uid_7002/job_6/step_0\n1:cpu:/\n");
@@ -449,12 +408,12 @@ START_TEST(ends_realtime_of_guests)
 {
     const struct sched_param lowest = {.sched_priority = 1};
     const char *root = fake_start("v1-hybrid");
-    hpcb_node_t *node = open_node(root);
+    hpcb_node_t *node = fixture_node(root);
     pid_t task = fake_task(100), primary = fake_task(100);
     char name[64];
     hpcb_conf_t conf;
 
-    set_up(&conf, root);
+    fixture_conf(&conf, root);
     snprintf(name, sizeof(name), "proc/%d/cgroup", (int)primary);
     fake_write(name, "6:freezer:/slurm_scb1/uid_7002/job_6/step_0\n1:cpu:/\n");
     record(&conf, 5);
@@ -488,13 +447,13 @@ static void assert_score(pid_t pid, const char *score)
 START_TEST(restores_oom_scores)
 {
     const char *root = fake_start("v1-hybrid");
-    hpcb_node_t *node = open_node(root);
+    hpcb_node_t *node = fixture_node(root);
     pid_t task = fake_task(100), child = fake_task(100), chosen = fake_task(100);
     pid_t primary = fake_task(100);
     char name[64];
     hpcb_conf_t conf;
 
-    set_up(&conf, root);
+    fixture_conf(&conf, root);
     snprintf(name, sizeof(name), "proc/%d/cgroup", (int)primary);
     fake_write(name, "6:freezer:/slurm_scb1/uid_7002/job_6/step_0\n1:cpu:/\n");
     record(&conf, 5);

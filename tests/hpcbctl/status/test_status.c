@@ -13,7 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "cgroup/mechanism.h"
-#include "common/log.h"
 #include "common/state.h"
 #include "hpcbctl/output.h"
 #include "hpcbctl/status/status.h"
@@ -24,47 +23,10 @@
 #include "tests/cgroup/fake_kernel.h"
 #include "tests/cgroup/real_kernel.h"
 #include "tests/common/tmp.h"
+#include "tests/hpcbctl/node_fixture.h"
 
 #define SMT   "pack:2 core:4 pu:2"
 #define METER "sys/fs/cgroup/unified/hpcb/job_5/0.0"
-
-static char logged[4096];
-
-static void keep(hpcb_log_level_t level, const char *line)
-{
-    size_t used = strlen(logged);
-
-    if (level != HPCB_LOG_DEBUG)
-        snprintf(logged + used, sizeof(logged) - used, "%s\n", line);
-}
-
-static hpcb_node_t *open_node(const char *root)
-{
-    hpcb_node_t *node;
-    hpcb_error_t err;
-
-    hpcb_log_set_sink(keep);
-    ck_assert_msg(hpcb_node_open(root, &node, &err) == 0, "%s", err.text);
-    return node;
-}
-
-static void set_up(hpcb_conf_t *conf, const char *root)
-{
-    hpcb_conf_defaults(conf);
-    snprintf(conf->state_dir, sizeof(conf->state_dir), "%s/state", root);
-}
-
-static void record(const hpcb_conf_t *conf, uint32_t id, hpcb_class_t klass)
-{
-    const hpcb_job_state_t job = {.job_id = id,
-                                  .uid = 7001,
-                                  .klass = klass,
-                                  .partition = "p",
-                                  .begin_us = 1500000};
-    hpcb_error_t err;
-
-    ck_assert_msg(hpcb_state_save(conf->state_dir, &job, &err) == 0, "%s", err.text);
-}
 
 static json_object *collect(const hpcb_conf_t *conf, const hpcb_node_t *node,
                             unsigned expected)
@@ -73,7 +35,7 @@ static json_object *collect(const hpcb_conf_t *conf, const hpcb_node_t *node,
     json_object *status = hpcb_status_collect(conf, node, SMT, &problems);
 
     ck_assert_ptr_nonnull(status);
-    ck_assert_msg(problems == expected, "%u problems: %s", problems, logged);
+    ck_assert_msg(problems == expected, "%u problems: %s", problems, fixture_log);
     return status;
 }
 
@@ -92,16 +54,6 @@ static json_object *find(json_object *status, const char *list, const char *key,
     return NULL;
 }
 
-static void lower(const hpcb_node_t *node, const hpcb_conf_t *conf, uint32_t id,
-                  pid_t pid)
-{
-    const hpcb_target_t target = {
-        .node = node, .pid = pid, .job_id = id, .guest_cgroup = conf->guest_cgroup};
-    hpcb_error_t err;
-
-    ck_assert_msg(hpcb_isolate(&target, &err) != NULL, "%s", err.text);
-}
-
 START_TEST(shows_what_a_node_has)
 {
     static const struct {
@@ -113,11 +65,11 @@ START_TEST(shows_what_a_node_has)
         {"v1-comounted", "idle-group", false}, /* Linux 5.10 */
         {"no-cgroups", "idle-group", false},   {"no-cgroups", "freeze", false},
     };
-    hpcb_node_t *node = open_node(fake_start(cases[_i].snapshot));
+    hpcb_node_t *node = fixture_node(fake_start(cases[_i].snapshot));
     json_object *status, *row;
     hpcb_conf_t conf;
 
-    set_up(&conf, "/nowhere");
+    fixture_conf(&conf, "/nowhere");
     status = collect(&conf, node, 0);
     row = find(status, "mechanisms", "name", cases[_i].mechanism);
     ck_assert(hpcb_json_get_bool(row, "here") == cases[_i].here);
@@ -141,18 +93,18 @@ START_TEST(shows_guests_and_primaries)
     /* The job of task 100 there. */
     const uint32_t guest = _i ? 4 : 5;
     const char *root = fake_start(snapshots[_i]);
-    hpcb_node_t *node = open_node(root);
+    hpcb_node_t *node = fixture_node(root);
     const hpcb_usage_t used = {.cpu_us = 2500000, .run_delay_us = 10, .memory_peak = 7};
     json_object *status, *row;
     pid_t pid = fake_task(100);
     hpcb_conf_t conf;
     char id[16];
 
-    set_up(&conf, root);
-    record(&conf, guest, HPCB_CLASS_GUEST);
-    record(&conf, 901, HPCB_CLASS_PRIMARY);
-    record(&conf, 902, HPCB_CLASS_GUEST);
-    lower(node, &conf, guest, pid);
+    fixture_conf(&conf, root);
+    fixture_job(&conf, guest, HPCB_CLASS_GUEST);
+    fixture_job(&conf, 901, HPCB_CLASS_PRIMARY);
+    fixture_job(&conf, 902, HPCB_CLASS_GUEST);
+    fixture_lower(node, &conf, guest, pid, NULL);
     hpcb_state_add_usage(conf.state_dir, 901, HPCB_USAGE_STEP, &used, NULL);
     hpcb_state_add_usage(conf.state_dir, 901, HPCB_USAGE_STEP, &used, NULL);
     status = collect(&conf, node, 0);
@@ -180,13 +132,13 @@ START_TEST(tells_of_a_guest_that_nothing_lowers)
 {
     const hpcb_usage_t ended = {.cpu_us = 1000000};
     const char *root = fake_start("v1-hybrid");
-    hpcb_node_t *node = open_node(root);
+    hpcb_node_t *node = fixture_node(root);
     pid_t pid = fake_task(100);
     json_object *status, *row;
     hpcb_conf_t conf;
 
-    set_up(&conf, root);
-    record(&conf, 5, HPCB_CLASS_GUEST);
+    fixture_conf(&conf, root);
+    fixture_job(&conf, 5, HPCB_CLASS_GUEST);
     ck_assert_int_eq(hpcb_meter_attach(node, 5, "0", 0, pid, NULL), 0);
     fake_write(METER "/cpu.stat", "usage_usec 4200\n");
     fake_write(METER "/cpu.pressure", "some avg10=0.00 total=300\n");
@@ -195,7 +147,7 @@ START_TEST(tells_of_a_guest_that_nothing_lowers)
     row = find(status, "jobs", "job_id", "5");
     ck_assert(hpcb_json_get_bool(row, "running"));
     ck_assert_str_eq(hpcb_json_get_text(row, "mechanism"), "");
-    ck_assert_ptr_nonnull(strstr(logged, "job 5: nothing lowers task"));
+    ck_assert_ptr_nonnull(strstr(fixture_log, "job 5: nothing lowers task"));
     /* Ended steps and the running one. */
     ck_assert_str_eq(hpcb_json_get_text(row, "cpu_seconds"), "1.004200");
     ck_assert_str_eq(hpcb_json_get_text(row, "run_delay_seconds"), "0.000300");
@@ -211,7 +163,7 @@ START_TEST(sees_a_guests_process_that_got_out)
 {
     static const char *const snapshots[] = {"v1-hybrid", "v2-slurm22"};
     const char *root = fake_start(snapshots[_i]), *found;
-    hpcb_node_t *node = open_node(root);
+    hpcb_node_t *node = fixture_node(root);
     const uint32_t guest = _i ? 4 : 5;
     pid_t lowered = fake_task(100);
     json_object *status, *row;
@@ -221,9 +173,9 @@ START_TEST(sees_a_guests_process_that_got_out)
     FILE *out = open_memstream(&text, &length);
 
     fake_task(100);
-    set_up(&conf, root);
-    record(&conf, guest, HPCB_CLASS_GUEST);
-    lower(node, &conf, guest, lowered);
+    fixture_conf(&conf, root);
+    fixture_job(&conf, guest, HPCB_CLASS_GUEST);
+    fixture_lower(node, &conf, guest, lowered, NULL);
     snprintf(id, sizeof(id), "%" PRIu32, guest);
     status = collect(&conf, node, _i ? 0 : 1);
     row = find(status, "jobs", "job_id", id);
@@ -244,15 +196,15 @@ END_TEST
 START_TEST(a_task_that_has_been_killed_is_not_exposed)
 {
     const char *root = fake_start("v1-hybrid");
-    hpcb_node_t *node = open_node(root);
+    hpcb_node_t *node = fixture_node(root);
     pid_t lowered = fake_task(100), killed = fake_task(100);
     siginfo_t info;
     json_object *status, *row;
     hpcb_conf_t conf;
 
-    set_up(&conf, root);
-    record(&conf, 5, HPCB_CLASS_GUEST);
-    lower(node, &conf, 5, lowered);
+    fixture_conf(&conf, root);
+    fixture_job(&conf, 5, HPCB_CLASS_GUEST);
+    fixture_lower(node, &conf, 5, lowered, NULL);
     ck_assert_int_eq(kill(killed, SIGKILL), 0);
     ck_assert_int_eq(waitid(P_PID, (id_t)killed, &info, WEXITED | WNOWAIT), 0);
     status = collect(&conf, node, 0);
@@ -283,16 +235,16 @@ static const char *mechanism_of(json_object *status, const char *id)
 START_TEST(finds_a_job_by_its_sluid)
 {
     const char *root = fake_start("v2-sluid");
-    hpcb_node_t *node = open_node(root);
+    hpcb_node_t *node = fixture_node(root);
     pid_t pid = fake_task(100);
     json_object *status;
     hpcb_conf_t conf;
 
-    set_up(&conf, root);
+    fixture_conf(&conf, root);
     record_sluid(&conf, 6, "");
     record_sluid(&conf, 7, "s8B9M7Y1A9MR00");
     record_sluid(&conf, 8, "s8B9M7Y1A9MR01");
-    lower(node, &conf, 7, pid);
+    fixture_lower(node, &conf, 7, pid, NULL);
     status = collect(&conf, node, 0);
     ck_assert_str_eq(mechanism_of(status, "6"), "");
     ck_assert_str_eq(mechanism_of(status, "7"), "idle-group");
@@ -313,13 +265,13 @@ START_TEST(shows_what_keeps_off_siblings)
 {
     static const char *const expected[] = {"core-cookie", "exposed", "exposed"};
     const char *root = fake_start("v1-hybrid");
-    hpcb_node_t *node = open_node(root);
+    hpcb_node_t *node = fixture_node(root);
     char command[512];
     json_object *status, *row;
     hpcb_conf_t conf;
     pid_t pid = 0;
 
-    set_up(&conf, root);
+    fixture_conf(&conf, root);
     fake_core_start();
     snprintf(
         command, sizeof(command),
@@ -328,10 +280,10 @@ START_TEST(shows_what_keeps_off_siblings)
         "echo 0-1 > $d/online",
         root);
     ck_assert_int_eq(system(command), 0);
-    record(&conf, 5, HPCB_CLASS_GUEST);
+    fixture_job(&conf, 5, HPCB_CLASS_GUEST);
     for (int i = 0; i < (_i == 2 ? 2 : 1); i++) {
         pid = fake_task(100);
-        lower(node, &conf, 5, pid);
+        fixture_lower(node, &conf, 5, pid, NULL);
         fake_core_set(pid, _i == 0 || i == 0 ? 7 : 0);
     }
     if (_i == 1)
@@ -353,19 +305,19 @@ END_TEST
 START_TEST(passes_over_a_damaged_record)
 {
     const char *root = fake_start("v1-hybrid");
-    hpcb_node_t *node = open_node(root);
+    hpcb_node_t *node = fixture_node(root);
     json_object *status;
     hpcb_conf_t conf;
 
-    set_up(&conf, root);
-    record(&conf, 7, HPCB_CLASS_PRIMARY);
+    fixture_conf(&conf, root);
+    fixture_job(&conf, 7, HPCB_CLASS_PRIMARY);
     fake_write("state/jobs/8", "Class=\x01\x02junk\n");
     fake_write("state/jobs/notajob", "x");
     fake_write("state/jobs/7.usage", "step cpu_us=9");
     status = collect(&conf, node, 0);
     ck_assert_uint_eq(json_object_array_length(json_object_object_get(status, "jobs")),
                       1);
-    ck_assert_ptr_nonnull(strstr(logged, "damaged"));
+    ck_assert_ptr_nonnull(strstr(fixture_log, "damaged"));
     json_object_put(status);
     hpcb_node_close(node);
     fake_stop();
@@ -375,7 +327,7 @@ END_TEST
 START_TEST(says_the_same_to_people)
 {
     const char *root = fake_start("v1-hybrid");
-    hpcb_node_t *node = open_node(root);
+    hpcb_node_t *node = fixture_node(root);
     pid_t pid = fake_task(100);
     json_object *status;
     hpcb_conf_t conf;
@@ -383,9 +335,9 @@ START_TEST(says_the_same_to_people)
     char *text;
     FILE *out = open_memstream(&text, &length);
 
-    set_up(&conf, root);
-    record(&conf, 5, HPCB_CLASS_GUEST);
-    lower(node, &conf, 5, pid);
+    fixture_conf(&conf, root);
+    fixture_job(&conf, 5, HPCB_CLASS_GUEST);
+    fixture_lower(node, &conf, 5, pid, NULL);
     status = collect(&conf, node, 0);
     hpcb_status_text(status, out);
     fclose(out);
@@ -448,12 +400,12 @@ START_TEST(verifies_on_the_kernel)
         return;
     }
     test_tmp_dir(state);
-    node = open_node("/");
-    set_up(&conf, state);
+    node = fixture_node("/");
+    fixture_conf(&conf, state);
     pid = real_burner();
-    record(&conf, 5, HPCB_CLASS_GUEST);
+    fixture_job(&conf, 5, HPCB_CLASS_GUEST);
     ck_assert_int_eq(hpcb_meter_attach(node, 5, "0", 0, pid, NULL), 0);
-    lower(node, &conf, 5, pid);
+    fixture_lower(node, &conf, 5, pid, NULL);
     real_sleep_ms(200);
     status = collect(&conf, node, 0);
     row = find(status, "jobs", "job_id", "5");
