@@ -188,7 +188,7 @@ int hpcb_favour_let_down(const hpcb_favour_thread_t *thread)
     return -1;
 }
 
-static int end(hpcb_favour_t *favour, hpcb_error_t *err)
+static int end_fifo(hpcb_favour_t *favour, hpcb_error_t *err)
 {
     int rc = 0;
 
@@ -205,8 +205,8 @@ static void nothing(hpcb_favour_t *favour)
     (void)favour;
 }
 
-const hpcb_favour_row_t hpcb_favour_fifo = {"fifo",     probe, scan_threads,
-                                            begin_fifo, end,   nothing};
+const hpcb_favour_row_t hpcb_favour_fifo = {"fifo",     probe,    scan_threads,
+                                            begin_fifo, end_fifo, nothing};
 
 /* A real-time thread of somebody else's may look the same; it is in no job. */
 static bool is_ours(const hpcb_node_t *node, pid_t tid)

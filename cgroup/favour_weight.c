@@ -112,7 +112,7 @@ static int note_weight(hpcb_favour_t *favour, hpcb_error_t *err)
     return hpcb_undo_note_file(favour->undo, path, favour->regular, err);
 }
 
-static int set(hpcb_favour_t *favour, const char *weight, hpcb_error_t *err)
+static int set_weight(hpcb_favour_t *favour, const char *weight, hpcb_error_t *err)
 {
     return hpcb_knob_write_kept(&favour->knob, favour->group,
                                 version(favour) == 1 ? "cpu.shares" : "cpu.weight",
@@ -125,15 +125,15 @@ static int begin_weight(hpcb_favour_t *favour, hpcb_error_t *err)
 
     snprintf(most, sizeof(most), "%d", SHARES_MAX);
     if (hpcb_undo_renew(favour->undo, err) < 0 ||
-        set(favour, version(favour) == 1 ? most : WEIGHT_MAX, err) < 0)
+        set_weight(favour, version(favour) == 1 ? most : WEIGHT_MAX, err) < 0)
         return -1;
     /* A release that began before the write may have removed the log after it. */
     return hpcb_undo_renew(favour->undo, err);
 }
 
-static int end(hpcb_favour_t *favour, hpcb_error_t *err)
+static int end_weight(hpcb_favour_t *favour, hpcb_error_t *err)
 {
-    if (!favour->regular[0] || set(favour, favour->regular, err) == 0 ||
+    if (!favour->regular[0] || set_weight(favour, favour->regular, err) == 0 ||
         hpcb_knob_gone(errno))
         return 0;
     return -1;
@@ -148,8 +148,8 @@ static void leave(hpcb_favour_t *favour)
     favour->group[0] = favour->regular[0] = '\0';
 }
 
-const hpcb_favour_row_t hpcb_favour_weight = {"weight",     probe, note_weight,
-                                              begin_weight, end,   leave};
+const hpcb_favour_row_t hpcb_favour_weight = {"weight",     probe,      note_weight,
+                                              begin_weight, end_weight, leave};
 
 static bool is_group_of_ours(const char *name, const char *cgroup)
 {

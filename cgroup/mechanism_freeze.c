@@ -64,7 +64,7 @@ static int freeze(const char *level, void *arg)
            !hpcb_knob_gone(errno);
 }
 
-static int check(const char *level, void *arg)
+static int check_frozen(const char *level, void *arg)
 {
     walk_t *walk = arg;
     char text[256];
@@ -86,7 +86,7 @@ int hpcb_freeze_apply(const hpcb_target_t *target, hpcb_error_t *err)
 
 int hpcb_freeze_verify(const hpcb_target_t *target, hpcb_error_t *err)
 {
-    return each_level(target, check, err);
+    return each_level(target, check_frozen, err);
 }
 
 int hpcb_freeze_undo(const hpcb_mechanism_t *row, const hpcb_target_t *target,

@@ -368,7 +368,7 @@ static const attribute_t attributes[] = {
     {"core-cookie", get_core_cookie, set_core_cookie},
 };
 
-static const attribute_t *find(const char *name)
+static const attribute_t *find_attribute(const char *name)
 {
     for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
         if (strcmp(attributes[i].name, name) == 0)
@@ -380,7 +380,7 @@ static const attribute_t *find(const char *name)
 int hpcb_task_get(pid_t pid, const char *attribute, char *text, size_t size,
                   hpcb_error_t *err)
 {
-    const attribute_t *row = find(attribute);
+    const attribute_t *row = find_attribute(attribute);
 
     if (!row || !row->get || pid <= 0) {
         errno = EINVAL;
@@ -393,7 +393,7 @@ int hpcb_task_get(pid_t pid, const char *attribute, char *text, size_t size,
 
 int hpcb_task_set(pid_t pid, const char *attribute, const char *text, hpcb_error_t *err)
 {
-    const attribute_t *row = find(attribute);
+    const attribute_t *row = find_attribute(attribute);
 
     if (!row || pid <= 0) {
         errno = EINVAL;

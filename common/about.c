@@ -53,7 +53,7 @@ static bool is_printable(const char *text)
 }
 
 /* What cannot be leaves the member as it is. */
-static void set(hpcb_about_t *about, const member_t *member, const char *text)
+static void set_member(hpcb_about_t *about, const member_t *member, const char *text)
 {
     void *field = (char *)about + member->offset;
     uint64_t number;
@@ -93,7 +93,7 @@ void hpcb_about_from_env(hpcb_about_t *about)
         const char *text = members[i].env ? getenv(members[i].env) : NULL;
 
         if (text)
-            set(&read, &members[i], text);
+            set_member(&read, &members[i], text);
     }
     if (program)
         hpcb_about_program(&read, program);
@@ -177,7 +177,7 @@ static void read_line(hpcb_about_t *about, char *line)
     *value++ = '\0';
     for (size_t i = 0; i < N_MEMBERS; i++)
         if (strcmp(members[i].key, line) == 0)
-            set(about, &members[i], value);
+            set_member(about, &members[i], value);
 }
 
 int hpcb_about_load(const char *state_dir, uint32_t job_id, hpcb_about_t *about,

@@ -63,13 +63,13 @@ typedef struct {
     const char *help;
 } verb_t;
 
-static int check(const hpcb_ctl_t *ctl)
+static int run_check(const hpcb_ctl_t *ctl)
 {
     return ctl->nodes ? hpcb_check_nodes(ctl) : hpcb_check(ctl);
 }
 
 static const verb_t verbs[] = {
-    {"check", NULL, check,
+    {"check", NULL, run_check,
      "Usage: hpcbctl [--config FILE] check [--nodes LIST|ALL [--remote CMD]] "
      "[--json]\n"
      "\n"
@@ -300,11 +300,12 @@ static const char *misplaced(const hpcb_ctl_t *ctl, const verb_t *verb)
     if ((ctl->user || ctl->name || ctl->executable || ctl->all) &&
         strcmp(verb->name, "profile") != 0)
         return "--user, --name, --executable and --all are for profile";
-    if ((ctl->nodes || ctl->remote) && verb->run != hpcb_guests && verb->run != check)
+    if ((ctl->nodes || ctl->remote) && verb->run != hpcb_guests &&
+        verb->run != run_check)
         return "--nodes and --remote are for guests and check";
     if (ctl->wait && verb->run != hpcb_guests)
         return "--wait is for guests stop";
-    if (ctl->remote && !ctl->nodes && verb->run == check)
+    if (ctl->remote && !ctl->nodes && verb->run == run_check)
         return "--remote needs --nodes";
     return ctl->all && verb->run != hpcb_profile_forget ? "--all is for profile forget"
                                                         : NULL;

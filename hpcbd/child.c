@@ -208,7 +208,7 @@ void hpcbd_child_kill(hpcbd_child_t *child)
         kill(child->pid, SIGKILL);
 }
 
-static void end(hpcbd_child_t *child)
+static void kill_and_reap(hpcbd_child_t *child)
 {
     if (child->pid <= 0)
         return;
@@ -220,7 +220,7 @@ void hpcbd_child_stop(hpcbd_child_t *child)
 {
     if (!child)
         return;
-    end(child);
+    kill_and_reap(child);
     hpcb_source_remove(child->again);
     free(child);
 }

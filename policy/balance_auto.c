@@ -63,7 +63,7 @@ static unsigned recent(uint32_t bits)
     return (unsigned)__builtin_popcount(bits & ((1U << RECENT) - 1));
 }
 
-static void note(hpcb_balance_auto_t *a, bool phase, bool changed)
+static void note_step(hpcb_balance_auto_t *a, bool phase, bool changed)
 {
     a->phases = a->phases << 1 | phase;
     a->changes = a->changes << 1 | changed;
@@ -184,7 +184,7 @@ static unsigned act(const hpcb_balance_conf_t *conf,
         done = hpcb_balance_dlrb(conf, places, conf->linear, balance);
     else
         done = hpcb_balance_heuristic(conf, balance->automatic.kind, balance);
-    note(&balance->automatic, balance->dlrb.phases != phases, done != 0);
+    note_step(&balance->automatic, balance->dlrb.phases != phases, done != 0);
     return done;
 }
 

@@ -122,7 +122,7 @@ static unsigned act(const hpcb_balance_conf_t *conf,
     return prioritize(conf, places, predict, balance);
 }
 
-static void note(hpcb_balance_dlrb_t *dlrb, bool changed)
+static void note_change(hpcb_balance_dlrb_t *dlrb, bool changed)
 {
     dlrb->history = dlrb->history << 1 | changed;
 }
@@ -159,11 +159,11 @@ unsigned hpcb_balance_dlrb(const hpcb_balance_conf_t *conf,
 
     if (wait) {
         dlrb->pending = wants(conf, places, predict, lost, balance);
-        note(dlrb, false);
+        note_change(dlrb, false);
         return 0;
     }
     dlrb->pending = false;
     done = act(conf, places, predict, lost, balance);
-    note(dlrb, done != 0);
+    note_change(dlrb, done != 0);
     return done;
 }

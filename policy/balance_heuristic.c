@@ -44,7 +44,8 @@ static void judge(const hpcb_balance_conf_t *conf, hpcb_balance_kind_t kind,
     }
 }
 
-static unsigned next(const hpcb_balance_conf_t *conf, const hpcb_balance_rank_t *rank)
+static unsigned next_priority(const hpcb_balance_conf_t *conf,
+                              const hpcb_balance_rank_t *rank)
 {
     unsigned priority = rank->priority;
 
@@ -65,7 +66,7 @@ unsigned hpcb_balance_heuristic(const hpcb_balance_conf_t *conf,
         return 0;
     for (unsigned i = 0; i < balance->n; i++) {
         hpcb_balance_rank_t *rank = &balance->rank[i];
-        unsigned priority = rank->known ? next(conf, rank) : rank->priority;
+        unsigned priority = rank->known ? next_priority(conf, rank) : rank->priority;
 
         changed = changed || priority != rank->priority;
         rank->priority = (uint8_t)priority;

@@ -60,7 +60,8 @@ double hpcb_balance_predict(const hpcb_balance_group_t *group,
 }
 
 /* The next combination of least to most; whether there is one. */
-static bool next(unsigned priority[], unsigned n, unsigned least, unsigned most)
+static bool next_combination(unsigned priority[], unsigned n, unsigned least,
+                             unsigned most)
 {
     for (unsigned i = 0; i < n; i++) {
         if (priority[i] < most) {
@@ -92,7 +93,7 @@ void hpcb_balance_best(const hpcb_balance_conf_t *conf, hpcb_balance_group_t *gr
         least = time;
         for (unsigned i = 0; i < group->n; i++)
             best[i] = tried[i];
-    } while (next(tried, group->n, conf->priority_min, conf->priority_max));
+    } while (next_combination(tried, group->n, conf->priority_min, conf->priority_max));
     for (unsigned i = 0; i < group->n; i++)
         group->side[i].priority = best[i];
 }

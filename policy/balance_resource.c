@@ -46,8 +46,8 @@ static plan_t plan(const hpcb_balance_conf_t *conf, const hpcb_balance_group_t *
     return p;
 }
 
-static void step(const hpcb_balance_conf_t *conf, const plan_t *p, unsigned steps,
-                 unsigned priority[])
+static void raise_busy(const hpcb_balance_conf_t *conf, const plan_t *p, unsigned steps,
+                       unsigned priority[])
 {
     for (unsigned i = 0; i < steps; i++) {
         if (priority[p->busy] < conf->priority_max)
@@ -112,7 +112,7 @@ static unsigned choose(const hpcb_balance_conf_t *conf,
         double time;
 
         current(group, priority);
-        step(conf, p, steps, priority);
+        raise_busy(conf, p, steps, priority);
         time = expected(conf, dlrb, group, priority);
         if (time <= 0)
             return best > 0 ? best : steps;
@@ -132,7 +132,7 @@ static bool balance_group(const hpcb_balance_conf_t *conf, hpcb_balance_group_t 
 
     remember(&balance->dlrb, group);
     current(group, priority);
-    step(conf, &p, choose(conf, group, &p, &balance->dlrb), priority);
+    raise_busy(conf, &p, choose(conf, group, &p, &balance->dlrb), priority);
     for (unsigned i = 0; i < group->n; i++)
         group->side[i].priority = priority[i];
     return hpcb_balance_assign(group, balance);

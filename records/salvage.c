@@ -22,7 +22,7 @@
 /* Rows that are skipped at once before giving up. */
 #define GAP_MAX (INT64_C(1) << 24)
 
-static int move(const char *path, const char *aside, const char *suffix)
+static int move_file(const char *path, const char *aside, const char *suffix)
 {
     char from[PATH_MAX + 8], to[PATH_MAX + 8];
 
@@ -43,8 +43,8 @@ int hpcb_salvage_aside(const char *path, char aside[static PATH_MAX], hpcb_error
         return hpcb_error(err, "%.300s.damaged: too long", path);
     snprintf(shm, sizeof(shm), "%s-shm", path);
     /* The log first: without it the database is older, never wrong. */
-    if (move(path, aside, "-wal") || (unlink(shm) && errno != ENOENT) ||
-        move(path, aside, ""))
+    if (move_file(path, aside, "-wal") || (unlink(shm) && errno != ENOENT) ||
+        move_file(path, aside, ""))
         return hpcb_error(err, "%.300s: %s", path, strerror(errno));
     return 0;
 }

@@ -194,7 +194,7 @@ static void submit(hpcb_sim_state_t *state, uint32_t job)
 }
 
 /* All that happens at the next moment; whether there was one. */
-static bool step(hpcb_sim_state_t *state, size_t *submitted, sums_t *sums)
+static bool next_moment(hpcb_sim_state_t *state, size_t *submitted, sums_t *sums)
 {
     const hpcb_sim_history_t *history = state->history;
     const hpcb_sim_event_t *first = hpcb_sim_heap_first(&state->heap);
@@ -302,7 +302,7 @@ int hpcb_sim_cluster(const hpcb_sim_cluster_t *cluster, hpcb_sim_regime_t regime
     uint64_t steps = 0;
     int rc = state_begin(&state);
 
-    while (rc == 0 && step(&state, &submitted, &sums))
+    while (rc == 0 && next_moment(&state, &submitted, &sums))
         if (++steps % TELL_EVERY == 0)
             hpcb_sim_progress_part(progress, (double)sums.ended / (double)history->n,
                                    0);

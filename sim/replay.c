@@ -420,7 +420,7 @@ static int take_option(order_t *order, int option, const char *name)
     }
 }
 
-static int check(order_t *order)
+static int check_order(order_t *order)
 {
     if (!order->path || order->cluster.nodes == 0 || order->cluster.cpus == 0) {
         fprintf(stderr, "hpcb-sim: replay: %s is missing (see --help)\n",
@@ -475,5 +475,5 @@ int hpcb_sim_replay(int argc, char *argv[])
         fprintf(stderr, "hpcb-sim: replay: '%s' is not an option\n", argv[optind]);
         return HPCB_SIM_USAGE;
     }
-    return check(&order) < 0 ? HPCB_SIM_USAGE : replay(&order);
+    return check_order(&order) < 0 ? HPCB_SIM_USAGE : replay(&order);
 }

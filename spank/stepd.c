@@ -150,7 +150,7 @@ static void look_for_heirs(void)
                  "user has made: it is as idle as its guest from now on");
 }
 
-static void set(bool lift)
+static void set_lift(bool lift)
 {
     if (stepd.how == BY_POLICY)
         set_threads(lift);
@@ -209,7 +209,7 @@ static int send_children(const char *dir, hpcb_error_t *err)
     return 0;
 }
 
-static int note(const hpcb_step_t *step, const char *dir, hpcb_error_t *err)
+static int note_own_group(const hpcb_step_t *step, const char *dir, hpcb_error_t *err)
 {
     hpcb_undo_t *undo;
     int rc;
@@ -230,7 +230,7 @@ static void use_groups(const char *high, const char *low)
     stepd.lifted = true;
 }
 
-static int move(const hpcb_step_t *step, hpcb_error_t *err)
+static int move_to_system(const hpcb_step_t *step, hpcb_error_t *err)
 {
     char own[PATH_MAX], job[PATH_MAX], scope[PATH_MAX], path[PATH_MAX];
 
@@ -242,7 +242,7 @@ static int move(const hpcb_step_t *step, hpcb_error_t *err)
     snprintf(scope, sizeof(scope), "%s", job);
     *strrchr(scope, '/') = '\0';
     if (hpcb_knob_path(scope, "system", path, sizeof(path), err) < 0 ||
-        send_children(own, err) < 0 || note(step, own, err) < 0 ||
+        send_children(own, err) < 0 || note_own_group(step, own, err) < 0 ||
         hpcb_task_set(getpid(), "cgroup", path, err) < 0)
         return -1;
     snprintf(stepd.job, sizeof(stepd.job), "%s", job);
@@ -291,7 +291,7 @@ static int send_after(const hpcb_step_t *step, pid_t pid, hpcb_error_t *err)
         snprintf(low, sizeof(low), "%s", dir);
     }
     /* It goes home by itself when the step ends. */
-    if (note(step, own, err) < 0)
+    if (note_own_group(step, own, err) < 0)
         hpcb_log(HPCB_LOG_DEBUG, "%s", err->text);
     use_groups(own, low);
     return 0;
@@ -309,7 +309,7 @@ void hpcb_spank_stepd_settle(const hpcb_step_t *step, pid_t pid)
     if (hpcb_node_version(step->node, HPCB_CTL_CPU) == 1)
         rc = send_after(step, pid, &err);
     else if (stepd.on && stepd.refused)
-        rc = move(step, &err);
+        rc = move_to_system(step, &err);
     if (rc < 0)
         hpcb_log(HPCB_LOG_DEBUG, "slurmstepd stays as it is: %s", err.text);
     hpcb_spank_stepd_look();
@@ -347,7 +347,7 @@ void hpcb_spank_stepd_open(const hpcb_step_t *step)
     stepd.root = hpcb_node_mount(step->node, HPCB_CTL_CPU);
     open_account(step);
     if (stepd.left_us > 0)
-        set(true);
+        set_lift(true);
 }
 
 bool hpcb_spank_stepd_lifted(void)
@@ -395,7 +395,7 @@ void hpcb_spank_stepd_look(void)
     look_for_heirs();
     stepd.ending = false;
     if (stepd.left_us > 0 && !stepd.distrusted)
-        set(true);
+        set_lift(true);
     else if (was || first)
         let_down();
     keep_self_up();
@@ -413,7 +413,7 @@ int hpcb_spank_stepd_lift(void)
     stepd.ending = stepd.left_us <= 0 || stepd.distrusted;
     stepd.lifted_us = clock_us(CLOCK_MONOTONIC);
     if (!stepd.ending || hpcb_spank_credit_charge_end(stepd.credit, 0) > 0)
-        set(true);
+        set_lift(true);
     else
         stepd.ending = false;
     return stepd.refused ? -1 : 0;
@@ -430,7 +430,7 @@ static void go_home(void)
 static void leave(void)
 {
     if (stepd.left_us > 0 && !stepd.distrusted)
-        set(true);
+        set_lift(true);
     if (hpcb_task_set(getpid(), "cgroup", stepd.root, NULL) < 0)
         return;
     set_threads(false);

@@ -10,7 +10,8 @@
  *   processes             those of Slurm's jobs, one per set of cgroups: its cgroup
  * file knobs                 of each cgroup on the way from a mount to such a process
  * A file that is not there, or cannot be read, is left out: its absence is what
- * discovery will see.  What is written goes through one function (put), which counts.
+ * discovery will see.  What is written goes through one function (put_file), which
+ * counts.
  */
 #include "config.h"
 
@@ -131,7 +132,7 @@ static int leave_out(take_t *take, const char *path)
 }
 
 /* Write one file.  0 also where the limits say no. */
-static int put(take_t *take, const char *path, const char *text)
+static int put_file(take_t *take, const char *path, const char *text)
 {
     size_t length = strlen(text);
 
@@ -163,7 +164,7 @@ static int copy(take_t *take, const char *from, const char *to, const char *name
         join(target, sizeof(target), to, name) ||
         hpcb_intree_read(take->from, source, text, sizeof(text)) < 0)
         return 0;
-    return put(take, target, text);
+    return put_file(take, target, text);
 }
 
 static int copy_plain(take_t *take)
@@ -173,7 +174,7 @@ static int copy_plain(take_t *take)
     for (size_t i = 0; plain_files[i]; i++) {
         if (hpcb_intree_read(take->from, plain_files[i], text, sizeof(text)) < 0)
             continue;
-        if (put(take, plain_files[i], text))
+        if (put_file(take, plain_files[i], text))
             return -1;
     }
     return 0;
@@ -252,7 +253,7 @@ static int copy_self(take_t *take)
     out = malloc(CGROUP_MAX);
     if (!out || hpcb_neutral_cgroup(take->names, text, out, CGROUP_MAX) < 0)
         return leave_out(take, path);
-    return put(take, "proc/self/cgroup", out);
+    return put_file(take, "proc/self/cgroup", out);
 }
 
 /* The process numbers in text that are part of the snapshot, as it calls them. */
@@ -286,7 +287,7 @@ static int copy_procs(take_t *take, const char *from, const char *to)
     if (hpcb_intree_read(take->from, source, text, CGROUP_MAX) < 0)
         text[0] = '\0';
     map_pids(take, text, out, sizeof(out));
-    return put(take, target, out);
+    return put_file(take, target, out);
 }
 
 static int copy_marks(take_t *take, const char *from, const char *to)
@@ -298,7 +299,7 @@ static int copy_marks(take_t *take, const char *from, const char *to)
             join(target, sizeof(target), to, marks[i]) ||
             !hpcb_intree_exists(take->from, source))
             continue;
-        if (put(take, target, ""))
+        if (put_file(take, target, ""))
             return -1;
     }
     return 0;
@@ -472,7 +473,7 @@ static int write_processes(take_t *take)
                  take->keep_names ? (int)process->pid : FIRST_PID + (int)i);
         if (hpcb_neutral_cgroup(take->names, process->text, out, CGROUP_MAX) < 0
                 ? leave_out(take, path)
-                : put(take, path, out))
+                : put_file(take, path, out))
             return -1;
     }
     take->done.processes = take->n_processes;
@@ -574,7 +575,7 @@ static int copy_mounts(take_t *take)
     rc = take_mounts(take, mountinfo, out);
     if (fclose(out) != 0 && rc == 0)
         return fail(take, path);
-    return rc ? -1 : put(take, "proc/self/mountinfo", kept);
+    return rc ? -1 : put_file(take, "proc/self/mountinfo", kept);
 }
 
 /* Last, because it says whether all the rest is there. */

@@ -306,7 +306,7 @@ static void scale(hpcbd_unit_t *unit)
     }
 }
 
-static bool step(hpcbd_unit_t *unit)
+static bool balance_step(hpcbd_unit_t *unit)
 {
     unsigned what;
 
@@ -345,7 +345,7 @@ static bool collect_some(hpcbd_unit_t *unit, int64_t now_ns)
         if (unit->env->ppr && unit->limits)
             hpcbd_lever_pull(unit, unit->at);
     }
-    return unit->at == unit->n && step(unit);
+    return unit->at == unit->n && balance_step(unit);
 }
 
 /* One stage, or a part of it; true: what follows may be done at once. */

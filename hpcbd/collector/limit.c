@@ -8,7 +8,7 @@
 
 #include "hpcbd/collector/limit.h"
 
-static size_t find(const hpcbd_limit_t *limit, const hpcbd_origin_t *origin)
+static size_t find_origin(const hpcbd_limit_t *limit, const hpcbd_origin_t *origin)
 {
     size_t i = 0;
 
@@ -26,7 +26,7 @@ void hpcbd_limit_note(hpcbd_limit_t *limit, const hpcbd_origin_t *origin,
     if (limit->second != now_ms / 1000)
         limit->count = 0;
     limit->second = now_ms / 1000;
-    i = find(limit, origin);
+    i = find_origin(limit, origin);
     if (i == HPCBD_LIMIT_ORIGINS)
         return;
     if (i == limit->count) {
@@ -40,7 +40,8 @@ void hpcbd_limit_note(hpcbd_limit_t *limit, const hpcbd_origin_t *origin,
 bool hpcbd_limit_reached(const hpcbd_limit_t *limit, const hpcbd_origin_t *origin,
                          uint64_t now_ms)
 {
-    size_t i = limit->second == now_ms / 1000 ? find(limit, origin) : limit->count;
+    size_t i =
+        limit->second == now_ms / 1000 ? find_origin(limit, origin) : limit->count;
 
     return i < limit->count && limit->of[i].refused >= HPCBD_LIMIT_REFUSED;
 }

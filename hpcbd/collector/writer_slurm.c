@@ -128,7 +128,8 @@ static hpcbd_outcome_t get_comment(const char *cluster, uint32_t job_id, char **
     return outcome;
 }
 
-static hpcbd_outcome_t set(const char *cluster, uint32_t job_id, const char *comment)
+static hpcbd_outcome_t set_comment(const char *cluster, uint32_t job_id,
+                                   const char *comment)
 {
     hpcbd_outcome_t outcome = open_connection();
     slurmdb_job_rec_t job;
@@ -216,4 +217,5 @@ static hpcbd_outcome_t requeue(uint32_t job_id, const char *text)
     return outcome;
 }
 
-const hpcbd_slurm_t hpcbd_slurm = {.get = get_comment, .set = set, .requeue = requeue};
+const hpcbd_slurm_t hpcbd_slurm = {
+    .get = get_comment, .set = set_comment, .requeue = requeue};

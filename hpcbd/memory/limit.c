@@ -122,8 +122,8 @@ static int write_once(const char *dir, const char *name, const char *text,
     return n < 0 ? -1 : 0;
 }
 
-static int note(hpcbd_limit_t *limit, const char *state_dir, uint32_t job_id,
-                int version, const char *dir, hpcb_error_t *err)
+static int note_limit(hpcbd_limit_t *limit, const char *state_dir, uint32_t job_id,
+                      int version, const char *dir, hpcb_error_t *err)
 {
     char lent[PATH_MAX], path[PATH_MAX], old[32];
 
@@ -163,7 +163,7 @@ int hpcbd_limit_set(hpcbd_limit_t *limit, const char *state_dir, uint32_t job_id
     bytes = bytes / page * page;
     if (is_small_change(limit, bytes))
         return 0;
-    if (note(limit, state_dir, job_id, version, dir, err) < 0)
+    if (note_limit(limit, state_dir, job_id, version, dir, err) < 0)
         return -1;
     if (!limit->set)
         limit->kills = all_kills(version, dir);

@@ -66,12 +66,12 @@ static void stop(hpcbd_t *daemon)
     hpcbd_limit_release(settings->state_dir, NULL);
 }
 
-static void add(json_object *object, const char *key, uint64_t value)
+static void add_bytes(json_object *object, const char *key, uint64_t value)
 {
     json_object_object_add(object, key, json_object_new_int64((int64_t)value));
 }
 
-static uint64_t sum(const hpcb_live_node_t *node, bool guests)
+static uint64_t sum_used(const hpcb_live_node_t *node, bool guests)
 {
     uint64_t bytes = 0;
 
@@ -91,17 +91,17 @@ json_object *hpcbd_memory_status(void)
         json_object_put(object);
         return NULL;
     }
-    primaries = sum(&node, false);
+    primaries = sum_used(&node, false);
     reserve = hpcbd_memory_reserve(settings, node.memory);
-    add(object, "real", node.memory);
-    add(object, "reserve", reserve);
-    add(object, "primaries_expected", primaries);
-    add(object, "lent",
-        hpcb_live_is_fresh(&node, (int64_t)time(NULL)) &&
-                node.memory > reserve + primaries
-            ? node.memory - reserve - primaries
-            : 0);
-    add(object, "guests", sum(&node, true));
+    add_bytes(object, "real", node.memory);
+    add_bytes(object, "reserve", reserve);
+    add_bytes(object, "primaries_expected", primaries);
+    add_bytes(object, "lent",
+              hpcb_live_is_fresh(&node, (int64_t)time(NULL)) &&
+                      node.memory > reserve + primaries
+                  ? node.memory - reserve - primaries
+                  : 0);
+    add_bytes(object, "guests", sum_used(&node, true));
     free(node.jobs);
     return object;
 }

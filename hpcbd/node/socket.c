@@ -211,7 +211,7 @@ static int obey(const client_t *client, const char *verb, json_object *message)
 }
 
 /* 0, or -1 where the client is to be cut off. */
-static int handle(const client_t *client, const char *text, size_t length)
+static int handle_message(const client_t *client, const char *text, size_t length)
 {
     struct json_tokener *tokener = json_tokener_new_ex(DEPTH_MAX);
     json_object *message = NULL, *verb;
@@ -244,7 +244,7 @@ static void on_message(void *arg, uint64_t what)
         return;
     client->quiet = 0;
     if (length <= 0 || (size_t)length > sizeof(text) ||
-        handle(client, text, (size_t)length) < 0)
+        handle_message(client, text, (size_t)length) < 0)
         drop(client);
 }
 

@@ -88,7 +88,7 @@ static void drop_job(hpcbd_freeze_t *freeze, size_t i)
     freeze->jobs[i] = freeze->jobs[--freeze->count];
 }
 
-static stopped_t *find(const hpcbd_freeze_t *freeze, uint32_t job_id)
+static stopped_t *find_stopped(const hpcbd_freeze_t *freeze, uint32_t job_id)
 {
     for (size_t i = 0; i < freeze->count; i++)
         if (freeze->jobs[i]->job_id == job_id)
@@ -98,7 +98,7 @@ static stopped_t *find(const hpcbd_freeze_t *freeze, uint32_t job_id)
 
 static stopped_t *find_or_add(hpcbd_freeze_t *freeze, uint32_t job_id)
 {
-    stopped_t *job = find(freeze, job_id);
+    stopped_t *job = find_stopped(freeze, job_id);
 
     if (job || freeze->count == HPCBD_JOBS_MAX)
         return job;
@@ -240,7 +240,7 @@ static void set_reasons(stopped_t *job, unsigned reasons)
 void hpcbd_freeze_stop(hpcbd_freeze_t *freeze, uint32_t job_id,
                        hpcbd_freeze_reason_t reason)
 {
-    stopped_t *job = find(freeze, job_id);
+    stopped_t *job = find_stopped(freeze, job_id);
 
     if (job)
         set_reasons(job, job->reasons | reason);
@@ -249,7 +249,7 @@ void hpcbd_freeze_stop(hpcbd_freeze_t *freeze, uint32_t job_id,
 void hpcbd_freeze_go(hpcbd_freeze_t *freeze, uint32_t job_id,
                      hpcbd_freeze_reason_t reason)
 {
-    stopped_t *job = find(freeze, job_id);
+    stopped_t *job = find_stopped(freeze, job_id);
 
     if (job)
         set_reasons(job, job->reasons & ~(unsigned)reason);

@@ -73,7 +73,7 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static int find(const char *name, uint16_t port, place_t *place)
+static int find_place(const char *name, uint16_t port, place_t *place)
 {
     const struct addrinfo hints = {.ai_family = AF_INET6,
                                    .ai_socktype = SOCK_DGRAM,
@@ -127,7 +127,7 @@ static void ask_next(talker_t *talker)
 
     *open = (question_t){.peer = talker->turn++ % talker->talk->count};
     if (getrandom(bits, sizeof(bits), 0) != sizeof(bits) ||
-        find(talker->talk->names[open->peer], talker->talk->port, &place))
+        find_place(talker->talk->names[open->peer], talker->talk->port, &place))
         return;
     for (size_t i = 0; i < sizeof(bits); i++)
         snprintf(open->nonce + 2 * i, 3, "%02x", bits[i]);
@@ -243,8 +243,8 @@ static void note_echo(question_t *open, const hpcbd_origin_t *origin, const char
     open->expected = true;
 }
 
-static void take(talker_t *talker, const place_t *place, const char *text,
-                 int64_t received_ns)
+static void handle_datagram(talker_t *talker, const place_t *place, const char *text,
+                            int64_t received_ns)
 {
     hpcbd_origin_t origin =
         hpcbd_origin_of((const struct sockaddr_in6 *)&place->address);
@@ -301,7 +301,7 @@ static void receive(talker_t *talker)
         return;
     text[length] = '\0';
     place.size = message.msg_namelen;
-    take(talker, &place, text, arrival(&message));
+    handle_datagram(talker, &place, text, arrival(&message));
 }
 
 static int open_socket(uint16_t port, hpcb_error_t *err)
