@@ -12,7 +12,7 @@ import statistics
 import sys
 import time
 
-from . import checks, room, settings, slurm, switch
+from . import checks, gauges, room, settings, slurm, switch
 from .sacct import cpu_seconds
 from .text import ReportError, UsageError, fit, neutral, pad
 from .version import VERSION
@@ -64,6 +64,10 @@ def parser():
         "CPUs and memory for guests now, how long guests wait, and what yours get."))
     made.add_argument("-j", "--json", action="store_true", help="one JSON object")
     made.add_argument("-c", "--config", metavar="FILE", help="hpc-balance.conf to use")
+    made.add_argument("-m", "--metrics", action="store_true",
+                      help="the queue of guests for Prometheus")
+    made.add_argument("-o", "--output", metavar="FILE",
+                      help="with --metrics: the file to replace")
     made.add_argument("-h", "--help", action="help", help="this text")
     made.add_argument("-V", "--version", action="version",
                       version=f"{PROGRAM} {VERSION}")
@@ -256,15 +260,15 @@ def text(found):
                      _mine_text(found["mine"]))
 
 
-def look(config):
-    """All of it, as one object."""
+def look(config, ours=True):
+    """All of it, as one object; without the caller's guests if not ours."""
     conf, now = settings.load(config), int(time.time())
     partition = slurm.partition(conf.guest_partition)
     return {"partition": conf.guest_partition, "time": now,
             "state": partition.get("State", ""),
             "room": room.look(conf, partition),
             "waits": waits(conf.guest_partition, now),
-            "mine": mine(conf.guest_partition, now)}
+            "mine": mine(conf.guest_partition, now) if ours else []}
 
 
 def main(argv):
@@ -275,7 +279,17 @@ def main(argv):
             options = verb_parser(program, verb).parse_args(argv[1:])
             return verb.main(options, settings.load(options.config))
         options = parser().parse_args(argv)
-        found = look(options.config)
+        if options.output and not options.metrics:
+            raise UsageError("--output is for --metrics")
+        if options.json and options.metrics:
+            raise UsageError("--json and --metrics exclude each other")
+        found = look(options.config, not options.metrics)
+        if options.output:
+            gauges.deliver(options.output, gauges.text(found))
+            return 0
+        if options.metrics:
+            print(gauges.text(found), end="", flush=True)
+            return 0
         print(json.dumps(found, indent=2) if options.json else text(found), flush=True)
         return 0
     except UsageError as error:

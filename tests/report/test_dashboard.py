@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The slurm-hpc-balance developers
 """doc/grafana-dashboard.json: what Grafana needs of it, and that each series is printed by
-hpcbctl metrics; where promtool is installed, that it can read each query."""
+hpcbctl metrics or hpcb-guests; where promtool is installed, that it can read each query."""
 
 import json
 import os
@@ -30,8 +30,10 @@ class Dashboard(unittest.TestCase):
                         for target in panel["targets"]]
 
     def test_each_series_is_printed(self):
-        with open(f"{TOP}/hpcbctl/status/metrics.c", encoding="utf-8") as stream:
-            printed = stream.read()
+        printed = ""
+        for name in ("hpcbctl/status/metrics.c", "report/hpcb_report/gauges.py"):
+            with open(f"{TOP}/{name}", encoding="utf-8") as stream:
+                printed += stream.read()
         used = {name for query in self.queries for name in re.findall(r"hpcb_\w+", query)}
         self.assertGreaterEqual(len(used), 10)
         self.assertEqual([name for name in sorted(used) if f'"{name}"' not in printed], [])

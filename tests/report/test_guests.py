@@ -4,6 +4,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 import time
@@ -130,6 +131,25 @@ class Look(GuestsCase):
         self.assertNotIn("\x1b", out)
         self.assertIn("no node has the CPUs or the memory now", out)
         self.assertIn("and 10 more", out)
+
+    def test_metrics(self):
+        self.cluster["jobs"] = [job(1, NumCPUs="3"), job(2, "PENDING", Reason="Resources"),
+                                job(3, "PENDING", Reason='a"b\\')]
+        out, _ = self.call("--metrics")
+        for row in ("hpcb_guest_partition_up 1", "hpcb_guests_running 1",
+                    'hpcb_guests_waiting{reason="Resources"} 1',
+                    'hpcb_guests_waiting{reason="a\\"b\\\\"} 1',
+                    "hpcb_guests_free_cpus 13"):
+            self.assertIn(row + "\n", out)
+        if shutil.which("promtool"):
+            subprocess.run(["promtool", "check", "metrics"], input=out, encoding="utf-8",
+                           check=True)
+        self.assertEqual(self.call("--metrics", f"--output={self.dir}/x.prom"), ("", ""))
+        with open(f"{self.dir}/x.prom", encoding="utf-8") as stream:
+            self.assertIn("hpcb_guests_running 1\n", stream.read())
+        self.assertIn("No such file", self.call("-m", "-o/no/such/x", code=1)[1])
+        self.assertIn("--output is for --metrics", self.call("-o", "x", code=2)[1])
+        self.assertIn("exclude each other", self.call("-j", "-m", code=2)[1])
 
     def test_refusals(self):
         self.assertIn("--bogus", self.call("--bogus", code=2)[1])
