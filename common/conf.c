@@ -740,11 +740,40 @@ const char *hpcb_conf_profile_store(const hpcb_conf_t *conf, char buf[static PAT
     return buf;
 }
 
+static bool ends_with(const char *text, size_t length, const char *end)
+{
+    size_t size = strlen(end);
+
+    return length >= size && memcmp(text + length - size, end, size) == 0;
+}
+
+/* Return whether Slurm keeps there what slurmctld has sent it ("configless"): slurmd in
+ * its cache and by a link (slurmd.c, _establish_configuration), commands in a file
+ * without a name.  slurmctld does not send hpc-balance.conf. */
+static bool is_sent(const char *dir, size_t length)
+{
+    static const char link[] = "/run/slurm/conf/";
+
+    return ends_with(dir, length, "/conf-cache/") || strncmp(dir, "/proc/", 6) == 0 ||
+           (length == strlen(link) && ends_with(dir, length, link));
+}
+
+/* Beside slurm.conf, unless Slurm was sent that and ours is not there. */
+static int find_beside(const char *slurm, char *buf, size_t size)
+{
+    const char *slash = strrchr(slurm, '/');
+    size_t length = slash ? (size_t)(slash + 1 - slurm) : 0;
+    int n = snprintf(buf, size, "%.*shpc-balance.conf", (int)length, slurm);
+
+    if (n >= 0 && (size_t)n < size && is_sent(slurm, length) && access(buf, F_OK))
+        n = snprintf(buf, size, "%s", HPCB_SYSCONFDIR "/hpc-balance.conf");
+    return n;
+}
+
 const char *hpcb_conf_find(const char *explicit_path, char *buf, size_t size)
 {
     const char *ours = secure_getenv("HPC_BALANCE_CONF");
     const char *slurm = secure_getenv("SLURM_CONF");
-    const char *slash = slurm ? strrchr(slurm, '/') : NULL;
     int n;
 
     if (explicit_path)
@@ -752,8 +781,7 @@ const char *hpcb_conf_find(const char *explicit_path, char *buf, size_t size)
     else if (ours && *ours)
         n = snprintf(buf, size, "%s", ours);
     else if (slurm && *slurm)
-        n = snprintf(buf, size, "%.*shpc-balance.conf",
-                     slash ? (int)(slash + 1 - slurm) : 0, slurm);
+        n = find_beside(slurm, buf, size);
     else
         n = snprintf(buf, size, "%s", HPCB_SYSCONFDIR "/hpc-balance.conf");
     if (n < 0 || (size_t)n >= size)

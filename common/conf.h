@@ -129,9 +129,10 @@ const char *hpcb_conf_profile_store(const hpcb_conf_t *conf, char buf[static PAT
 
 /*
  * The file to read: explicit when not NULL; else $HPC_BALANCE_CONF; else
- * hpc-balance.conf beside $SLURM_CONF; else the compiled-in one.  Environment is
- * read with secure_getenv, and no file is looked at.  Writes to buf and returns it;
- * a path that does not fit gives "", which cannot be loaded.
+ * hpc-balance.conf beside $SLURM_CONF; else the compiled-in one, also where Slurm has
+ * been sent its files (configless) and ours is not among them.  Environment is read
+ * with secure_getenv.  Writes to buf and returns it; a path that does not fit gives "",
+ * which cannot be loaded.
  */
 const char *hpcb_conf_find(const char *explicit_path, char *buf, size_t size);
 

@@ -42,6 +42,13 @@ class Settings:
             return max(512, real // 20)
 
 
+def _is_sent(folder):
+    """Where Slurm keeps what slurmctld has sent it, which ours is not among: see
+    common/conf.c."""
+    return folder == "/run/slurm/conf" or folder.endswith("/conf-cache") or \
+        folder.startswith("/proc/")
+
+
 def find(explicit, environ=os.environ):
     """The file to read, in the order of hpc-balance.conf(5)."""
     if explicit:
@@ -49,7 +56,10 @@ def find(explicit, environ=os.environ):
     if environ.get("HPC_BALANCE_CONF"):
         return environ["HPC_BALANCE_CONF"]
     if environ.get("SLURM_CONF"):
-        return os.path.join(os.path.dirname(environ["SLURM_CONF"]), "hpc-balance.conf")
+        folder = os.path.dirname(environ["SLURM_CONF"])
+        beside = os.path.join(folder, "hpc-balance.conf")
+        if not _is_sent(folder) or os.path.exists(beside):
+            return beside
     return os.path.join(CONFDIR, "hpc-balance.conf")
 
 

@@ -641,6 +641,29 @@ START_TEST(loading_survives_binary_junk)
 }
 END_TEST
 
+/* slurmctld sends slurm.conf to nodes, and not ours. */
+START_TEST(configless_nodes_have_the_file_in_its_usual_place)
+{
+    static const char *const sent[] = {"/run/slurm/conf/slurm.conf",
+                                       "/no/such/conf-cache/slurm.conf",
+                                       "/proc/self/fd/987/slurm.conf"};
+    char buf[PATH_MAX], ours[PATH_MAX];
+
+    unsetenv("HPC_BALANCE_CONF");
+    for (size_t i = 0; i < sizeof(sent) / sizeof(sent[0]); i++) {
+        setenv("SLURM_CONF", sent[i], 1);
+        ck_assert_str_eq(hpcb_conf_find(NULL, buf, sizeof(buf)),
+                         HPCB_SYSCONFDIR "/hpc-balance.conf");
+    }
+    /* Unless somebody has put it there. */
+    ck_assert_int_eq(mkdir(scratch("conf-cache"), 0755), 0);
+    snprintf(ours, sizeof(ours), "%s", scratch("conf-cache/hpc-balance.conf"));
+    put_file(ours, "");
+    setenv("SLURM_CONF", scratch("conf-cache/slurm.conf"), 1);
+    ck_assert_str_eq(hpcb_conf_find(NULL, buf, sizeof(buf)), ours);
+}
+END_TEST
+
 START_TEST(the_file_is_found_in_order)
 {
     char buf[PATH_MAX];
@@ -649,9 +672,9 @@ START_TEST(the_file_is_found_in_order)
     unsetenv("SLURM_CONF");
     ck_assert_str_eq(hpcb_conf_find(NULL, buf, sizeof(buf)),
                      HPCB_SYSCONFDIR "/hpc-balance.conf");
-    setenv("SLURM_CONF", "/run/slurm/conf/slurm.conf", 1);
+    setenv("SLURM_CONF", "/opt/slurm/etc/slurm.conf", 1);
     ck_assert_str_eq(hpcb_conf_find(NULL, buf, sizeof(buf)),
-                     "/run/slurm/conf/hpc-balance.conf");
+                     "/opt/slurm/etc/hpc-balance.conf");
     setenv("SLURM_CONF", "slurm.conf", 1);
     ck_assert_str_eq(hpcb_conf_find(NULL, buf, sizeof(buf)), "hpc-balance.conf");
     setenv("HPC_BALANCE_CONF", "/etc/x.conf", 1);
@@ -856,6 +879,7 @@ int main(void)
     tcase_add_test(tc, loading_names_what_is_wrong_with_the_file);
     tcase_add_test(tc, loading_survives_binary_junk);
     tcase_add_test(tc, the_file_is_found_in_order);
+    tcase_add_test(tc, configless_nodes_have_the_file_in_its_usual_place);
     tcase_add_test(tc, partitions_yield_by_their_whole_name);
     tcase_add_test(tc, exclusive_partitions_are_primaries);
     tcase_add_test(tc, capacities_of_nodes_are_read_in_order);
