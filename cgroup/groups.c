@@ -7,10 +7,6 @@
  *  - it takes the first mount of a controller in /proc/mounts, and knows none outside
  *    of that list: used only where that is the mount that cgroup/node.c chose;
  *  - it knows no cgroup2 mount without controllers: never used for UNIFIED;
- *  - a nested group on v2 fails with ENOENT in one go (upstream #351): one level at a
- *    time;
- *  - cgroup_attach_task_pid() writes to v1's "tasks" and so moves one thread and leaves
- *    the others: pids are written to cgroup.procs by us;
  *  - a recursive deletion may leave groups behind when tasks fork meanwhile: what is
  *    left is removed by us.
  */
@@ -26,7 +22,6 @@
 #include "cgroup/groups.h"
 #include "cgroup/knob.h"
 #include "cgroup/plain.h"
-#include "cgroup/task.h"
 #include "cgroup/tree.h"
 #include "common/cleanup.h"
 
@@ -115,47 +110,6 @@ static void leave(const hpcb_node_t *node, const hpcb_knob_ops_t *before)
         hpcb_knob_set_ops(before);
 }
 
-static int create_level(const hpcb_node_t *node, hpcb_controller_t controller,
-                        const char *library, const char *group, hpcb_error_t *err)
-{
-    auto_cgroup cgroup_ptr_t made = NULL;
-    char dir[PATH_MAX];
-    int rc;
-
-    if (group_dir(node, controller, group, dir, sizeof(dir), err) < 0)
-        return -1;
-    if (!library)
-        return hpcb_knob_mkdir(dir, "", err);
-    made = cgroup_new_cgroup(group);
-    if (!made || !cgroup_add_controller(made, library))
-        return hpcb_error(err, "%s: out of memory", group);
-    rc = cgroup_create_cgroup(made, 1);
-    return rc ? library_error(err, "create", group, rc) : 0;
-}
-
-int hpcb_group_create(const hpcb_node_t *node, hpcb_controller_t controller,
-                      const char *group, hpcb_error_t *err)
-{
-    const hpcb_knob_ops_t *before;
-    const char *library;
-    char part[PATH_MAX];
-    size_t length = 0;
-    int rc = 0;
-
-    if (group_dir(node, controller, group, part, sizeof(part), err) < 0)
-        return -1;
-    library = library_name(node, controller);
-    before = enter(node);
-    while (rc == 0 && group[length]) {
-        length += length ? 1 : 0;
-        length += strcspn(group + length, "/");
-        snprintf(part, sizeof(part), "%.*s", (int)length, group);
-        rc = create_level(node, controller, library, part, err);
-    }
-    leave(node, before);
-    return rc;
-}
-
 bool hpcb_group_exists(const hpcb_node_t *node, hpcb_controller_t controller,
                        const char *group)
 {
@@ -216,21 +170,6 @@ int hpcb_group_tasks(const hpcb_node_t *node, hpcb_controller_t controller,
         return library_error(err, "list the tasks of", group, rc);
     *count = size > 0 ? (size_t)size : 0;
     return 0;
-}
-
-int hpcb_group_attach(const hpcb_node_t *node, hpcb_controller_t controller,
-                      const char *group, pid_t pid, hpcb_error_t *err)
-{
-    const hpcb_knob_ops_t *before;
-    char dir[PATH_MAX];
-    int rc;
-
-    if (group_dir(node, controller, group, dir, sizeof(dir), err) < 0)
-        return -1;
-    before = enter(node);
-    rc = hpcb_task_set(pid, "cgroup", dir, err);
-    leave(node, before);
-    return rc;
 }
 
 static void delete_by_library(const char *library, const char *group)

@@ -17,10 +17,6 @@
 #include <sys/types.h>
 #include "cgroup/node.h"
 
-/* Make group and what is missing above it.  0 also when it is there; -1 with err. */
-int hpcb_group_create(const hpcb_node_t *node, hpcb_controller_t controller,
-                      const char *group, hpcb_error_t *err);
-
 bool hpcb_group_exists(const hpcb_node_t *node, hpcb_controller_t controller,
                        const char *group);
 
@@ -28,10 +24,6 @@ bool hpcb_group_exists(const hpcb_node_t *node, hpcb_controller_t controller,
  * where there is no such group. */
 int hpcb_group_tasks(const hpcb_node_t *node, hpcb_controller_t controller,
                      const char *group, pid_t **pids, size_t *count, hpcb_error_t *err);
-
-/* Move process pid, with all its threads, into group. */
-int hpcb_group_attach(const hpcb_node_t *node, hpcb_controller_t controller,
-                      const char *group, pid_t pid, hpcb_error_t *err);
 
 /* Remove group and all groups below it; their processes go to the group above.  0 also
  * when there is none; -1 with errno EBUSY and err when processes fork faster than they

@@ -247,13 +247,3 @@ size_t hpcb_parse_job(const char *rest, int version)
     path += n + 1;
     return starts(path + 1, component(path), "step_") ? (size_t)(path - rest) : 0;
 }
-
-size_t hpcb_parse_step(const char *rest, int version)
-{
-    size_t job = hpcb_parse_job(rest, version);
-    size_t n = job ? component(rest + job) : 0;
-
-    if (n == 0 || !starts(rest + job + 1, n, "step_"))
-        return 0;
-    return job + n + 1;
-}

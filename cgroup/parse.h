@@ -58,7 +58,4 @@ int hpcb_parse_below(const char *root, const char *path, char *rest, size_t size
  */
 size_t hpcb_parse_job(const char *rest, int version);
 
-/* Length of rest up to and including the step's directory, 0 where there is none. */
-size_t hpcb_parse_step(const char *rest, int version);
-
 #endif

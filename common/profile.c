@@ -129,9 +129,9 @@ const hpcb_profile_t *hpcb_profiles_look_up(const hpcb_profiles_t *store,
                                             const hpcb_profile_key_t *key)
 {
     const hpcb_profile_key_t any = any_executable(key);
-    const hpcb_profile_t *exact = find(store, key);
+    const hpcb_profile_t *exact = hpcb_profiles_find(store, key);
 
-    return exact ? exact : find(store, &any);
+    return exact ? exact : hpcb_profiles_find(store, &any);
 }
 
 bool hpcb_profile_steady(const hpcb_profile_figure_t *figure)

@@ -90,7 +90,7 @@ typedef struct {
 /* For the caller to read: place and priority. */
 typedef struct {
     uint16_t place;              /* index into places */
-    uint8_t priority;            /* of HPCB_SHARE_PRIORITY_MAX */
+    uint8_t priority;            /* conf.priority_min to priority_max */
     bool busy;                   /* its bit of DLRB's bitmap */
     bool known;                  /* of this step */
     double util;                 /* of this step, 0..1 */

@@ -8,9 +8,6 @@
 #define LEAST_QUOTA_US 1000
 #define MOST_PERIOD_US 1000000
 
-/* Table 2.3: in the modes that save power. */
-#define SAVING_CYCLES 32
-
 /* The R of difference 5 as far as weights go: what formula 2.1 would give. */
 #define TRANSPARENT_SLOTS 64
 
@@ -47,40 +44,6 @@ uint64_t hpcb_share_quota(uint64_t share, uint64_t period_us)
                      share % HPCB_SHARE_ONE * period / HPCB_SHARE_ONE;
 
     return quota > LEAST_QUOTA_US ? quota : LEAST_QUOTA_US;
-}
-
-static hpcb_share_decode_t swapped(hpcb_share_decode_t d)
-{
-    return (hpcb_share_decode_t){
-        .of = d.of, .a = d.b, .b = d.a, .rest = d.rest == 0 ? 0 : 3 - d.rest};
-}
-
-/* high >= low, both at most 7: what the higher (a) and the lower one (b) get. */
-static hpcb_share_decode_t decode(unsigned high, unsigned low)
-{
-    unsigned slots = hpcb_share_slots(high - low);
-
-    if (high == 0)
-        return (hpcb_share_decode_t){.of = 1};
-    if (high == 1)
-        return (hpcb_share_decode_t){.of = SAVING_CYCLES, .a = 1, .b = low};
-    if (low == 0 || (high == HPCB_SHARE_PRIORITY_MAX && low != high))
-        return (hpcb_share_decode_t){.of = 1, .a = 1};
-    if (low == 1)
-        return (hpcb_share_decode_t){.of = 1, .a = 1, .rest = 2};
-    return (hpcb_share_decode_t){.of = slots, .a = slots - 1, .b = 1};
-}
-
-static unsigned priority(unsigned value)
-{
-    return value < HPCB_SHARE_PRIORITY_MAX ? value : HPCB_SHARE_PRIORITY_MAX;
-}
-
-hpcb_share_decode_t hpcb_share_decode(unsigned a, unsigned b)
-{
-    a = priority(a);
-    b = priority(b);
-    return a >= b ? decode(a, b) : swapped(decode(b, a));
 }
 
 static uint32_t weight_slots(unsigned difference)

@@ -27,22 +27,6 @@
 #define HPCB_SHARE_DIFFERENCE_MAX 5
 #define HPCB_SHARE_ONE            1000000 /* all the time of one CPU */
 
-/* Table 2.2. */
-#define HPCB_SHARE_PRIORITY_MAX    7
-#define HPCB_SHARE_PRIORITY_NORMAL 4
-
-/* What two threads of a core decode: a and b of every `of` cycles. */
-typedef struct {
-    unsigned of; /* R, 32 in the modes that save power; 1 where it does not matter */
-    unsigned a;
-    unsigned b;
-    unsigned rest; /* cycles that a higher one leaves go to: 0 nobody, 1 a, 2 b */
-} hpcb_share_decode_t;
-
-/* Tables 2.1 and 2.3 for priorities 0 (off) to 7 (alone on the core); a larger one
- * counts as 7.  Where both are 7 they are equals. */
-hpcb_share_decode_t hpcb_share_decode(unsigned a, unsigned b);
-
 /* R of formula 2.1; 0 for difference 5, where there is none.  A larger difference
  * counts as 5. */
 unsigned hpcb_share_slots(unsigned difference);

@@ -117,7 +117,9 @@ static void add_table(sqlite3_str *sql, hpcb_field_table_t table, const char *be
     sqlite3_str_appendf(sql, ",\n  %s\n);\n", after);
 }
 
-char *hpcb_database_schema(void)
+/* The statements that make the schema; the caller frees them with sqlite3_free.  NULL
+ * if memory runs out. */
+static char *make_schema(void)
 {
     sqlite3_str *sql = sqlite3_str_new(NULL);
 
@@ -168,7 +170,7 @@ static int describe_fields(sqlite3 *db, hpcb_error_t *err)
 
 static int create(sqlite3 *db, hpcb_error_t *err)
 {
-    char *schema = hpcb_database_schema();
+    char *schema = make_schema();
     int status =
         schema ? hpcb_database_run(db, schema, err) : hpcb_error(err, "out of memory");
 

@@ -62,8 +62,4 @@ bool hpcb_database_is_damage(int code);
  * damaged; -1 with err: cannot be read. */
 int hpcb_database_verify(sqlite3 *db, hpcb_error_t *err);
 
-/* The statements that make the schema; the caller frees them with sqlite3_free.  NULL
- * if memory runs out. */
-char *hpcb_database_schema(void);
-
 #endif

@@ -61,7 +61,7 @@ struct copies {
 };
 
 struct hpcb_usage {
-    size_t n_nodes, n_jobs, n_guests;
+    size_t n_nodes, n_guests;
     memory_t *memory;
     job_t *jobs[HEADS];
     copies_t *copies[HEADS];
@@ -250,7 +250,6 @@ void hpcb_usage_remove(hpcb_usage_t *usage, uint32_t id)
             uncount_copy(usage, job->demand.program, job->places[i].on.node);
     }
     *link = job->next;
-    usage->n_jobs--;
     usage->n_guests -= job->guest;
     free(job);
 }
@@ -284,7 +283,6 @@ int hpcb_usage_add(hpcb_usage_t *usage, const hpcb_usage_job_t *job)
         return -1;
     copy->next = usage->jobs[job->id % HEADS];
     usage->jobs[job->id % HEADS] = copy;
-    usage->n_jobs++;
     usage->n_guests += job->guest;
     for (size_t i = 0; i < copy->n_places; i++) {
         add_to_sum(usage, copy, &copy->places[i]);
@@ -292,11 +290,6 @@ int hpcb_usage_add(hpcb_usage_t *usage, const hpcb_usage_job_t *job)
             count_copy(usage, copy->demand.program, copy->places[i].on.node);
     }
     return 0;
-}
-
-size_t hpcb_usage_count(const hpcb_usage_t *usage)
-{
-    return usage->n_jobs;
 }
 
 static bool is_unknown(const unknown_t *unknown, hpcb_usage_axes_t matters)

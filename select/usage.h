@@ -54,8 +54,6 @@ int hpcb_usage_add(hpcb_usage_t *usage, const hpcb_usage_job_t *job);
 /* Count a job no more.  Nothing happens where it is not counted. */
 void hpcb_usage_remove(hpcb_usage_t *usage, uint32_t id);
 
-size_t hpcb_usage_count(const hpcb_usage_t *usage);
-
 /*
  * What stands on the node, as policy/fitness.h wants it for a guest that runs program,
  * but for the scale; capacity is the caller's, processors those of the node.  Whose

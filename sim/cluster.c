@@ -31,7 +31,7 @@ bool hpcb_sim_is_guest(const hpcb_sim_cluster_t *cluster,
            hpcb_sim_fraction(&chance) <= cluster->guest_part;
 }
 
-void hpcb_sim_enqueue(hpcb_sim_state_t *state, hpcb_sim_queue_t *queue, uint32_t job)
+static void enqueue(hpcb_sim_state_t *state, hpcb_sim_queue_t *queue, uint32_t job)
 {
     hpcb_sim_running_t *run = &state->run[job];
 
@@ -58,7 +58,7 @@ void hpcb_sim_enqueue_first(hpcb_sim_state_t *state, hpcb_sim_queue_t *queue,
     queue->first = job;
 }
 
-void hpcb_sim_dequeue(hpcb_sim_state_t *state, hpcb_sim_queue_t *queue, uint32_t job)
+static void dequeue(hpcb_sim_state_t *state, hpcb_sim_queue_t *queue, uint32_t job)
 {
     hpcb_sim_running_t *run = &state->run[job];
 
@@ -93,7 +93,7 @@ static void backfill(hpcb_sim_state_t *state)
         int64_t end = state->now_ns + state->history->job[job].limit * HPCB_SIM_SECOND;
 
         if (cpus <= (int64_t)state->free_cpus && (end <= when || cpus <= spare)) {
-            hpcb_sim_dequeue(state, &state->primaries, job);
+            dequeue(state, &state->primaries, job);
             hpcb_sim_start_primary(state, job);
             spare -= end <= when ? 0 : cpus;
         }
@@ -112,7 +112,7 @@ static void start_guests(hpcb_sim_state_t *state)
     while (job != HPCB_SIM_NONE && failed < GUEST_FAILS) {
         uint32_t next = state->run[job].next;
 
-        hpcb_sim_dequeue(state, &state->guests, job);
+        dequeue(state, &state->guests, job);
         if (!hpcb_sim_start_guest(state, job)) {
             /* Back where it was. */
             hpcb_sim_running_t *run = &state->run[job];
@@ -137,7 +137,7 @@ static void schedule(hpcb_sim_state_t *state)
 
     while ((job = state->primaries.first) != HPCB_SIM_NONE &&
            cpus_of(state, job) <= state->free_cpus && !state->no_memory) {
-        hpcb_sim_dequeue(state, &state->primaries, job);
+        dequeue(state, &state->primaries, job);
         hpcb_sim_start_primary(state, job);
     }
     if (job != HPCB_SIM_NONE && state->run[job].next != HPCB_SIM_NONE &&
@@ -188,7 +188,7 @@ static void submit(hpcb_sim_state_t *state, uint32_t job)
 {
     bool guest = hpcb_sim_overlaid(state, job);
 
-    hpcb_sim_enqueue(state, guest ? &state->guests : &state->primaries, job);
+    enqueue(state, guest ? &state->guests : &state->primaries, job);
     if (guest)
         state->guests_changed = true;
 }

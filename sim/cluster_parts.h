@@ -76,9 +76,7 @@ bool hpcb_sim_start_guest(hpcb_sim_state_t *state, uint32_t job);
 /* The job has ended, or was evicted: it holds nothing any more. */
 void hpcb_sim_release(hpcb_sim_state_t *state, uint32_t job);
 
-void hpcb_sim_enqueue(hpcb_sim_state_t *state, hpcb_sim_queue_t *queue, uint32_t job);
 void hpcb_sim_enqueue_first(hpcb_sim_state_t *state, hpcb_sim_queue_t *queue,
                             uint32_t job);
-void hpcb_sim_dequeue(hpcb_sim_state_t *state, hpcb_sim_queue_t *queue, uint32_t job);
 
 #endif

@@ -207,7 +207,10 @@ static void run_rule(const hpcb_rule_t *rule, const hpcb_facts_t *facts,
 
 void hpcb_rules_run(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
+    size_t count;
+    const hpcb_rule_t *rules = hpcb_rules(&count);
+
     *report = (hpcb_report_t){0};
-    for (size_t i = 0; i < ROWS; i++)
-        run_rule(&table[i], facts, report);
+    for (size_t i = 0; i < count; i++)
+        run_rule(&rules[i], facts, report);
 }

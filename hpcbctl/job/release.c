@@ -423,7 +423,7 @@ json_object *hpcb_release_all(const hpcb_conf_t *conf, const hpcb_node_t *node,
     return NULL;
 }
 
-void hpcb_release_text(json_object *report, FILE *out)
+static void print_release(json_object *report, FILE *out)
 {
     json_object *jobs = json_object_object_get(report, "jobs");
     size_t count = json_object_array_length(jobs);
@@ -464,7 +464,7 @@ static int print(json_object *report, bool json)
 {
     if (json)
         return hpcb_json_print(report, stdout);
-    hpcb_release_text(report, stdout);
+    print_release(report, stdout);
     return fflush(stdout);
 }
 

@@ -21,7 +21,4 @@
 json_object *hpcb_release_all(const hpcb_conf_t *conf, const hpcb_node_t *node,
                               int64_t boot, unsigned *problems);
 
-/* The same for people. */
-void hpcb_release_text(json_object *report, FILE *out);
-
 #endif

@@ -75,7 +75,8 @@ static bool sets_ppr(const hpcbd_unit_t *unit, unsigned rank)
     return unit->env->ppr && unit->limits && unit->rank[rank].page >= 0;
 }
 
-uint32_t hpcbd_lever_time(const hpcbd_unit_t *unit, unsigned rank)
+/* The part of a CPU's time that it may have, in millionths. */
+static uint32_t time_of(const hpcbd_unit_t *unit, unsigned rank)
 {
     uint32_t time = hpcb_balance_time(&unit->places, &unit->balance, rank);
     uint32_t least = hpcb_share_time(SPINNING);
@@ -104,7 +105,7 @@ void hpcbd_lever_pull(hpcbd_unit_t *unit, unsigned rank)
                        hpcb_balance_ppr(&unit->places, &unit->balance, rank),
                        unit->now_ns);
     if (hpcb_rank_weigh(hands, hpcbd_lever_weight(unit, rank), &err) == 0 &&
-        hpcb_rank_limit(hands, hpcbd_lever_time(unit, rank), &err) == 0 &&
+        hpcb_rank_limit(hands, time_of(unit, rank), &err) == 0 &&
         hint(unit, rank, &err) == 0)
         return;
     if (hpcb_knob_gone(errno) || unit->why.text[0])

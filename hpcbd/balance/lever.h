@@ -24,9 +24,6 @@ const char *hpcbd_lever_name(const hpcbd_unit_t *unit);
 /* What a rank weighs now; 0 where nothing is done to it. */
 uint32_t hpcbd_lever_weight(const hpcbd_unit_t *unit, unsigned rank);
 
-/* The part of a CPU's time that it may have, in millionths. */
-uint32_t hpcbd_lever_time(const hpcbd_unit_t *unit, unsigned rank);
-
 /* Give it all of them.  What fails is logged once and said in unit's why. */
 void hpcbd_lever_pull(hpcbd_unit_t *unit, unsigned rank);
 

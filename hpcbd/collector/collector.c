@@ -386,8 +386,11 @@ static int start(hpcbd_t *daemon, hpcb_error_t *err)
     if (collector.live)
         collector.conns = hpcbd_conns_open(daemon->loop, (uint16_t)conf->collector_port,
                                            take_frame, NULL, err);
-    if (collector.conns && watch(daemon->loop, err) == 0)
+    if (collector.conns && watch(daemon->loop, err) == 0) {
+        hpcb_log(HPCB_LOG_INFO, "records are taken at port %u",
+                 hpcbd_conns_port(collector.conns));
         return 0;
+    }
     stop(daemon);
     return -1;
 }

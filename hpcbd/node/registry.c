@@ -149,8 +149,10 @@ static hpcbd_stamp_t look_at_record(const char *state_dir, uint32_t job_id)
                : (hpcbd_stamp_t){0};
 }
 
-hpcbd_job_t *hpcbd_registry_load(hpcbd_registry_t *registry, const char *state_dir,
-                                 uint32_t job_id)
+/* Read one job's files; it is added, updated, or removed when there is no record. NULL
+ * when there is none, or too many jobs. */
+static hpcbd_job_t *load_job(hpcbd_registry_t *registry, const char *state_dir,
+                             uint32_t job_id)
 {
     hpcbd_stamp_t stamp = look_at_record(state_dir, job_id);
     hpcb_job_state_t state;
@@ -322,7 +324,7 @@ bool hpcbd_registry_refresh(hpcbd_registry_t *registry, const char *state_dir,
             continue;
         if (loads_max == 0)
             all = false;
-        else if (hpcbd_registry_load(registry, state_dir, (uint32_t)id))
+        else if (load_job(registry, state_dir, (uint32_t)id))
             loads_max--;
     }
     see_marks(registry, state_dir, handle ? dirfd(handle) : -1);

@@ -62,11 +62,6 @@ typedef struct {
 
 hpcbd_job_t *hpcbd_registry_find(const hpcbd_registry_t *registry, uint32_t job_id);
 
-/* Read one job's files; it is added, updated, or removed when there is no record. NULL
- * when there is none, or too many jobs. */
-hpcbd_job_t *hpcbd_registry_load(hpcbd_registry_t *registry, const char *state_dir,
-                                 uint32_t job_id);
-
 /* All of StateDir, and guests that are only marked: jobs that have gone go, and up to
  * loads_max records that are new or have changed are read, so that a turn of the loop
  * stays short.  True: that was all of them. */

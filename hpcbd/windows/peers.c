@@ -44,7 +44,8 @@ static int compare(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-int64_t hpcbd_peers_median(int64_t *offsets, size_t count)
+/* The middle of offsets (in any order, which changes); 0 where there is none. */
+static int64_t median_of(int64_t *offsets, size_t count)
 {
     if (count == 0)
         return 0;
@@ -62,7 +63,7 @@ static void judge(void)
     for (unsigned i = 0; i < peers.talk.count; i++)
         if (peers.answers[i].when && monotonic_s() - peers.answers[i].when <= FRESH_S)
             offsets[count++] = peers.answers[i].offset_ns;
-    median = hpcbd_peers_median(offsets, count);
+    median = median_of(offsets, count);
     hpcbd_window_suspend(median > limit_ns || median < -limit_ns
                              ? "the clock differs from the peers' by more than "
                                "MaxClockOffset"

@@ -29,7 +29,4 @@ json_object *hpcbd_peers_status(void);
 void hpcbd_peers_answer(uint64_t list, uint64_t peer, int64_t offset_ns,
                         int64_t round_trip_ns);
 
-/* The middle of offsets (in any order, which changes); 0 where there is none. */
-int64_t hpcbd_peers_median(int64_t *offsets, size_t count);
-
 #endif

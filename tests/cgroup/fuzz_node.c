@@ -28,15 +28,14 @@ static void require(int holds)
 /* What leaves hpcb_parse_below is appended to a mount point and opened by root. */
 static void check_rest(const char *rest)
 {
-    size_t length = strlen(rest), job, step;
+    size_t length = strlen(rest), job;
 
     require(rest[0] == '\0' || rest[0] == '/');
     require(strstr(rest, "/../") == NULL);
     require(length < 3 || strcmp(rest + length - 3, "/..") != 0);
     for (int version = 1; version <= 2; version++) {
         job = hpcb_parse_job(rest, version);
-        step = hpcb_parse_step(rest, version);
-        require(job <= length && step <= length && (step == 0 || step > job));
+        require(job <= length);
         require(job == 0 || rest[job] == '\0' || rest[job] == '/');
     }
 }

@@ -7,12 +7,14 @@
 
 #include <check.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "cgroup/groups.h"
+#include "cgroup/knob.h"
 #include "cgroup/task.h"
 #include "tests/cgroup/fake_kernel.h"
 #include "tests/cgroup/real_kernel.h"
@@ -24,6 +26,37 @@ static hpcb_node_t *open_node(const char *root)
 
     ck_assert_msg(hpcb_node_open(root, &node, &err) == 0, "%s", err.text);
     return node;
+}
+
+static const char *dir_of(const hpcb_node_t *node, hpcb_controller_t controller,
+                          const char *group)
+{
+    static char dir[PATH_MAX];
+
+    ck_assert_int_eq(hpcb_knob_path(hpcb_node_mount(node, controller), group, dir,
+                                    sizeof(dir), NULL),
+                     0);
+    return dir;
+}
+
+/* As Slurm or an administrator makes one: with mkdir, above it first. */
+static void make_group(const hpcb_node_t *node, hpcb_controller_t controller,
+                       const char *group)
+{
+    hpcb_error_t err;
+
+    ck_assert_msg(hpcb_knob_mkdir(dir_of(node, controller, group), "", &err) == 0, "%s",
+                  err.text);
+}
+
+static void move_to(const hpcb_node_t *node, hpcb_controller_t controller,
+                    const char *group, pid_t pid)
+{
+    hpcb_error_t err;
+
+    ck_assert_msg(hpcb_task_set(pid, "cgroup", dir_of(node, controller, group), &err) ==
+                      0,
+                  "%s", err.text);
 }
 
 static void expect_tasks(const hpcb_node_t *node, hpcb_controller_t controller,
@@ -52,24 +85,24 @@ static void works(const hpcb_node_t *node, hpcb_controller_t c, pid_t one, pid_t
     ck_assert(!hpcb_group_exists(node, c, "g"));
     ck_assert_int_eq(hpcb_group_tasks(node, c, "g", &pids, &count, &err), -1);
     ck_assert_int_eq(errno, ENOENT);
-    ck_assert_int_eq(hpcb_group_attach(node, c, "g", one, &err), -1);
     ck_assert_int_eq(hpcb_group_delete(node, c, "g", &err), 0);
-    ck_assert_msg(hpcb_group_create(node, c, "g/a/b", &err) == 0, "%s", err.text);
-    ck_assert_int_eq(hpcb_group_create(node, c, "g/a/b", &err), 0);
-    ck_assert_int_eq(hpcb_group_create(node, c, "g/c", &err), 0);
+    make_group(node, c, "g");
+    make_group(node, c, "g/a");
+    make_group(node, c, "g/a/b");
+    make_group(node, c, "g/c");
     ck_assert(hpcb_group_exists(node, c, "g") && hpcb_group_exists(node, c, "g/a/b"));
     expect_tasks(node, c, "g", 0, 0);
-    ck_assert_msg(hpcb_group_attach(node, c, "g/a/b", one, &err) == 0, "%s", err.text);
-    ck_assert_int_eq(hpcb_group_attach(node, c, "g/c", two, &err), 0);
+    move_to(node, c, "g/a/b", one);
+    move_to(node, c, "g/c", two);
     expect_tasks(node, c, "g/a/b", one, 0);
     expect_tasks(node, c, "g/c", two, 0);
-    ck_assert_int_eq(hpcb_group_attach(node, c, "g/c", one, &err), 0);
+    move_to(node, c, "g/c", one);
     expect_tasks(node, c, "g/a/b", 0, 0);
     expect_tasks(node, c, "g/c", one, two);
     /* Their processes go to the group above. */
     ck_assert_msg(hpcb_group_delete(node, c, "g/c", &err) == 0, "%s", err.text);
     expect_tasks(node, c, "g", one, two);
-    ck_assert_msg(hpcb_group_attach(node, c, "g/a/b", one, &err) == 0, "%s", err.text);
+    move_to(node, c, "g/a/b", one);
     ck_assert_msg(hpcb_group_delete(node, c, "g", &err) == 0, "%s", err.text);
     ck_assert(!hpcb_group_exists(node, c, "g"));
 }
@@ -119,7 +152,8 @@ START_TEST(removes_a_group_in_turmoil)
     if (!real_enter())
         return;
     node = open_node("/");
-    ck_assert_int_eq(hpcb_group_create(node, HPCB_CTL_CPU, "g/a", &err), 0);
+    make_group(node, HPCB_CTL_CPU, "g");
+    make_group(node, HPCB_CTL_CPU, "g/a");
     pid = real_fork();
     ck_assert_int_ge(pid, 0);
     if (pid == 0) {
@@ -131,7 +165,7 @@ START_TEST(removes_a_group_in_turmoil)
                 ;
         }
     }
-    ck_assert_int_eq(hpcb_group_attach(node, HPCB_CTL_CPU, "g/a", pid, &err), 0);
+    move_to(node, HPCB_CTL_CPU, "g/a", pid);
     real_sleep_ms(50);
     ck_assert_msg(hpcb_group_delete(node, HPCB_CTL_CPU, "g", &err) == 0, "%s",
                   err.text);
@@ -149,7 +183,6 @@ START_TEST(refuses_odd_names)
     hpcb_node_t *node = open_node(fake_start("v1-hybrid"));
     hpcb_error_t err;
 
-    ck_assert_int_eq(hpcb_group_create(node, HPCB_CTL_CPU, bad_groups[_i], &err), -1);
     ck_assert_int_eq(hpcb_group_delete(node, HPCB_CTL_CPU, bad_groups[_i], &err), -1);
     ck_assert(!hpcb_group_exists(node, HPCB_CTL_CPU, bad_groups[_i]));
     hpcb_node_close(node);

@@ -277,34 +277,29 @@ typedef struct {
     const char *path;
     int version;
     const char *job;
-    const char *step;
 } job_t;
 
 static const job_t jobs[] = {
-    {"/slurm/uid_0/job_1/step_0/task_0", 1, "/slurm/uid_0/job_1",
-     "/slurm/uid_0/job_1/step_0"},
-    {"/slurm_n/uid_0/job_1", 1, "/slurm_n/uid_0/job_1", ""},
-    {"/docker/x/slurm_n/uid_1/sXYZ/step_0", 1, "/docker/x/slurm_n/uid_1/sXYZ",
-     "/docker/x/slurm_n/uid_1/sXYZ/step_0"},
-    {"/slurm_n/uid_x/job_1/step_0", 1, "", ""},
-    {"/slurm_n/system", 1, "", ""},
-    {"/slurm_n/uid_0", 1, "", ""},
-    {"/uid_0/job_1/step_0", 1, "", ""},
-    {"/slurmstepd.scope/job_1/step_0/user", 1, "", ""},
+    {"/slurm/uid_0/job_1/step_0/task_0", 1, "/slurm/uid_0/job_1"},
+    {"/slurm_n/uid_0/job_1", 1, "/slurm_n/uid_0/job_1"},
+    {"/docker/x/slurm_n/uid_1/sXYZ/step_0", 1, "/docker/x/slurm_n/uid_1/sXYZ"},
+    {"/slurm_n/uid_x/job_1/step_0", 1, ""},
+    {"/slurm_n/system", 1, ""},
+    {"/slurm_n/uid_0", 1, ""},
+    {"/uid_0/job_1/step_0", 1, ""},
+    {"/slurmstepd.scope/job_1/step_0/user", 1, ""},
     {"/system.slice/slurmstepd.scope/job_1/step_0/user/task_0", 2,
-     "/system.slice/slurmstepd.scope/job_1",
-     "/system.slice/slurmstepd.scope/job_1/step_0"},
-    {"/a_slurmstepd.scope/sX/step_batch/slurm", 2, "/a_slurmstepd.scope/sX",
-     "/a_slurmstepd.scope/sX/step_batch"},
-    {"/slurmstepd.scope/job_1", 2, "", ""},
-    {"/slurmstepd.scope/system", 2, "", ""},
-    {"/myslurmstepd.scope/job_1/step_0", 2, "", ""},
-    {"/slurmstepd.scope.d/job_1/step_0", 2, "", ""},
-    {"/slurmstepd.scope/job_1/nostep_0/user", 2, "", ""},
+     "/system.slice/slurmstepd.scope/job_1"},
+    {"/a_slurmstepd.scope/sX/step_batch/slurm", 2, "/a_slurmstepd.scope/sX"},
+    {"/slurmstepd.scope/job_1", 2, ""},
+    {"/slurmstepd.scope/system", 2, ""},
+    {"/myslurmstepd.scope/job_1/step_0", 2, ""},
+    {"/slurmstepd.scope.d/job_1/step_0", 2, ""},
+    {"/slurmstepd.scope/job_1/nostep_0/user", 2, ""},
     {"/slurmstepd.scope/job_1/step_0/user/x_slurmstepd.scope/job_9/step_1", 2,
-     "/slurmstepd.scope/job_1", "/slurmstepd.scope/job_1/step_0"},
-    {"", 1, "", ""},
-    {"", 2, "", ""},
+     "/slurmstepd.scope/job_1"},
+    {"", 1, ""},
+    {"", 2, ""},
 };
 
 START_TEST(finds_the_job_in_a_path)
@@ -313,7 +308,6 @@ START_TEST(finds_the_job_in_a_path)
 
     ck_assert_uint_eq(hpcb_parse_job(job->path, job->version), strlen(job->job));
     ck_assert(strncmp(job->path, job->job, strlen(job->job)) == 0);
-    ck_assert_uint_eq(hpcb_parse_step(job->path, job->version), strlen(job->step));
 }
 END_TEST
 

@@ -80,7 +80,7 @@ START_TEST(what_is_added_is_taken_away)
     ck_assert_uint_eq(at.processors_left, CPUS - 3);
     ck_assert_uint_eq(hpcb_usage_guest_memory(usage, 0), 50);
     ck_assert_uint_eq(hpcb_usage_guest_memory(usage, NODES), 0);
-    ck_assert_uint_eq(hpcb_usage_count(usage), 3);
+    ck_assert_uint_eq(hpcb_usage_guests(usage), 1);
     hpcb_usage_remove(usage, 1);
     ck_assert_uint_eq(look(0, 0).used_by_primaries.mem, 2 * G);
     hpcb_usage_remove(usage, 2);
@@ -88,7 +88,7 @@ START_TEST(what_is_added_is_taken_away)
     hpcb_usage_remove(usage, 3);
     hpcb_usage_remove(usage, 4);
     ck_assert(is_empty(0));
-    ck_assert_uint_eq(hpcb_usage_count(usage), 0);
+    ck_assert_uint_eq(hpcb_usage_guests(usage), 0);
 }
 END_TEST
 
@@ -100,7 +100,7 @@ START_TEST(a_job_counts_once)
     add(1, true, needs(3 * G), (hpcb_place_on_t){2, 2, 10});
     ck_assert(is_empty(0));
     ck_assert_uint_eq(look(2, 0).used_by_guests.mem, 3 * G);
-    ck_assert_uint_eq(hpcb_usage_count(usage), 1);
+    ck_assert_uint_eq(hpcb_usage_guests(usage), 1);
 }
 END_TEST
 
@@ -239,10 +239,10 @@ START_TEST(many_jobs_leave_nothing)
         demand.program = i % 13;
         add(i, i % 3 == 0, demand, (hpcb_place_on_t){i % NODES, i % 4, i});
     }
-    ck_assert_uint_eq(hpcb_usage_count(usage), JOBS);
+    ck_assert_uint_eq(hpcb_usage_guests(usage), JOBS / 3);
     for (uint32_t i = 0; i < JOBS; i++)
         hpcb_usage_remove(usage, 1 + (uint32_t)((uint64_t)i * STEP % JOBS));
-    ck_assert_uint_eq(hpcb_usage_count(usage), 0);
+    ck_assert_uint_eq(hpcb_usage_guests(usage), 0);
     for (size_t i = 0; i < NODES; i++)
         ck_assert(is_empty(i));
 }
