@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "common/error.h"
-#include "hpcbctl/status/columns.h"
+#include "hpcbctl/scontrol.h"
 
 typedef struct {
     hpcb_table_t config;      /* show config */

@@ -29,8 +29,8 @@
 #include "cgroup/parse.h"
 #include "common/cleanup.h"
 #include "common/text.h"
-#include "hpcbctl/check/intree.h"
-#include "hpcbctl/check/neutral.h"
+#include "hpcbctl/snapshot/intree.h"
+#include "hpcbctl/snapshot/neutral.h"
 #include "hpcbctl/snapshot/snapshot.h"
 #include "policy/cpus.h"
 

@@ -26,7 +26,7 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "common/text.h"
-#include "hpcbctl/check/intree.h"
+#include "hpcbctl/snapshot/intree.h"
 #include "hpcbctl/output.h"
 #include "hpcbctl/run.h"
 #include "hpcbctl/snapshot/snapshot.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "hpcbctl/slurm.h"
-#include "hpcbctl/status/columns.h"
+#include "hpcbctl/scontrol.h"
 
 START_TEST(test_config)
 {

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "hpcbctl/check/neutral.h"
+#include "hpcbctl/snapshot/neutral.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 

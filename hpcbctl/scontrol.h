@@ -6,8 +6,8 @@
  * What `scontrol show ...` prints, as pairs of key and value.  Pure: text in, pairs
  * out; keys are compared without regard to case, as Slurm does.
  */
-#ifndef HPCB_HPCBCTL_STATUS_COLUMNS_H
-#define HPCB_HPCBCTL_STATUS_COLUMNS_H
+#ifndef HPCB_HPCBCTL_SCONTROL_H
+#define HPCB_HPCBCTL_SCONTROL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "hpcbctl/status/columns.h"
+#include "hpcbctl/scontrol.h"
 
 static int copy_text(const char *text, size_t length, hpcb_table_t *table)
 {

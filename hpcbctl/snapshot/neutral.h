@@ -12,8 +12,8 @@
  *   the group of guests -> hpcb_guest   anything else -> group1
  * Pure: text in, text out.  The texts are hostile (a container names its own groups).
  */
-#ifndef HPCB_HPCBCTL_CHECK_NEUTRAL_H
-#define HPCB_HPCBCTL_CHECK_NEUTRAL_H
+#ifndef HPCB_HPCBCTL_SNAPSHOT_NEUTRAL_H
+#define HPCB_HPCBCTL_SNAPSHOT_NEUTRAL_H
 
 #include <stdbool.h>
 #include <stddef.h>

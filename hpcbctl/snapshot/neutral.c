@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cgroup/parse.h"
-#include "hpcbctl/check/neutral.h"
+#include "hpcbctl/snapshot/neutral.h"
 
 #define NAMES_MAX    4096
 #define FIRST_UID    1000 /* so that it does not look like a system user's */

@@ -8,8 +8,8 @@
  * regular files count: nothing outside of the tree is ever touched, whatever is in it.
  * Each returns -1 with errno; ELOOP or ENOTDIR is a link in the way.
  */
-#ifndef HPCB_HPCBCTL_CHECK_INTREE_H
-#define HPCB_HPCBCTL_CHECK_INTREE_H
+#ifndef HPCB_HPCBCTL_SNAPSHOT_INTREE_H
+#define HPCB_HPCBCTL_SNAPSHOT_INTREE_H
 
 #include <stdbool.h>
 #include <stddef.h>
