@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,14 +41,18 @@ typedef struct {
     int64_t time;
     uint64_t memory, available;
     uint32_t flags, n_jobs; /* whose records follow those of the node before */
+    uint64_t mem_bandwidth, net_bandwidth;
 } node_record_t;
+
+/* Of the first release: without bandwidths. */
+#define NODE_RECORD_LEAST offsetof(node_record_t, mem_bandwidth)
 
 typedef struct {
     uint32_t job_id, flags;
     uint64_t used, growth, peak;
 } job_record_t;
 
-static_assert(sizeof(header_t) == 32 && sizeof(node_record_t) == 96 &&
+static_assert(sizeof(header_t) == 32 && sizeof(node_record_t) == 112 &&
                   sizeof(job_record_t) == 32,
               "records have no padding");
 
@@ -93,7 +98,7 @@ static int take_header(reader_t *reader, size_t length)
     memcpy(header, reader->next, sizeof(*header));
     if (header->magic != MAGIC || header->version != FILE_VERSION ||
         !is_record_size(header->header_size, sizeof(*header)) ||
-        !is_record_size(header->node_size, sizeof(node_record_t)) ||
+        !is_record_size(header->node_size, NODE_RECORD_LEAST) ||
         !is_record_size(header->job_size, sizeof(job_record_t)) ||
         header->n_nodes > HPCB_LIVE_NODES_MAX || header->n_jobs > HPCB_LIVE_JOBS_MAX)
         return -1;
@@ -119,6 +124,8 @@ static int take_node(reader_t *reader, hpcb_live_node_t *node)
         .memory = record.memory,
         .available = record.available,
         .protects = record.flags & PROTECTS,
+        .mem_bandwidth = record.mem_bandwidth,
+        .net_bandwidth = record.net_bandwidth,
         .n_jobs = record.n_jobs,
     };
     memcpy(node->name, record.name, sizeof(node->name));
@@ -415,6 +422,8 @@ static node_record_t node_record(const hpcb_live_node_t *node)
         .memory = node->memory,
         .available = node->available,
         .flags = node->protects ? PROTECTS : 0,
+        .mem_bandwidth = node->mem_bandwidth,
+        .net_bandwidth = node->net_bandwidth,
         .n_jobs = node->n_jobs,
     };
 

@@ -61,6 +61,8 @@ typedef struct {
     uint64_t available;       /* bytes: MemAvailable */
     bool protects;            /* hpcbd ends guests here before a primary lacks memory;
                                  without that nothing is lent */
+    uint64_t mem_bandwidth, net_bandwidth; /* bytes/s that it has measured of itself,
+                                              0: not known */
     uint32_t n_jobs;
     hpcb_live_job_t *jobs; /* NULL for none */
 } hpcb_live_node_t;

@@ -26,6 +26,8 @@ static const struct {
     [HPCB_PROFILE_NET] = {"net", HPCB_BANDWIDTH_MAX},
     [HPCB_PROFILE_CPU] = {"cpu", HPCB_PROFILE_ONE},
     [HPCB_PROFILE_PEAK] = {"peak", HPCB_BANDWIDTH_MAX},
+    [HPCB_PROFILE_MEM_PEAK] = {"mem_peak", HPCB_BANDWIDTH_MAX},
+    [HPCB_PROFILE_NET_PEAK] = {"net_peak", HPCB_BANDWIDTH_MAX},
 };
 
 const char *hpcb_profile_axis_name(hpcb_profile_axis_t axis)

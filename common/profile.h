@@ -47,10 +47,13 @@ typedef enum {
     HPCB_PROFILE_NET,  /* the same */
     HPCB_PROFILE_CPU,  /* of HPCB_PROFILE_ONE */
     HPCB_PROFILE_PEAK, /* bytes: the most memory that a run held on one node */
+    /* How much phases differ: the rate that 95 % of a run's quanta stay below. */
+    HPCB_PROFILE_MEM_PEAK,
+    HPCB_PROFILE_NET_PEAK,
     HPCB_PROFILE_FIGURES
 } hpcb_profile_axis_t;
 
-/* "mem", "net", "cpu", "peak". */
+/* "mem", "net", "cpu", "peak", "mem_peak", "net_peak". */
 const char *hpcb_profile_axis_name(hpcb_profile_axis_t axis);
 
 /* The largest value on an axis. */

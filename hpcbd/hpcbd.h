@@ -43,4 +43,7 @@ extern const hpcbd_part_t hpcbd_collector;
 /* hpcbd/collector/writer.c: gives jobs their figures in AdminComment. */
 extern const hpcbd_part_t hpcbd_writer;
 
+/* hpcbd/collector/learner.c: folds records into the profile store. */
+extern const hpcbd_part_t hpcbd_learner;
+
 #endif

@@ -25,6 +25,7 @@
 #include "hpcbd/hpcbd.h"
 #include "hpcbd/log.h"
 #include "hpcbd/memory/memory.h"
+#include "hpcbd/node/capacity.h"
 #include "hpcbd/node/sense.h"
 #include "hpcbd/node/socket.h"
 #include "hpcbd/windows/peers.h"
@@ -51,6 +52,7 @@ static const hpcbd_part_t *const node_parts[] = {
     /* These fork: before others lock memory. */
     &hpcbd_ship,
     &hpcbd_memory,
+    &hpcbd_calibrate,
     &hpcbd_window,
     &hpcbd_balance,
     &hpcbd_sense,
@@ -63,6 +65,7 @@ static const hpcbd_part_t *const node_parts[] = {
 static const hpcbd_part_t *const collector_parts[] = {
     &hpcbd_collector,
     &hpcbd_writer,
+    &hpcbd_learner,
     /* End of collector_parts */
     NULL,
 };

@@ -3,8 +3,11 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The NodeName lines of hpc-balance.conf, by slurmctld's numbers of nodes.
- * Read at start and reconfiguration, with slurmctld's node write lock held.
+ * What nodes can transfer, by slurmctld's numbers of nodes: the NodeName lines of
+ * hpc-balance.conf, read at start and reconfiguration, with slurmctld's node
+ * write lock held; where there is none, what nodes have measured of themselves,
+ * read from the collector's file (common/live.h) every few seconds.  What a
+ * node has said once holds, also while it is silent.
  */
 #include "select/shadow.h"
 
@@ -14,6 +17,7 @@
 #include <time.h>
 
 #include "common/cleanup.h"
+#include "common/live.h"
 #include "common/log.h"
 #include "select/settings.h"
 
@@ -22,6 +26,11 @@
 
 static hpcb_bw_t *capacities = NULL;
 static int n_capacities = 0;
+static hpcb_bw_t *typed = NULL;	/* of them, what the file says; else 0 */
+
+static hpcb_live_t live;
+static hpcb_live_known_t known;
+static time_t looked = 0;
 
 /* What was read last, and when. */
 static hpcb_capacity_t *last_rows = NULL;
@@ -32,9 +41,39 @@ static time_t read_at = 0;
 static void _apply(const hpcb_capacity_t *row, int node_inx)
 {
 	if (row->mem)
-		capacities[node_inx].mem = row->mem;
+		typed[node_inx].mem = row->mem;
 	if (row->net)
-		capacities[node_inx].net = row->net;
+		typed[node_inx].net = row->net;
+}
+
+static void _apply_report(const hpcb_live_node_t *report)
+{
+	node_record_t *node_ptr = find_node_record2((char *) report->name);
+	int i = node_ptr ? (int) node_ptr->index : n_capacities;
+
+	if (i >= n_capacities)
+		return;
+	if (!typed[i].mem && report->mem_bandwidth)
+		capacities[i].mem = report->mem_bandwidth;
+	if (!typed[i].net && report->net_bandwidth)
+		capacities[i].net = report->net_bandwidth;
+}
+
+extern void hpcb_capacity_refresh(void)
+{
+	hpcb_select_memory_t settings;
+	time_t now = time(NULL);
+	size_t i;
+
+	if (!n_capacities || (now - looked < REPEAT_SECONDS))
+		return;
+	looked = now;
+	hpcb_select_memory(&settings);
+	if (hpcb_live_read(settings.dir, &known, &live, NULL) <= 0)
+		return;
+	for (i = 0; i < live.n_nodes; i++)
+		_apply_report(&live.nodes[i]);
+	hpcb_live_clear(&live);
 }
 
 /* Nodes that there are not are passed over; said: the log has that already. */
@@ -112,13 +151,18 @@ extern void hpcb_capacity_read(void)
 	    (n_capacities == node_record_count))
 		return;
 	xfree(capacities);
+	xfree(typed);
 	capacities = xcalloc(node_record_count, sizeof(*capacities));
+	typed = xcalloc(node_record_count, sizeof(*typed));
 	n_capacities = node_record_count;
+	memset(&known, 0, sizeof(known));
+	looked = 0;
 	if (!rows)
 		return;
 	said = _is_repeated(rows, count);
 	for (i = 0; i < count; i++)
 		_read_row(&rows[i], said);
+	memcpy(capacities, typed, n_capacities * sizeof(*typed));
 	rows = NULL;
 }
 

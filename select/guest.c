@@ -292,6 +292,7 @@ static int _search(const hpcb_test_t *test, const hpcb_usage_t *usage)
 
 	search.candidates = bit_set_count(test->node_bitmap);
 	hpcb_keep_off_claims(test->node_bitmap);
+	hpcb_capacity_refresh();
 	_rank(&search, usage, test->node_bitmap);
 	ranked = bit_copy(test->node_bitmap);
 	if (_can_do(test))

@@ -163,4 +163,8 @@ extern uint64_t hpcb_memory_seen(const hpcb_usage_t *usage, int node_inx);
 extern void hpcb_capacity_read(void);
 extern const hpcb_bw_t *hpcb_capacity(int node_inx);
 
+/* Take in what nodes have measured of themselves. Cheap: at most every few
+ * seconds. */
+extern void hpcb_capacity_refresh(void);
+
 #endif

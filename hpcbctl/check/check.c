@@ -36,10 +36,22 @@ static const char *text_of(const char *text)
     return text ? text : "";
 }
 
+static const char *label_of(const hpcb_finding_t *finding)
+{
+    switch (finding->verdict) {
+    case HPCB_VERDICT_FAIL:
+        return "FAIL";
+    case HPCB_VERDICT_WARN:
+        return "WARN";
+    default:
+        return "NOTE";
+    }
+}
+
 static void print_problem(const hpcb_finding_t *finding)
 {
-    printf("%s  %s: %s", finding->verdict == HPCB_VERDICT_FAIL ? "FAIL" : "WARN",
-           finding->rule->name, text_of(finding->found));
+    printf("%s  %s: %s", label_of(finding), finding->rule->name,
+           text_of(finding->found));
     /* Readers of files begin their sentence with the file. */
     if (finding->file && !strstr(text_of(finding->found), finding->file))
         printf(" (%s)", finding->file);
@@ -53,6 +65,14 @@ static void print_problems(const hpcb_report_t *report, hpcb_verdict_t verdict)
 {
     for (size_t i = 0; i < report->count; i++)
         if (report->findings[i].verdict == verdict)
+            print_problem(&report->findings[i]);
+}
+
+/* Of what is in order, findings with a line that would improve it. */
+static void print_notes(const hpcb_report_t *report)
+{
+    for (size_t i = 0; i < report->count; i++)
+        if (report->findings[i].verdict == HPCB_VERDICT_OK && report->findings[i].mend)
             print_problem(&report->findings[i]);
 }
 
@@ -129,6 +149,7 @@ static void print_text(const hpcb_report_t *report)
     size_t good = print_good(report);
 
     print_elsewhere(report);
+    print_notes(report);
     print_problems(report, HPCB_VERDICT_WARN);
     print_problems(report, HPCB_VERDICT_FAIL);
     printf("%zu ok, %zu warnings, %zu failed\n", good,

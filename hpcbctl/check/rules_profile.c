@@ -2,25 +2,20 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* What decides where guests go: the store of profiles, the capacities of nodes. */
+/* The store of profiles, which decides where guests go. */
 #include "config.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/cleanup.h"
 #include "common/file.h"
 #include "common/profile.h"
 #include "common/text.h"
-#include "hpcbctl/hostlist.h"
 #include "hpcbctl/check/rule_tests.h"
-
-/* -- the store -- */
 
 /* Cut path to the directory that it is in. */
 static void to_parent(char path[static PATH_MAX])
@@ -114,119 +109,7 @@ void hpcb_rule_profile_store(const hpcb_facts_t *facts, hpcb_report_t *report)
         check_store(facts, report, path, &st);
     else if (errno == ENOENT)
         hpcb_found(report, HPCB_VERDICT_OK, facts->conf_path,
-                   "ProfileStore=%s: made by the first hpcbctl profile learn or set",
-                   path);
+                   "ProfileStore=%s: made when the first job ends", path);
     else
         say_no_file(facts, report, path);
-}
-
-/* -- NodeName lines -- */
-
-/* Names of nodes; those of partitions are sorted. */
-typedef struct {
-    char **names;
-    size_t count, room;
-} names_t;
-
-static void free_names(names_t *names)
-{
-    for (size_t i = 0; i < names->count; i++)
-        free(names->names[i]);
-    free(names->names);
-}
-
-#define AUTO_NAMES __attribute__((cleanup(free_names)))
-
-static int add_name(const char *name, void *arg)
-{
-    names_t *names = arg;
-
-    if (names->count == names->room) {
-        size_t room = names->room * 2 + 64;
-        char **more = reallocarray(names->names, room, sizeof(*more));
-
-        if (!more)
-            return -1;
-        names->names = more;
-        names->room = room;
-    }
-    names->names[names->count] = strdup(name);
-    return names->names[names->count] ? (names->count++, 0) : -1;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* The nodes of all partitions.  Those of a list that cannot be read are not there. */
-static void gather_nodes(const hpcb_facts_t *facts, names_t *nodes)
-{
-    for (size_t i = 0; i < facts->slurm.n_partitions; i++)
-        hpcb_hostlist_each(hpcb_table_text(&facts->slurm.partitions[i], "Nodes"),
-                           add_name, nodes);
-    if (nodes->count > 0)
-        qsort(nodes->names, nodes->count, sizeof(*nodes->names), compare_names);
-}
-
-typedef struct {
-    const names_t *nodes;
-    size_t unknown;
-    char example[HPCB_HOST_MAX];
-} search_t;
-
-static int look_up(const char *name, void *arg)
-{
-    search_t *search = arg;
-    const names_t *nodes = search->nodes;
-
-    if (nodes->count == 0 || !bsearch(&name, nodes->names, nodes->count,
-                                      sizeof(*nodes->names), compare_names)) {
-        if (search->unknown++ == 0)
-            hpcb_text_copy(search->example, sizeof(search->example), name);
-    }
-    return 0;
-}
-
-static bool check_row(const hpcb_facts_t *facts, hpcb_report_t *report,
-                      const names_t *nodes, const char *list)
-{
-    search_t search = {.nodes = nodes};
-
-    if (strcasecmp(list, "ALL") == 0)
-        return true;
-    if (hpcb_hostlist_each(list, look_up, &search) < 0) {
-        hpcb_found(report, HPCB_VERDICT_WARN, facts->conf_path,
-                   "NodeName=%s cannot be read, or is too long", list);
-        hpcb_mend(report, "NodeName=ALL, or several lines of fewer nodes");
-        return false;
-    }
-    if (search.unknown == 0)
-        return true;
-    hpcb_found(report, HPCB_VERDICT_WARN, facts->conf_path,
-               "NodeName=%s: %zu of these are in no partition (%s)", list,
-               search.unknown, search.example);
-    hpcb_mend(report, "NodeName= with names that are in slurm.conf, without %s",
-              search.example);
-    return false;
-}
-
-/* A name with a slip of the pen leaves the node that was meant without a capacity. */
-void hpcb_rule_node_capacities(const hpcb_facts_t *facts, hpcb_report_t *report)
-{
-    hpcb_autofree hpcb_capacity_t *rows = calloc(HPCB_CAPACITIES_MAX, sizeof(*rows));
-    AUTO_NAMES names_t nodes = {0};
-    size_t count = 0;
-    bool good = true;
-
-    if (!rows || hpcb_conf_capacities(facts->conf_path, rows, &count, NULL))
-        count = 0; /* what is wrong with the file, rule configuration says */
-    gather_nodes(facts, &nodes);
-    for (size_t i = 0; i < count; i++)
-        good &= check_row(facts, report, &nodes, rows[i].nodes);
-    if (good)
-        hpcb_found(report, HPCB_VERDICT_OK, facts->conf_path,
-                   count ? "%zu NodeName lines"
-                         : "no NodeName lines (%zu): bandwidths do not count",
-                   count);
 }

@@ -128,6 +128,7 @@ static json_object *profile_json(const hpcb_profile_t *profile)
                        hpcb_profile_encode(profile->key.executable, executable)) == 0 &&
         add_figures(object, profile) == 0 &&
         hpcb_json_u64(object, "updated", profile->updated) == 0 &&
+        hpcb_json_text(object, "source", profile->fixed ? "set" : "measured") == 0 &&
         hpcb_json_bool(object, "fixed", profile->fixed) == 0)
         return object;
     json_object_put(object);
@@ -217,7 +218,10 @@ static void print_profile(const hpcb_profile_t *profile)
     print_runs(profile);
     if (localtime_r(&updated, &when))
         strftime(date, sizeof(date), "%Y-%m-%d %H:%M", &when);
-    printf("  %s\n", date);
+    printf("  %-16s", date);
+    print_size(&profile->figures[HPCB_PROFILE_MEM_PEAK]);
+    print_size(&profile->figures[HPCB_PROFILE_NET_PEAK]);
+    putchar('\n');
 }
 
 static int show_text(const hpcb_profiles_t *store, const hpcb_profile_filter_t *filter)
@@ -230,9 +234,10 @@ static int show_text(const hpcb_profiles_t *store, const hpcb_profile_filter_t *
         if (!hpcb_profile_matches(profile, filter))
             continue;
         if (!any)
-            printf("%-10s  %-16s  %-16s  %-14s  %-14s  %-5s  %-14s  %6s  %s\n", "USER",
-                   "NAME", "EXECUTABLE", "MEM/s", "NET/s", "CPU", "PEAK", "RUNS",
-                   "UPDATED");
+            printf("%-10s  %-16s  %-16s  %-14s  %-14s  %-5s  %-14s  %6s  %-16s  %-14s  "
+                   "%s\n",
+                   "USER", "NAME", "EXECUTABLE", "MEM/s", "NET/s", "CPU", "PEAK",
+                   "RUNS", "UPDATED", "MEM-P95", "NET-P95");
         any = true;
         print_profile(profile);
     }

@@ -4,47 +4,23 @@
  */
 #include "config.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "common/file.h"
-#include "common/text.h"
+#include "hpcbd/collector/position.h"
 #include "hpcbd/collector/writer_runs.h"
 #include "records/database.h"
 
-static int position_path(const char *dir, char path[static PATH_MAX], hpcb_error_t *err)
-{
-    return snprintf(path, PATH_MAX, "%s/writer.pos", dir) < PATH_MAX
-               ? 0
-               : hpcb_error(err, "%.200s is too long", dir);
-}
+#define POSITION "writer.pos"
 
 int hpcbd_writer_load(const char *dir, int64_t *position, hpcb_error_t *err)
 {
-    char path[PATH_MAX], text[64];
-    uint64_t number = 0;
-    ssize_t n;
-
-    if (position_path(dir, path, err))
-        return -1;
-    n = hpcb_file_read(path, text, sizeof(text), NULL);
-    if (n > 0 && text[n - 1] == '\n')
-        text[n - 1] = '\0';
-    if (n <= 0 || hpcb_text_u64(text, INT64_MAX, &number))
-        number = 0;
-    *position = (int64_t)number;
-    return 0;
+    return hpcbd_position_load(dir, POSITION, position, err);
 }
 
 int hpcbd_writer_save(const char *dir, int64_t position, hpcb_error_t *err)
 {
-    char path[PATH_MAX], text[32];
-
-    if (position_path(dir, path, err))
-        return -1;
-    snprintf(text, sizeof(text), "%" PRId64 "\n", position);
-    return hpcb_file_replace(path, text, strlen(text), 0644, err);
+    return hpcbd_position_save(dir, POSITION, position, err);
 }
 
 static double number_or(sqlite3_stmt *row, int column, double otherwise)
@@ -97,16 +73,6 @@ static int select_runs(sqlite3 *db, int64_t position, hpcbd_writer_run_t *runs)
     return count;
 }
 
-static void check_position(sqlite3 *db, int64_t *position)
-{
-    int64_t last;
-
-    if (hpcb_database_number(db, "SELECT max(0, max(seq)) FROM run", &last, NULL) ==
-            0 &&
-        last < *position)
-        *position = last;
-}
-
 /* The file is not kept open: it may be moved. */
 int hpcbd_writer_next(const char *dir, int64_t *position,
                       hpcbd_writer_run_t runs[static HPCBD_WRITER_RUNS])
@@ -118,7 +84,7 @@ int hpcbd_writer_next(const char *dir, int64_t *position,
         return 0;
     count = select_runs(db, *position, runs);
     if (count == 0)
-        check_position(db, position);
+        hpcbd_position_check(db, position);
     sqlite3_close(db);
     return count;
 }

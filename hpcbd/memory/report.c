@@ -28,6 +28,7 @@
 #include "hpcbd/memory/end.h"
 #include "hpcbd/memory/guard.h"
 #include "hpcbd/memory/report.h"
+#include "hpcbd/node/capacity.h"
 #include "hpcbd/records/seal.h"
 #include "hpcbd/records/conn.h"
 #include "hpcbd/slurm_module.h"
@@ -80,18 +81,34 @@ static int send_text(const hpcb_conf_t *conf, const char *text, hpcb_error_t *er
     return fd < 0 ? -1 : hpcbd_ship_frame(fd, credential, err);
 }
 
+/* What is known of memory, with what the node can transfer. */
+static char *make_report(const hpcb_conf_t *conf, hpcb_live_node_t *node)
+{
+    hpcbd_capacity_t capacity;
+    char *text;
+
+    if (hpcbd_memory_read(conf, node) < 0)
+        return NULL;
+    hpcbd_capacity_load(conf->state_dir, &capacity);
+    node->mem_bandwidth = capacity.mem;
+    node->net_bandwidth = capacity.net;
+    text = hpcbd_live_print(node, NULL);
+    free(node->jobs);
+    node->jobs = NULL;
+    return text;
+}
+
 /* What is stale says nothing; what has been sent need not be sent again. */
 static void send_report(reporter_t *reporter)
 {
-    hpcb_autofree char *text = read_text(reporter->conf);
     hpcb_live_node_t node;
+    hpcb_autofree char *text =
+        *reporter->conf->collector_hosts ? make_report(reporter->conf, &node) : NULL;
     hpcb_error_t err;
     bool is_new;
 
-    if (!*reporter->conf->collector_hosts || !text ||
-        hpcbd_live_parse(text, &node, NULL) < 0)
+    if (!text)
         return;
-    free(node.jobs);
     is_new =
         node.time != reporter->sent && hpcb_live_is_fresh(&node, (int64_t)time(NULL));
     if (!is_new)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/capacity.h"
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "hpcbd/records/wire.h"
@@ -68,7 +69,9 @@ static int add_node(hpcb_rjson_t *message, const hpcb_live_node_t *node)
         hpcb_rjson_add_u64(object, "time", node->time > 0 ? (uint64_t)node->time : 0) ||
         hpcb_rjson_add_u64(object, "memory", number(node->memory)) ||
         hpcb_rjson_add_u64(object, "available", number(node->available)) ||
-        add_bool(object, "protects", node->protects))
+        add_bool(object, "protects", node->protects) ||
+        hpcb_rjson_add_u64(object, "mem_bandwidth", number(node->mem_bandwidth)) ||
+        hpcb_rjson_add_u64(object, "net_bandwidth", number(node->net_bandwidth)))
         return -1;
     return add_jobs(object, node);
 }
@@ -167,6 +170,11 @@ static int read_node(hpcb_rjson_t *message, hpcb_live_node_t *node)
         get_bool(object, "protects", &node->protects))
         return -1;
     node->time = (int64_t)time;
+    /* Nodes of an earlier release do not say. */
+    (void)hpcb_rjson_get_u64(object, "mem_bandwidth", HPCB_BANDWIDTH_MAX,
+                             &node->mem_bandwidth);
+    (void)hpcb_rjson_get_u64(object, "net_bandwidth", HPCB_BANDWIDTH_MAX,
+                             &node->net_bandwidth);
     return read_jobs(object, node);
 }
 

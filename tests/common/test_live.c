@@ -14,6 +14,8 @@
 #include "common/live.h"
 #include "tests/common/scratch.h"
 
+#define BANDWIDTH UINT64_C(20000000000)
+
 static hpcb_live_job_t jobs[] = {
     {.job_id = 7, .used = 100, .growth = 5, .peak = 120},
     {.job_id = 8, .guest = true, .used = 1, .growth = 0, .peak = UINT64_MAX},
@@ -26,6 +28,8 @@ static hpcb_live_node_t make_node(const char *name, int64_t time, uint32_t n_job
         .memory = UINT64_C(1) << 40,
         .available = 12345,
         .protects = true,
+        .mem_bandwidth = BANDWIDTH,
+        .net_bandwidth = BANDWIDTH / 20,
         .n_jobs = n_jobs,
         .jobs = jobs,
     };
@@ -63,7 +67,7 @@ static void check_job(const hpcb_live_job_t *found, const hpcb_live_job_t *job)
     ck_assert_uint_eq(found->peak, job->peak);
 }
 
-static void check_content(const hpcb_live_t *live)
+static void check_content(const hpcb_live_t *live, uint64_t mem)
 {
     static const int64_t times[] = {11, 13, 12};
     static const uint32_t counts[] = {0, 2, 2};
@@ -79,6 +83,8 @@ static void check_content(const hpcb_live_t *live)
         ck_assert_uint_eq(node->memory, UINT64_C(1) << 40);
         ck_assert_uint_eq(node->available, 12345);
         ck_assert(node->protects);
+        ck_assert_uint_eq(node->mem_bandwidth, mem);
+        ck_assert_uint_eq(node->net_bandwidth, mem / 20);
         for (size_t k = 0; k < counts[i]; k++)
             check_job(&node->jobs[k], &jobs[k]);
     }
@@ -92,7 +98,7 @@ START_TEST(the_last_report_of_each_node_is_read_back)
     void *data = hpcb_live_render(table, &length);
 
     ck_assert_int_eq(hpcb_live_parse(data, length, &live, NULL), 0);
-    check_content(&live);
+    check_content(&live, BANDWIDTH);
     hpcb_live_clear(&live);
     ck_assert_uint_eq(live.n_nodes, 0);
     free(data);
@@ -121,7 +127,7 @@ END_TEST
 /* The file of a later version: each record has 8 more bytes at its end. */
 static char *widened(const char *data, size_t length, size_t *wide)
 {
-    static const size_t sizes[] = {32, 96, 96, 96, 32, 32, 32, 32};
+    static const size_t sizes[] = {32, 112, 112, 112, 32, 32, 32, 32};
     char *out = calloc(1, length + 8 * 8), *next = out;
     uint32_t header[8];
 
@@ -139,6 +145,30 @@ static char *widened(const char *data, size_t length, size_t *wide)
     return out;
 }
 
+/* The file of the first version: nodes end before their bandwidths. */
+START_TEST(what_an_older_writer_has_not_written_is_nothing)
+{
+    hpcb_live_table_t *table = make_table();
+    uint32_t node_size = 96;
+    size_t length;
+    char *data = hpcb_live_render(table, &length);
+    hpcb_live_t live;
+
+    for (size_t i = 0; i < 3; i++) {
+        char *record = data + 32 + i * 96;
+
+        length -= 16;
+        memmove(record + 96, record + 112, (size_t)(data + length - record - 96));
+    }
+    memcpy(data + 16, &node_size, sizeof(node_size));
+    ck_assert_int_eq(hpcb_live_parse(data, length, &live, NULL), 0);
+    check_content(&live, 0);
+    hpcb_live_clear(&live);
+    free(data);
+    hpcb_live_table_free(table);
+}
+END_TEST
+
 START_TEST(members_added_later_are_passed_over)
 {
     hpcb_live_table_t *table = make_table();
@@ -148,7 +178,7 @@ START_TEST(members_added_later_are_passed_over)
     hpcb_live_t live;
 
     ck_assert_int_eq(hpcb_live_parse(later, wide, &live, NULL), 0);
-    check_content(&live);
+    check_content(&live, BANDWIDTH);
     hpcb_live_clear(&live);
     free(later);
     free(data);
@@ -201,7 +231,7 @@ START_TEST(a_file_is_read_once)
     ck_assert_int_eq(errno, ENOENT);
     ck_assert_int_eq(hpcb_live_write(table, scratch_dir(), NULL), 0);
     ck_assert_int_eq(hpcb_live_read(scratch_dir(), &known, &live, NULL), 1);
-    check_content(&live);
+    check_content(&live, BANDWIDTH);
     ck_assert_int_eq(hpcb_live_read(scratch_dir(), &known, &live, NULL), 0);
     ck_assert_int_eq(hpcb_live_write(table, scratch_dir(), NULL), 0);
     ck_assert_int_eq(hpcb_live_read(scratch_dir(), &known, &live, NULL), 1);
@@ -246,7 +276,7 @@ START_TEST(a_broken_file_leaves_what_was_read)
     unlink(scratch(HPCB_LIVE_FILE));
     put_file(scratch(HPCB_LIVE_FILE), "no such thing");
     ck_assert_int_eq(hpcb_live_read(scratch_dir(), &known, &live, NULL), -1);
-    check_content(&live);
+    check_content(&live, BANDWIDTH);
     hpcb_live_clear(&live);
     hpcb_live_table_free(table);
 }
@@ -273,6 +303,7 @@ int main(void)
     tcase_add_test(tcase, the_last_report_of_each_node_is_read_back);
     tcase_add_test(tcase, no_prefix_of_a_file_is_one);
     tcase_add_test(tcase, members_added_later_are_passed_over);
+    tcase_add_test(tcase, what_an_older_writer_has_not_written_is_nothing);
     tcase_add_test(tcase, what_no_node_has_is_refused);
     tcase_add_test(tcase, there_is_an_end_to_nodes);
     tcase_add_test(tcase, a_file_is_read_once);

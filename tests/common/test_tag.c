@@ -253,7 +253,7 @@ END_TEST
 
 START_TEST(what_is_written_is_read)
 {
-    const hpcb_options_t options = {.bw_mem = 12884901888, .bw_net = 3};
+    const hpcb_options_t options = {.bw_mem = 12884901888, .bw_net = 3, .bw_cpu = 0.6};
     const hpcb_tag_t tag = {HPCB_CLASS_PRIMARY, &options, true, "a \"b\"/c", 0};
     char *text = hpcb_tag_add("{\"site\":1}", &tag, NULL);
     char *ended = hpcb_tag_add_run(text, &run, NULL);

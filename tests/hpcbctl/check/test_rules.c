@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/live.h"
 #include "hpcbctl/check/rules.h"
 #include "tests/common/snapshot.h"
 #include "tests/common/tmp.h"
@@ -927,6 +928,49 @@ START_TEST(test_capacities)
 }
 END_TEST
 
+static void measure_nodes(const char *const *names, size_t count)
+{
+    hpcb_live_table_t *table = hpcb_live_table_new();
+    hpcb_live_node_t node = {.time = 1, .mem_bandwidth = 7};
+
+    for (size_t i = 0; i < count; i++) {
+        snprintf(node.name, sizeof(node.name), "%s", names[i]);
+        ck_assert_int_eq(hpcb_live_put(table, &node), 0);
+    }
+    ck_assert_int_eq(hpcb_live_write(table, cluster.dir, NULL), 0);
+    hpcb_live_table_free(table);
+}
+
+static void expect_text(const char *rule, const char *text)
+{
+    hpcb_report_t report;
+    bool seen = false;
+
+    run_rules(&report);
+    for (size_t i = 0; i < report.count; i++)
+        seen |= strcmp(report.findings[i].rule->name, rule) == 0 &&
+                strstr(report.findings[i].found, text);
+    ck_assert_msg(seen, "%s does not say '%s'", rule, text);
+    hpcb_report_free(&report);
+}
+
+START_TEST(test_unmeasured_nodes)
+{
+    static const char *const names[] = {"n1", "n2"};
+
+    snprintf(cluster.facts.conf.collector_dir, sizeof(cluster.facts.conf.collector_dir),
+             "%s", cluster.dir);
+    expect_text("node-capacities", "on the collector's host");
+    measure_nodes(names, 1);
+    expect_text("node-capacities", "unmeasured nodes: 1 (n2)");
+    write_file("hpc-balance.conf", 0644, "NodeName=n2 MemBandwidth=1G");
+    expect_text("node-capacities", "of all nodes is known");
+    write_file("hpc-balance.conf", 0644, "");
+    measure_nodes(names, 2);
+    expect_text("node-capacities", "of all nodes is known");
+}
+END_TEST
+
 /* On the controller, without our select plugin. */
 START_TEST(test_guest_memory)
 {
@@ -1206,6 +1250,7 @@ static void add_tests(TCase *tcase)
     tcase_add_loop_test(tcase, test_ssh_sessions, 0, sizeof(sshd) / sizeof(sshd[0]));
     tcase_add_test(tcase, test_no_node);
     tcase_add_loop_test(tcase, test_capacities, 0, ROWS(capacities));
+    tcase_add_test(tcase, test_unmeasured_nodes);
     tcase_add_test(tcase, test_partition_of_whole_nodes);
     tcase_add_loop_test(tcase, test_junk, 0, ROWS(junk) * ROWS(junk_partitions));
     /* Only root can own what Slurm is to trust. */

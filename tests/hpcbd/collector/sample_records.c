@@ -24,6 +24,7 @@ char *collector_record(uint32_t job_id, uint32_t restart, unsigned node, unsigne
         .end_us = UINT64_C(1700000010000000) + (job_id % 4) * UINT64_C(86400000000),
         .cpus = 1,
         .usage = {1000000, 0, 0},
+        .measured = {.network = {.known = true, .bytes = 50000, .p95 = 9000}},
         .about = {.nodes = nodes, .restart = restart},
     };
     char *text;

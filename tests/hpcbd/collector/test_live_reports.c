@@ -27,6 +27,8 @@ static hpcb_live_node_t make_node(const char *name, int64_t time)
                              .memory = 1 << 30,
                              .available = 12345,
                              .protects = true,
+                             .mem_bandwidth = 17,
+                             .net_bandwidth = 18,
                              .n_jobs = 2,
                              .jobs = jobs};
 
@@ -46,6 +48,8 @@ START_TEST(a_report_is_read_back)
     ck_assert_uint_eq(read.memory, 1 << 30);
     ck_assert_uint_eq(read.available, 12345);
     ck_assert(read.protects);
+    ck_assert_uint_eq(read.mem_bandwidth, 17);
+    ck_assert_uint_eq(read.net_bandwidth, 18);
     ck_assert_uint_eq(read.n_jobs, 2);
     ck_assert_uint_eq(read.jobs[0].growth, 5);
     ck_assert_uint_eq(read.jobs[0].peak, 120);

@@ -1,0 +1,263 @@
+#!/usr/bin/env bats
+# Nobody types a figure: what programs did in their first run decides about the second.
+
+load helpers
+load guest
+load select
+
+setup_file() {
+    sandbox_up --nodes 3 --fake-cpus 4 || return 1
+    export CTLD_LOG=$HPCB_SANDBOX_DIR/log/slurmctld.log
+    export CONF=$HPCB_SANDBOX_DIR/etc/hpc-balance.conf WORK=$HPCB_SANDBOX_DIR/work
+    mkdir -p "$WORK" && chmod 1777 "$WORK"
+    # Whether a machine with other sandboxes on it is ever quiet does not decide here.
+    for n in 1 2 3; do run_in_node "n$n" pkill -STOP -x 'hpcbd: measure'; done
+    echo 'GuestMemory=allocated' >> "$CONF"
+    as_root scontrol reconfigure
+    ! has_plugins || wait_until 10 conf_is_read
+    # Where a packet can go that nobody answers.
+    SINK=$(as_root sh -c "getent hosts ctl || hostname -i" | awk '{ print $1; exit }')
+    export SINK
+}
+teardown_file() { sandbox_down; }
+setup() { cancel_all; }
+
+# RATE bytes/s in datagrams, for SECONDS.
+send() { # send RATE SECONDS
+    echo "python3 -c '
+import socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+begin = time.monotonic(); sent = 0
+while time.monotonic() < begin + $2:
+    while sent < (time.monotonic() - begin) * $1:
+        sent += s.sendto(bytes(1400), (\"$SINK\", 9))
+    time.sleep(0.01)'"
+}
+
+# As many tasks as the job has compute, for SECONDS.
+burn() { # burn SECONDS
+    echo "srun python3 -c '
+import time
+end = time.monotonic() + $1
+while time.monotonic() < end: pass'"
+}
+
+FIRST='' # jobs of the first runs
+first() { # first NAME SCRIPT [SBATCH OPTION]...
+    local name=$1 script=$2 job
+    shift 2
+    job=$(submit -J "$name" -N1 --mem=50 "$@" --wrap "$script")
+    FIRST+=" $job"
+    wait_for_end "$job" 60
+}
+
+# Those of ctl, where the collector is.
+profile() { # profile NAME: one JSON object
+    run_in_node ctl hpcbctl profile show --json --name "$1" --executable '' |
+        python3 -c 'import json, sys; print(json.dumps(json.load(sys.stdin)["profiles"][0]))'
+}
+has_profile() { profile "$1" > /dev/null 2>&1; }
+mean() { profile "$1" | python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]]["mean"])' "$2"; }
+
+second() { # second NAME NODE: with all cores of the node
+    local job
+    job=$(submit -J "$1" -N1 -n4 -w "$2" --mem=50 --wrap "sleep $(secs 300)") || return 1
+    wait_for_state "$job" RUNNING 20 >&2
+}
+
+again() { # again NAME [SBATCH OPTION]...
+    submit --guest -J "$1" -N1 -n1 --mem=50 "${@:2}" --wrap "sleep $(secs 300)"
+}
+
+@test "what programs use is learned from their first run, by nobody's hand" {
+    first mover "($(send 20000000 5)) & $(burn 5); wait" -n4
+    first cruncher "$(burn 5)" -n4
+    first waiter 'sleep 5' -n4
+    first gmover "$(send 15000000 5)" -n1 --guest
+    first gcruncher "$(burn 5)" -n1 --guest
+    for name in mover cruncher waiter gmover gcruncher; do
+        wait_until 60 has_profile "$name"
+        profile "$name"
+    done
+    echo "$FIRST" > "$BATS_FILE_TMPDIR/first"
+    [ "$(profile mover | python3 -c 'import json, sys; print(json.load(sys.stdin)["source"])')" = measured ]
+    # Of four CPUs, of which this machine may have fewer.
+    [ "$(mean cruncher cpu)" -gt 300000 ]
+    [ "$(mean gcruncher cpu)" -gt 600000 ]
+    [ "$(mean waiter cpu)" -lt 100000 ]
+    # slurmctld reads the store once a second.
+    sleep 2
+    needs_network
+    [ "$(mean mover net)" -gt 10000000 ]
+    [ "$(mean waiter net)" -lt 1000000 ]
+}
+
+needs_network() {
+    profile mover | grep -q '"net": *{' || skip "this kernel measures no network of jobs"
+}
+
+# All at once: what is cancelled is a run of its program, too, from which is learned.
+@test "guests go where their first run says that they fit" {
+    needs_plugins
+    second mover n1
+    second cruncher n2
+    second waiter n3
+    as_root hpcbctl check | grep -F 'unmeasured nodes: 3 (n1,n2,n3)'
+    guest=$(again gcruncher)
+    [ "$(running "$guest")" = n3 ]
+    # Copies avoid each other, and both the one who transfers most.
+    needs_network
+    guest=$(again gmover)
+    twin=$(again gmover)
+    [ "$(for job in "$guest" "$twin"; do running "$job"; done | sort | xargs)" = "n2 n3" ]
+}
+
+@test "hpcb-sacct and hpcb-report show what was measured, and what was typed" {
+    read -r -a jobs < "$BATS_FILE_TMPDIR/first"
+    typed=$(submit -J typed -N1 -n1 --mem=50 --bw-profile=mem=2G,net=1K --wrap 'sleep 3')
+    wait_for_end "$typed" 30
+    wait_until 60 shows_measured "${jobs[0]}"
+    wait_until 60 shows_measured "$typed"
+    as_root hpcb-sacct -X -n -P -j "${jobs[0]},$typed" -o JobID,NetBW,MemBW
+    # Without a counter of memory transfers the figure is the user's.
+    as_root hpcb-sacct -X -n -P -j "$typed" -o MemBW | grep -Fx '2.00G*' || is_measured "$typed"
+    as_root hpcb-report --records=/run/hpcb/collector --json > "$WORK/report.json"
+    python3 -c 'import json, sys
+totals = json.load(open(sys.argv[1]))["totals"]
+for name in "network", "memory":
+    assert (totals[name + "_bytes"] is None) == bool(totals[name + "_reason"]), totals
+    assert (totals[name + "_bytes"] is None) == (totals[name + "_runs"] == 0), totals
+print({name: totals[name] for name in totals if name[:3] in ("net", "mem")})' "$WORK/report.json"
+    needs_network
+    as_root hpcb-sacct -X -n -P -j "${jobs[0]}" -o JobID,NetBW | grep -E '\|[12][0-9]\.[0-9]+M$'
+    python3 -c 'import json, sys
+assert json.load(open(sys.argv[1]))["totals"]["network_bytes"] > 50e6' "$WORK/report.json"
+}
+
+shows_measured() { # shows_measured JOB: its figures have come to AdminComment
+    as_root sacct -X -n -P -j "$1" -o AdminComment | grep -q '"eff"'
+}
+is_measured() { as_root hpcb-sacct -X -n -P -j "$1" -o MemBW | grep -E '^[0-9.]+[KMGT]?$'; }
+
+# As if the nodes had measured themselves: 30 MB/s of network.
+@test "what nodes have measured counts as what an administrator types" {
+    needs_plugins
+    for n in 1 2 3; do
+        # shellcheck disable=SC2016 # expanded in the node
+        run_in_node "n$n" sh -c 'echo "cpus $(getconf _NPROCESSORS_ONLN) pages $(getconf _PHYS_PAGES)" \
+            "mem 20000000000 net 30000000" > /run/hpc-balance/capacity'
+    done
+    wait_until 30 all_measured
+    # slurmctld reads reports every 5 s.
+    sleep 6
+    primary=$(submit -w n1 -n4 --mem=50 --bw-profile=net=20M --wrap "sleep $(secs 300)")
+    wait_for_state "$primary" RUNNING 20
+    guest=$(again other --bw-profile=net=15M -w n1)
+    wait_until 20 grep -q "JobId=$guest waits: .*saturate 1 of the . nodes" "$CTLD_LOG"
+    [ "$(state_of "$guest")" = PENDING ]
+    guest=$(again other --bw-profile=net=15M -x n2)
+    [ "$(running "$guest")" = n3 ]
+}
+
+all_measured() { as_root hpcbctl check --json | grep -F 'the bandwidth of all nodes is known'; }
+
+write_traffic() {
+    cat > "$WORK/traffic.py" << 'END'
+import glob, os, socket, sys, time
+
+SIZE = 1400 # and 28 of IP and UDP
+
+
+def packets(count, rate, put):
+    begin = time.monotonic()
+    for sent in range(1, count + 1):
+        put(bytes(SIZE))
+        ahead = sent / rate - (time.monotonic() - begin)
+        if ahead > 0.005:
+            time.sleep(ahead)
+
+
+def to_sink():
+    link = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    return lambda data: link.sendto(data, (os.environ["SINK"], 9))
+
+
+def helper(path):
+    """Of the same user, outside of all jobs: sends what it gets."""
+    door, put = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM), to_sink()
+    door.bind(path)
+    while True:
+        put(door.recv(SIZE))
+
+
+def refused(what):
+    try:
+        what()
+    except OSError:
+        return
+    sys.exit("not refused")
+
+
+def touch(path):
+    with open(path, "w") as stream:
+        stream.write(str(os.getpid()))
+
+
+def attack(victim, path):
+    refused(lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 17))
+    refused(lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0))
+    groups = [name for name in glob.glob("/sys/fs/cgroup/**/cgroup.procs", recursive=True)
+              if f"_{victim}/" in name]
+    print(len(groups), "groups")
+    for name in groups + glob.glob(f"/run/hpc-balance/**/{victim}*", recursive=True):
+        refused(lambda: touch(name))
+    # Who leaves the session and its parent is still of the job.
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            packets(4000, 2000, to_sink())
+        os._exit(0)
+    link = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    link.connect(path)
+    packets(4000, 2000, link.send)
+    time.sleep(2)
+
+
+if sys.argv[1] == "send":
+    packets(int(sys.argv[2]), 1000, to_sink())
+elif sys.argv[1] == "helper":
+    helper(sys.argv[2])
+else:
+    attack(sys.argv[2], sys.argv[3])
+END
+}
+
+bytes_of() { # bytes_of JOB
+    as_root hpcb-report --records=/run/hpcb/collector --export=jsonl | grep "\"job_id\":$1," |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["network_bytes"])'
+}
+
+@test "who hides bytes or claims to be another job moves nobody else's figure" {
+    needs_network
+    write_traffic
+    timeout 120 "$SANDBOX" exec --host n1 --user user -- env SINK="$SINK" \
+        python3 "$WORK/traffic.py" helper "$WORK/door" > "$WORK/helper.out" 2>&1 3>&- &
+    wait_until 10 test -S "$WORK/door"
+    victim=$(submit -J victim -w n1 -n1 --mem=50 --wrap "SINK=$SINK python3 $WORK/traffic.py send 8000")
+    wait_for_state "$victim" RUNNING 20
+    attack=$(OUT=$WORK/attack.out submit -J victim -w n1 -n1 --mem=50 --export="ALL,SINK=$SINK" --wrap "
+        export SLURM_JOB_ID=$victim SLURM_JOBID=$victim HPCB_JOB_ID=$victim
+        exec python3 $WORK/traffic.py attack $victim $WORK/door")
+    wait_for_end "$attack" 60
+    wait_for_end "$victim" 60
+    cat "$WORK/attack.out"
+    [ "$(job_state "$attack")" = COMPLETED ]
+    wait_until 60 bytes_of "$victim"
+    wait_until 60 bytes_of "$attack"
+    # What went through the helper, as much again, is nobody's.
+    python3 -c 'import sys
+victim, attack = map(int, sys.argv[1:])
+print(victim, attack)
+assert abs(victim / (8000 * 1428) - 1) < 0.02
+assert abs(attack / (4000 * 1428) - 1) < 0.02' "$(bytes_of "$victim")" "$(bytes_of "$attack")"
+}
