@@ -565,6 +565,9 @@ START_TEST(killed_at_any_moment_it_is_whole)
         pid_t pid = start_writer(path);
         unsigned now;
 
+        /* On a busy machine, none comes far in such a time. */
+        while (i == 0 && runs_in(path) == 0)
+            usleep(500);
         usleep(500 + i * 211 % 5000);
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
