@@ -82,13 +82,23 @@ typedef struct {
 
 typedef enum { ROOM, FULL, SATURATED } room_t;
 
+/* A guest can have no more than the node has.  A figure above that, from another node
+ * or from a capacity that was measured too low, would keep it waiting for good. */
+static int64_t at_most(uint64_t use, int64_t capacity)
+{
+    int64_t most = clamp(use);
+
+    return capacity > 0 && most > capacity ? capacity : most;
+}
+
 static axis_t memory_axis(const hpcb_fit_node_t *node, const hpcb_fit_guest_t *guest)
 {
     return (axis_t){
         .capacity = clamp(node->capacity.mem),
         .primaries = clamp(node->used_by_primaries.mem),
         .guests = clamp(node->used_by_guests.mem),
-        .use = guest->mem_known ? clamp(guest->use.mem) : 0,
+        .use =
+            guest->mem_known ? at_most(guest->use.mem, clamp(node->capacity.mem)) : 0,
         .scale = clamp(node->scale.mem),
         .use_known = guest->mem_known,
         .refuses = true,
@@ -101,7 +111,8 @@ static axis_t network_axis(const hpcb_fit_node_t *node, const hpcb_fit_guest_t *
         .capacity = clamp(node->capacity.net),
         .primaries = clamp(node->used_by_primaries.net),
         .guests = clamp(node->used_by_guests.net),
-        .use = guest->net_known ? clamp(guest->use.net) : 0,
+        .use =
+            guest->net_known ? at_most(guest->use.net, clamp(node->capacity.net)) : 0,
         .scale = clamp(node->scale.net),
         .use_known = guest->net_known,
         .refuses = true,
@@ -151,7 +162,7 @@ static room_t room(const axis_t *axis)
 /* How far the guest is above (or, negative, below) its share of what remains, in ONEs
  * of the capacity: as it is the share of all its processors, this is the distance of
  * figure 3 times p_i, which is the same for all nodes that are compared.  Between -ONE
- * and ONE, because a guest that needs more than the capacity is refused. */
+ * and ONE, because no guest needs more than the capacity. */
 static int64_t deviation(const axis_t *axis, const hpcb_fit_node_t *node,
                          const hpcb_fit_guest_t *guest)
 {

@@ -94,7 +94,8 @@ enum {
  * known and primaries, guests and this guest together would need more of one than the
  * node has.  Guests that need, all together, at most 1/32 of it (HPCB_FIT_TRIFLE) are
  * not refused: beside a primary that saturates the node alone they are the best company
- * there is (section 6: membench-min).
+ * there is (section 6: membench-min).  A guest that needs more than a node has counts
+ * as one that needs all of it: it runs there alone.
  */
 int hpcb_fit_place(const hpcb_fit_node_t *node, const hpcb_fit_guest_t *guest);
 

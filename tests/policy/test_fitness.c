@@ -327,10 +327,10 @@ static double oracle_distance(const hpcb_fit_node_t *n, const hpcb_fit_guest_t *
                       (double)n->used_by_guests.mem;
     double left_net = (double)n->capacity.net - (double)n->used_by_primaries.net -
                       (double)n->used_by_guests.net;
-    double x =
-        (double)g->use.mem / g->processors - fmax(left_mem, 0) / n->processors_left;
-    double y =
-        (double)g->use.net / g->processors - fmax(left_net, 0) / n->processors_left;
+    double mem = fmin((double)g->use.mem, (double)n->capacity.mem);
+    double net = fmin((double)g->use.net, (double)n->capacity.net);
+    double x = mem / g->processors - fmax(left_mem, 0) / n->processors_left;
+    double y = net / g->processors - fmax(left_net, 0) / n->processors_left;
 
     x *= g->processors / (double)n->capacity.mem;
     y *= g->processors / (double)n->capacity.net;
@@ -340,6 +340,7 @@ static double oracle_distance(const hpcb_fit_node_t *n, const hpcb_fit_guest_t *
 static bool oracle_refuses(uint64_t capacity, uint64_t primaries, uint64_t guests,
                            uint64_t use)
 {
+    use = use < capacity ? use : capacity;
     return primaries + guests + use > capacity && (guests + use) * 32 > capacity + 31;
 }
 
@@ -383,7 +384,8 @@ START_TEST(saturation_is_refused_at_the_border)
     ck_assert_int_eq(hpcb_fit_place(&n, &g), HPCB_FIT_REFUSED);
     g.mem_known = false;
     ck_assert_int_ne(hpcb_fit_place(&n, &g), HPCB_FIT_REFUSED);
-    g = guest(0, GB + 1, 1);
+    g = guest(0, GB, 1);
+    n.used_by_primaries.net = 1;
     ck_assert_int_eq(hpcb_fit_place(&n, &g), HPCB_FIT_REFUSED);
     n.capacity.net = 0;
     ck_assert_int_ne(hpcb_fit_place(&n, &g), HPCB_FIT_REFUSED);
@@ -391,6 +393,22 @@ START_TEST(saturation_is_refused_at_the_border)
     g = guest(5 * GB, 0, 1);
     n.unknown_primary = n.same_program = true;
     ck_assert_int_eq(hpcb_fit_place(&n, &g), HPCB_FIT_REFUSED);
+}
+END_TEST
+
+/* As an axis of its own, and beside one that is free. */
+START_TEST(who_needs_more_than_a_node_has_runs_alone)
+{
+    hpcb_fit_guest_t g = guest(21 * GB, 2 * GB, 1);
+    hpcb_fit_node_t n = node(0, 0);
+
+    ck_assert_int_ne(hpcb_fit_place(&n, &g), HPCB_FIT_REFUSED);
+    n.used_by_guests.net = 1;
+    ck_assert_int_eq(hpcb_fit_place(&n, &g), HPCB_FIT_REFUSED);
+    n = node(1, 0);
+    ck_assert_int_eq(hpcb_fit_place(&n, &g), HPCB_FIT_REFUSED);
+    n.capacity.mem = 22 * GB;
+    ck_assert_int_ne(hpcb_fit_place(&n, &g), HPCB_FIT_REFUSED);
 }
 END_TEST
 
@@ -610,6 +628,7 @@ int main(void)
     tcase_add_test(placement, guests_go_where_their_kind_is_missing);
     tcase_add_test(placement, ranks_like_the_paper_s_distance);
     tcase_add_test(placement, saturation_is_refused_at_the_border);
+    tcase_add_test(placement, who_needs_more_than_a_node_has_runs_alone);
     tcase_add_test(placement, a_trifle_is_good_company);
     tcase_add_test(placement, the_unknown_is_between_good_and_bad);
     tcase_add_test(placement, least_used_first_without_capacities);
