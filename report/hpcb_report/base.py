@@ -20,6 +20,7 @@ what nothing tells.
 import os
 import sqlite3
 import urllib.parse
+from collections import Counter
 
 from .text import ReportError
 
@@ -45,7 +46,7 @@ _DATABASE_VERSION = 1
 
 _RECORD = ("rid", "cluster", "job", "restart", "user", "partition", "name", "klass",
            "submit", "start", "end", "wall", "cpu", "delay", "node_wall", "capacity",
-           "cpus", "beside", "evictions", "complete")
+           "cpus", "beside", "evictions", "complete", "network", "memory")
 
 _RECORD_VIEW = """CREATE TEMP VIEW record AS SELECT id AS rid, cluster, job_id AS job,
   restart, coalesce(nullif(user, ''), CAST(user_id AS TEXT)) AS user, partition,
@@ -55,7 +56,8 @@ _RECORD_VIEW = """CREATE TEMP VIEW record AS SELECT id AS rid, cluster, job_id A
   cpu_seconds AS cpu, run_delay_seconds AS delay,
   node_seconds AS node_wall, allocated_cpu_seconds AS capacity, cpus,
   CASE WHEN guests_beside IS NULL THEN -1 ELSE guests_beside > 0 END AS beside,
-  evictions, complete FROM rec.run WHERE seq IS NOT NULL"""
+  evictions, complete, network_bytes AS network, memory_bytes AS memory
+  FROM rec.run WHERE seq IS NOT NULL"""
 
 _TABLES = """
 CREATE TEMP TABLE told (tid INTEGER PRIMARY KEY, cluster TEXT, job INTEGER, user TEXT,
@@ -70,12 +72,16 @@ CREATE TEMP TABLE record (rid INTEGER PRIMARY KEY, cluster TEXT, job INTEGER,
   restart INTEGER, user TEXT, partition TEXT, name TEXT, klass INTEGER, submit REAL,
   start REAL, "end" REAL, wall REAL, cpu REAL, delay REAL, node_wall REAL,
   capacity REAL, cpus INTEGER, beside INTEGER, evictions INTEGER, complete INTEGER,
+  network INTEGER, memory INTEGER,
   UNIQUE (cluster, job, restart) ON CONFLICT REPLACE);
 CREATE TEMP TABLE record_node (rid INTEGER, node TEXT, PRIMARY KEY (rid, node))
   WITHOUT ROWID;
 """
 
 _PIECE = 4096
+
+# So many nodes' reasons are looked at for the one that most of them give.
+_REASONS = 10000
 
 INFINITY = float("inf")
 
@@ -174,6 +180,7 @@ class Base:
         self.db = connect()
         self.db.executescript(_TABLES)
         self.has_record = self.has_told = self.attached = False
+        self.reasons = {"network": Counter(), "memory": Counter()}
 
     def ask(self, sql, *values):
         return self.db.execute(sql, values)
@@ -217,6 +224,15 @@ class Base:
         """Runs as sacct tells them: the columns of told, but tid."""
         self.db.executemany(f"INSERT INTO told VALUES (NULL{', ?' * 13})", rows)
         self.has_told = True
+
+    def why_unmeasured(self, figure):
+        """Why most nodes did not measure the figure ("network", "memory"), or None."""
+        given = self.reasons[figure]
+        if self.attached:
+            given = Counter(row[0] for row in self.ask(
+                f"SELECT {figure}_reason FROM rec.node WHERE {figure}_reason IS NOT NULL "
+                "LIMIT ?", _REASONS))
+        return next((why for why, _ in given.most_common(1)), None)
 
     def has_unknown(self):
         """Whether it may be that no record says who was beside some primary.  The

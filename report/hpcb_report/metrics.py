@@ -39,23 +39,28 @@ _SPREADS = {
 _SUMS = """count(*), sum(f.final), sum(f.cpu), sum(f.capacity),
   sum(CASE WHEN f.measured THEN f.delay ELSE 0.0 END),
   sum(CASE WHEN f.measured THEN f.node_wall ELSE 0.0 END), sum(f.measured),
-  sum(f.evictions), min(coalesce(f.submit, f.start)), max(f."end")"""
+  sum(f.evictions), total(f.network), count(f.network), total(f.memory),
+  count(f.memory), min(coalesce(f.submit, f.start)), max(f."end")"""
 
 
 class Group:
     """Sums over runs; and of what each job took its mean and percentiles, in figures."""
 
     __slots__ = ("runs", "jobs", "cpu", "capacity", "delay", "node_wall", "measured",
-                 "evictions", "first", "last", "figures")
+                 "evictions", "network", "network_runs", "memory", "memory_runs",
+                 "first", "last", "figures")
 
-    def __init__(self, sums=(0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, math.inf, -math.inf)):
+    def __init__(self, sums=(0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, 0.0, 0, 0.0, 0, math.inf,
+                             -math.inf)):
         (self.runs, self.jobs, self.cpu, self.capacity, self.delay, self.node_wall,
-         self.measured, self.evictions, self.first, self.last) = sums
+         self.measured, self.evictions, self.network, self.network_runs, self.memory,
+         self.memory_runs, self.first, self.last) = sums
         self.figures = _no_figures()
 
     def merge(self, other):
         for name in ("jobs", "runs", "cpu", "capacity", "delay", "node_wall",
-                     "measured", "evictions"):
+                     "measured", "evictions", "network", "network_runs", "memory",
+                     "memory_runs"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.first = min(self.first, other.first)
         self.last = max(self.last, other.last)
@@ -218,9 +223,22 @@ def _slowdown(ordered):
             "slowdown_p95": percentile(ordered, 95)}
 
 
-def figures(group, since=None):
+def _transfers(group, reasons):
+    """Bytes of the runs that were measured; a reason if none was."""
+    said = {}
+    for name in ("network", "memory"):
+        runs = getattr(group, name + "_runs")
+        said[name + "_bytes"] = int(getattr(group, name)) if runs else None
+        said[name + "_runs"] = runs
+        said[name + "_reason"] = None if runs else (
+            reasons[name] if group.measured else "no record tells of a run")
+    return said
+
+
+def figures(group, reasons, since=None):
     """What is said of a group: {member of --json: value}, None where nothing tells.
-    since: the period is not taken to begin before it."""
+    reasons: why bytes are not measured here.  since: the period is not taken to begin
+    before it."""
     first = group.first if since is None else max(group.first, since)
     period = max(0.0, group.last - first) if group.runs else 0.0
     spreads = {name: value for name, value in group.figures.items()
@@ -241,6 +259,7 @@ def figures(group, since=None):
         **slow,
         "evictions": group.evictions,
         "runs_measured": group.measured,
+        **_transfers(group, reasons),
     }
 
 
@@ -281,15 +300,17 @@ class Report:
         classes = self.classes = groups.classes
         self.all = groups.all
         self.processors = cpus or processors(found)
+        self.reasons = {name: found.why_unmeasured(name) or "the records do not say"
+                        for name in ("network", "memory")}
         self.totals = self._totals()
         self.by_class = {
-            CLASSES[code]: figures(classes.get(code) or Group(), self.since)
+            CLASSES[code]: figures(classes.get(code) or Group(), self.reasons, self.since)
             for code in range(len(CLASSES))
             if code in (PRIMARY, GUEST) or code in classes}
         self.rows = self._rows(groups.rows)
 
     def _totals(self):
-        said = figures(self.all, self.since)
+        said = figures(self.all, self.reasons, self.since)
         guest = self.classes.get(GUEST) or Group()
         said["unfinished"] = self.found.unfinished
         said["never_started"] = self.found.never_started
@@ -309,5 +330,5 @@ class Report:
 
     def _rows(self, groups):
         """[{key: value, …, figures…}] of --by, in the order of their values."""
-        return [{**dict(zip(self.keys, key)), **figures(groups[key], self.since)}
+        return [{**dict(zip(self.keys, key)), **figures(groups[key], self.reasons, self.since)}
                 for key in sorted(groups)]

@@ -17,6 +17,7 @@ _DAY = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})\.jsonl(?:\.gz)?\Z")
 
 # Larger than any sum that is meant; NaN and infinity do not pass either.
 _LIMIT = 1e15
+_BYTES = 1 << 61
 
 
 # Other files of CollectorDir and SpoolDir.  The journal's lines are parts of runs that
@@ -117,11 +118,19 @@ class Reader:
             beside = ALONE_UNKNOWN
         else:
             beside = BESIDE if beside > 0 else ALONE
+        self._take_reasons(nodes)
         self._store(record, record["restart"], record["user"] or "",
                     record["job_name"] or "", record["start"], capacity, node_wall,
                     [node["node"] for node in nodes],
                     beside, record["evictions"] or 0,
                     bool(record["complete"]), record["submit"])
+
+    def _take_reasons(self, nodes):
+        for node in nodes:
+            for name, given in self.base.reasons.items():
+                why = node.get(name + "_reason")
+                if isinstance(why, str):
+                    given[clean(why)] += 1
 
     def _add_part(self, record):
         """One node's record: added to what the job's other nodes have said."""
@@ -142,9 +151,13 @@ class Reader:
             known["wall_seconds"] = max(known["wall_seconds"], wall)
             for name in ("cpus", "cpu_seconds", "run_delay_seconds"):
                 known[name] += record[name]
+            for name in ("network_bytes", "memory_bytes"):
+                parts = known.get(name), record.get(name)
+                known[name] = None if None in parts else sum(parts)
         known["capacity"] += cpus * wall
         known["node_wall"] += wall
         known["names"].append(record["node"])
+        self._take_reasons([record])
         self._store(known, restart, record.get("user") or "",
                     record.get("job_name") or "", known["begin"], known["capacity"],
                     known["node_wall"], known["names"], ALONE_UNKNOWN,
@@ -167,9 +180,13 @@ class Reader:
             raise ValueError
         if submit is not None and not 0 <= submit < _LIMIT:
             raise ValueError
+        moved = [record.get(name) for name in ("network_bytes", "memory_bytes")]
+        if not all(bytes_ is None or 0 <= bytes_ < _BYTES for bytes_ in moved):
+            raise ValueError
         self.base.add_record(
             (clean(cluster), record["job_id"], restart,
              clean(user or str(record["user_id"])), clean(partition), clean(name),
              CLASS_CODES.get(record["class"], UNKNOWN), submit, start, end, wall, cpu,
-             delay, node_wall, capacity, record["cpus"], beside, evictions, complete),
+             delay, node_wall, capacity, record["cpus"], beside, evictions, complete,
+             *moved),
             [clean(node) for node in nodes])

@@ -91,6 +91,31 @@ class Sources(ReportCase):
         self.assertEqual(said["totals"]["runs_measured"], 3)
         self.assertEqual(said["totals"]["cpu_seconds"], 8.5 + 8 + 8 + 8)
 
+    def test_bytes_are_those_of_runs_that_were_measured(self):
+        blind = record(3)
+        for node in blind["node_records"]:
+            node["network_reason"] = "no BPF"
+        said = self.from_records(record(1, network_bytes=5), record(2, network_bytes=7),
+                                 blind, record(4, **{"class": "guest"}))
+        totals, guest = said["totals"], said["by_class"]["guest"]
+        self.assertEqual((totals["network_bytes"], totals["network_runs"],
+                          totals["network_reason"]), (12, 2, None))
+        self.assertEqual((guest["network_bytes"], guest["network_reason"]),
+                         (None, "no BPF"))
+        self.assertEqual((totals["memory_bytes"], totals["memory_reason"]),
+                         (None, "the records do not say"))
+        said = self.from_lines(line(1))
+        self.assertEqual(said["totals"]["network_reason"], "no record tells of a run")
+
+    def test_bytes_of_nodes_add_up_if_all_have_measured(self):
+        for second, total in ((20, 30), (None, None)):
+            with self.subTest(second):
+                for node, moved in (("n1", 10), ("n2", second)):
+                    path = self.put(f"spool/records/1.{node}.json", json.dumps(
+                        node_record(1, node=node, network_bytes=moved)) + "\n")
+                said = self.json("--no-sacct", "--records", os.path.dirname(path))
+                self.assertEqual(said["totals"]["network_bytes"], total)
+
     def test_a_later_line_replaces_an_earlier_one(self):
         said = self.from_records(record(1, cpu=1.0, complete=False), record(2),
                                  record(1, cpu=9.0))
