@@ -20,6 +20,12 @@
 #define SOON_NS    UINT64_C(60000000)
 #define SAVE_TICKS 20 /* files are written every 10 s, and when a job ends */
 
+/* What records have; hpcbd takes CPU time and memory in use from elsewhere. */
+#define WANTED                                                                         \
+    (1U << HPCB_FIGURE_NETWORK_RX | 1U << HPCB_FIGURE_NETWORK_TX |                     \
+     1U << HPCB_FIGURE_FABRIC_RX | 1U << HPCB_FIGURE_FABRIC_TX |                       \
+     1U << HPCB_FIGURE_TRANSFER)
+
 /* One counter of a job: what a daemon before this one has seen, and what is new. */
 typedef struct {
     hpcb_measure_t before;
@@ -37,6 +43,8 @@ static struct {
     hpcbd_t *daemon;
     hpcb_node_t *node;
     hpcb_sensing_t *sensing;
+    const hpcb_sensor_t *rows[HPCB_SENSORS_MAX];
+    size_t row_count;
     hpcb_source_t *tick;
     unsigned ticks;
     size_t count;
@@ -64,13 +72,11 @@ static job_t *find(uint32_t job_id)
 static const char *why_not(const job_t *job, hpcb_figure_t figure)
 {
     const char *why = NULL;
-    size_t count;
-    const hpcb_sensor_t *const *rows = hpcb_sensors(&count);
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < sense.row_count; i++) {
         const char *one = hpcb_sensed_why_not(job->sensed, i);
 
-        if (rows[i]->figures & 1U << figure && one)
+        if (sense.rows[i]->figures & 1U << figure && one)
             why = one;
     }
     return why ? why : "no sensor measures it";
@@ -252,14 +258,25 @@ void hpcbd_sense_job_end(uint32_t job_id)
     }
 }
 
-static int start(hpcbd_t *daemon, hpcb_error_t *err)
+static void choose_rows(void)
 {
     size_t count;
     const hpcb_sensor_t *const *rows = hpcb_sensors(&count);
 
+    sense.row_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i]->figures & WANTED)
+            sense.rows[sense.row_count++] = rows[i];
+    }
+}
+
+static int start(hpcbd_t *daemon, hpcb_error_t *err)
+{
     sense.daemon = daemon;
+    choose_rows();
     if (hpcb_node_open("/", &sense.node, err) < 0 ||
-        hpcb_sensing_open(sense.node, rows, count, &sense.sensing, err) < 0)
+        hpcb_sensing_open(sense.node, sense.rows, sense.row_count, &sense.sensing,
+                          err) < 0)
         return -1;
     hpcb_sensing_sweep(sense.sensing);
     sense.tick = hpcb_loop_timer(daemon->loop, CLOCK_MONOTONIC, on_tick, NULL, err);
