@@ -61,14 +61,6 @@ uint32_t hpcb_share_weight(unsigned difference, uint32_t top)
     return weight > 0 ? weight : 1;
 }
 
-uint32_t hpcb_share_part(int difference)
-{
-    unsigned apart = difference < 0 ? 0U - (unsigned)difference : (unsigned)difference;
-    uint32_t lower = HPCB_SHARE_ONE / weight_slots(apart);
-
-    return difference < 0 ? lower : HPCB_SHARE_ONE - lower;
-}
-
 unsigned hpcb_share_ppr(unsigned difference)
 {
     return difference < PPR_HIGHEST - PPR_LOWEST ? PPR_HIGHEST - difference

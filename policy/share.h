@@ -48,13 +48,6 @@ uint64_t hpcb_share_quota(uint64_t share, uint64_t period_us);
  */
 uint32_t hpcb_share_weight(unsigned difference, uint32_t top);
 
-/*
- * The part of a CPU, in millionths, that the first of two tasks gets that both always
- * want to run, by the difference of its priority from the other's, -5 to 5 (beyond that
- * as 5).
- */
-uint32_t hpcb_share_part(int difference);
-
 /* The PPR level that user code may set for a thread whose priority is `difference`
  * below the highest of its core: 4, 3, 2, and 2 for all larger ones. */
 unsigned hpcb_share_ppr(unsigned difference);
