@@ -5,7 +5,7 @@
 /*
  * StateDir/jobs: <id> is written whole by hpcb_file_create (so that the first writer
  * wins) and read whole; <id>.usage grows by a line per finished step, and is folded
- * when it has become long.
+ * when it has become long (<id>.usage.lock; <id>.usage.late if that cannot be had).
  *
  * Removing a job renames <id> to <id>.over, which goes last: whoever finds that one,
  * and no <id>, finishes a removal that was cut short.
@@ -37,6 +37,8 @@
 #define FILE_MODE    0644
 #define DIR_MODE     0755
 #define OVER         ".over"
+#define USAGE        ".usage"
+#define USAGE_LATE   ".usage.late"
 #define USAGE_BYTES  16384 /* of one job; some 150 steps */
 #define LOCK_TRIES   50    /* of 1 ms */
 
@@ -263,19 +265,27 @@ static int render(const hpcb_job_state_t *state, char *text, hpcb_error_t *err)
 /* What to do about the record at path that is there already. */
 typedef enum { LEFTOVER_KEEP, LEFTOVER_REPLACE, LEFTOVER_UNKNOWN } leftover_t;
 
+static void forget_usage(const char *state_dir, uint32_t job_id)
+{
+    char path[PATH_MAX];
+
+    if (job_path(path, state_dir, job_id, USAGE, NULL) == 0)
+        unlink(path);
+    if (job_path(path, state_dir, job_id, USAGE_LATE, NULL) == 0)
+        unlink(path);
+}
+
 static leftover_t judge_leftover(const char *state_dir, const hpcb_job_state_t *state,
                                  hpcb_error_t *err)
 {
     hpcb_job_state_t old = {0};
     hpcb_error_t why = {""};
-    char usage[PATH_MAX];
 
     if (hpcb_state_load(state_dir, state->job_id, &old, &why) == 0) {
         if (old.uid == state->uid)
             return LEFTOVER_KEEP;
         hpcb_error(&why, "it is of uid %" PRIu32, (uint32_t)old.uid);
-        if (job_path(usage, state_dir, state->job_id, ".usage", err) == 0)
-            unlink(usage);
+        forget_usage(state_dir, state->job_id);
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EIO) {
         /* It may be a good one, which must win. */
         hpcb_error(err, "%s", why.text);
@@ -543,15 +553,21 @@ static int read_sums(FILE *stream, hpcb_usage_t *steps, hpcb_usage_t *job)
     return ferror(stream) ? -1 : 0;
 }
 
+static hpcb_usage_t sum_of(const hpcb_usage_t *steps, const hpcb_usage_t *job)
+{
+    return (hpcb_usage_t){
+        .cpu_us = add_saturating(steps->cpu_us, job->cpu_us),
+        .run_delay_us = add_saturating(steps->run_delay_us, job->run_delay_us),
+        .memory_peak = job->memory_peak};
+}
+
 int hpcb_usage_read(FILE *stream, hpcb_usage_t *usage)
 {
     hpcb_usage_t steps = {0}, job = {0};
 
     if (read_sums(stream, &steps, &job))
         return -1;
-    usage->cpu_us = add_saturating(steps.cpu_us, job.cpu_us);
-    usage->run_delay_us = add_saturating(steps.run_delay_us, job.run_delay_us);
-    usage->memory_peak = job.memory_peak;
+    *usage = sum_of(&steps, &job);
     return 0;
 }
 
@@ -564,14 +580,13 @@ static void print_usage(hpcb_usage_scope_t scope, const hpcb_usage_t *usage, cha
              usage->run_delay_us, usage->memory_peak);
 }
 
-/* Two lines in the place of many.  Only with the lock. */
+/* Two lines in the place of many.  Only by who has the lock alone. */
 static void fold_usage(const char *path)
 {
     hpcb_usage_t steps = {0}, job = {0};
     hpcb_autofclose FILE *stream = NULL;
     char text[2 * LINE_BYTES];
     int fd = hpcb_file_open_trusted(path, NULL);
-    struct stat status;
 
     if (fd >= 0)
         stream = fdopen(fd, "r");
@@ -579,78 +594,99 @@ static void fold_usage(const char *path)
         hpcb_cleanup_close(&fd);
         return;
     }
-    if (fstat(fd, &status) || status.st_size < USAGE_BYTES ||
-        read_sums(stream, &steps, &job))
+    if (read_sums(stream, &steps, &job))
         return;
     print_usage(HPCB_USAGE_STEP, &steps, text);
     print_usage(HPCB_USAGE_JOB, &job, text + strlen(text));
     (void)hpcb_file_replace(path, text, strlen(text), FILE_MODE, NULL);
 }
 
-/*
- * Among those who write usage of the job, from half of the length on at which it is
- * folded.  Only root can open the file, so that no user can hold the lock.  Whoever
- * holds it may be frozen (a guest's slurmstepd on v2): then -1, and the caller appends
- * without it.
- */
-static int lock_usage(const char *state_dir, uint32_t job_id, const char *usage)
+/* Only root can open the file, so that no user can hold the lock. */
+static int open_usage_lock(const char *state_dir, uint32_t job_id)
 {
-    const struct timespec pause = {.tv_nsec = 1000000};
-    struct stat status;
     char path[PATH_MAX];
-    int fd;
 
-    if (lstat(usage, &status) || status.st_size < USAGE_BYTES / 2 ||
-        job_path(path, state_dir, job_id, ".usage.lock", NULL))
+    if (job_path(path, state_dir, job_id, ".usage.lock", NULL))
         return -1;
-    fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    for (int tries = 0; fd >= 0 && tries < LOCK_TRIES; tries++) {
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-            return fd;
-        nanosleep(&pause, NULL);
-    }
-    hpcb_cleanup_close(&fd);
-    return -1;
+    return open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
+/* Who has it may be stopped or frozen: nobody waits long. */
+static bool take_lock(int fd, int how)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+
+    for (int tries = 0; fd >= 0 && tries < LOCK_TRIES; tries++) {
+        if (flock(fd, how | LOCK_NB) == 0)
+            return true;
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+static bool is_long(const char *path)
+{
+    struct stat status;
+
+    return lstat(path, &status) == 0 && status.st_size >= USAGE_BYTES;
+}
+
+/*
+ * Those who append share the lock, and who folds has it alone: so nobody folds while a
+ * line is on its way, and no line goes to a file that has been read.  If who folds is
+ * stopped in the middle, lines go to a file that nobody folds.
+ */
 int hpcb_state_add_usage(const char *state_dir, uint32_t job_id,
                          hpcb_usage_scope_t scope, const hpcb_usage_t *usage,
                          hpcb_error_t *err)
 {
     char path[PATH_MAX], line[LINE_BYTES];
     hpcb_autoclose int lock = -1;
+    bool locked;
 
-    if (check_dirs(state_dir, err) || job_path(path, state_dir, job_id, ".usage", err))
+    if (check_dirs(state_dir, err))
+        return -1;
+    lock = open_usage_lock(state_dir, job_id);
+    locked = take_lock(lock, LOCK_SH);
+    if (job_path(path, state_dir, job_id, locked ? USAGE : USAGE_LATE, err))
         return -1;
     print_usage(scope, usage, line);
-    lock = lock_usage(state_dir, job_id, path);
     if (hpcb_file_append(path, line, FILE_MODE, err))
         return -1;
-    if (lock >= 0)
+    if (locked && is_long(path) && take_lock(lock, LOCK_EX) && is_long(path))
         fold_usage(path);
+    return 0;
+}
+
+/* Add what the job's file with suffix says; none says nothing. */
+static int add_file(const char *state_dir, uint32_t job_id, const char *suffix,
+                    hpcb_usage_t *steps, hpcb_usage_t *job, hpcb_error_t *err)
+{
+    hpcb_autofclose FILE *stream = NULL;
+    char path[PATH_MAX];
+    int fd;
+
+    if (job_path(path, state_dir, job_id, suffix, err))
+        return -1;
+    fd = hpcb_file_open_trusted(path, err);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : -1;
+    stream = fdopen(fd, "r");
+    if (!stream)
+        hpcb_cleanup_close(&fd);
+    if (!stream || read_sums(stream, steps, job))
+        return hpcb_error(err, "cannot read %.300s: %s", path, strerror(errno));
     return 0;
 }
 
 int hpcb_state_usage(const char *state_dir, uint32_t job_id, hpcb_usage_t *usage,
                      hpcb_error_t *err)
 {
-    hpcb_autofclose FILE *stream = NULL;
-    char path[PATH_MAX];
-    int fd;
+    hpcb_usage_t steps = {0}, job = {0};
 
-    if (job_path(path, state_dir, job_id, ".usage", err))
+    if (add_file(state_dir, job_id, USAGE, &steps, &job, err) ||
+        add_file(state_dir, job_id, USAGE_LATE, &steps, &job, err))
         return -1;
-    fd = hpcb_file_open_trusted(path, err);
-    if (fd < 0 && errno == ENOENT) {
-        memset(usage, 0, sizeof(*usage));
-        return 0;
-    }
-    if (fd < 0)
-        return -1;
-    stream = fdopen(fd, "r");
-    if (!stream)
-        hpcb_cleanup_close(&fd);
-    if (!stream || hpcb_usage_read(stream, usage))
-        return hpcb_error(err, "cannot read %.300s: %s", path, strerror(errno));
+    *usage = sum_of(&steps, &job);
     return 0;
 }

@@ -17,11 +17,15 @@
 #define CALLS_MAX 100
 
 static int calls_left; /* 0: never crash */
+static void (*others)(void);
 
 static void step(void)
 {
-    if (calls_left > 0 && --calls_left == 0)
+    if (calls_left == 0 || --calls_left > 0)
+        return;
+    if (!others)
         _exit(CRASHED);
+    others();
 }
 
 #define WRAP(name, parameters, arguments)                                              \
@@ -52,7 +56,7 @@ ssize_t __wrap_write(int fd, const void *buf, size_t size);
 ssize_t __wrap_write(int fd, const void *buf, size_t size)
 {
     step();
-    if (calls_left == 1 && __real_write(fd, buf, size / 2) < 0)
+    if (calls_left == 1 && !others && __real_write(fd, buf, size / 2) < 0)
         _exit(CRASHED);
     step();
     return __real_write(fd, buf, size);
@@ -76,6 +80,23 @@ int crash_everywhere(void (*act)(void), void (*check)(void))
         if (WEXITSTATUS(status) == 0)
             return calls - 1;
         ck_assert_int_eq(WEXITSTATUS(status), CRASHED);
+    }
+    ck_abort_msg("more system calls than expected");
+    return -1;
+}
+
+int stop_everywhere(void (*act)(void), void (*meanwhile)(void), void (*check)(void))
+{
+    others = meanwhile;
+    for (int calls = 1; calls < CALLS_MAX; calls++) {
+        calls_left = calls;
+        act();
+        check();
+        if (calls_left > 0) {
+            others = NULL;
+            calls_left = 0;
+            return calls - 1;
+        }
     }
     ck_abort_msg("more system calls than expected");
     return -1;

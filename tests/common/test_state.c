@@ -5,13 +5,16 @@
 #include "config.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "common/file.h"
 #include "common/log.h"
 #include "common/state.h"
@@ -633,6 +636,52 @@ static void check_sums(void)
     fill_usage();
 }
 
+/* Others add one, or so much that one of them folds, unless it is being folded. */
+static uint64_t others;
+
+static void add_many(void)
+{
+    hpcb_autoclose int lock = open(scratch("run/jobs/7.usage.lock"), O_RDWR | O_CREAT, 0600);
+    bool many = flock(lock, LOCK_SH | LOCK_NB) == 0;
+
+    for (int i = 0; many && i < FOLDED; i++)
+        ck_assert_int_eq(
+            hpcb_file_append(scratch("run/jobs/7.usage"),
+                             "\nstep cpu_us=3 run_delay_us=2 memory_peak=1 end\n",
+                             0644, NULL),
+            0);
+    flock(lock, LOCK_UN);
+    others += 3 * (many ? FOLDED : 0) + 3;
+    add_one();
+}
+
+static uint64_t added;
+
+static void check_sum_of_all(void)
+{
+    hpcb_usage_t sum = {0};
+    struct stat status;
+
+    added += others + 3;
+    others = 0;
+    ck_assert_int_eq(hpcb_state_usage(scratch("run"), 7, &sum, NULL), 0);
+    ck_assert_uint_eq(sum.cpu_us, added);
+    ck_assert_int_eq(stat(scratch("run/jobs/7.usage"), &status), 0);
+    folds += status.st_size < 1024;
+}
+
+/* Wherever who adds is stopped while others add and fold: its own counts, once. */
+START_TEST(a_writer_that_is_stopped_loses_nothing)
+{
+    ck_assert_int_eq(save(7, 1000, NULL), 0);
+    add_one();
+    folds = 0;
+    added = 3;
+    ck_assert_int_gt(stop_everywhere(add_one, add_many, check_sum_of_all), 3);
+    ck_assert_uint_gt(folds, 0);
+}
+END_TEST
+
 /* Wherever who folds is killed: what was there counts, once. */
 START_TEST(a_crash_loses_nothing_that_was_folded)
 {
@@ -732,6 +781,7 @@ int main(void)
     tcase_add_test(tc, steps_add_up_and_the_largest_total_counts);
     tcase_add_test(tc, usage_of_many_steps_stays_small);
     tcase_add_test(tc, a_crash_loses_nothing_that_was_folded);
+    tcase_add_test(tc, a_writer_that_is_stopped_loses_nothing);
     tcase_add_test(tc, every_cut_of_a_usage_line_is_skipped);
     tcase_add_test(tc, strange_usage_lines_are_skipped);
     tcase_add_test(tc, sums_stop_at_the_largest_figure);
