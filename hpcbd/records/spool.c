@@ -73,26 +73,35 @@ static void leave_name(const char *path)
         hpcb_log(HPCB_LOG_DEBUG, "%.300s: %s", path, strerror(errno));
 }
 
-static void move_to(const hpcbd_spool_t *spool, const char *from, const char *place,
-                    const char *name)
+static void keep_sent(const hpcbd_spool_t *spool, const char *from, const char *name)
 {
     char to[PATH_MAX];
 
-    if (path_of(to, spool->spool_dir, place, name) == 0) {
+    if (path_of(to, spool->spool_dir, HPCB_SPOOL_SENT, name) == 0) {
         if (rename(from, to) == 0)
             return;
-        if (strcmp(place, HPCB_SPOOL_SENT) == 0)
-            leave_name(to);
+        leave_name(to);
     }
     unlink(from);
 }
 
+/* What is in StateDir cannot be moved to another file system: there its name says that
+ * it is no record any more. */
 static void refuse(const hpcbd_spool_t *spool, const char *path, const char *name,
                    const char *why)
 {
-    hpcb_log(HPCB_LOG_ERROR, "%.100s is put aside in %.200s/" REFUSED ": %s", name,
-             spool->spool_dir, why);
-    move_to(spool, path, REFUSED, name);
+    char to[PATH_MAX];
+
+    if (path_of(to, spool->spool_dir, REFUSED, name) == 0 && rename(path, to) == 0) {
+        hpcb_log(HPCB_LOG_ERROR, "%.100s is put aside in %.200s/" REFUSED ": %s", name,
+                 spool->spool_dir, why);
+        return;
+    }
+    if (snprintf(to, sizeof(to), "%s." REFUSED, path) < (int)sizeof(to) &&
+        rename(path, to) == 0)
+        hpcb_log(HPCB_LOG_ERROR, "%.250s is put aside: %s", to, why);
+    else
+        hpcb_log(HPCB_LOG_ERROR, "%.250s is not sent: %s", path, why);
 }
 
 /* The content of a record's file, or NULL with errno. */
@@ -194,7 +203,7 @@ void hpcbd_spool_settle(hpcbd_spool_t *spool, const char *id, hpcbd_verdict_t ve
         if (lstat(path, &st) || st.st_ino != waiting->inode)
             continue;
         if (verdict == HPCBD_KEPT)
-            move_to(spool, path, HPCB_SPOOL_SENT, id);
+            keep_sent(spool, path, id);
         else
             refuse(spool, path, id, "the collector finds no record in it");
     }

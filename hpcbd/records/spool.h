@@ -34,12 +34,13 @@ typedef struct {
 void hpcbd_spool_open(hpcbd_spool_t *spool, const hpcb_conf_t *conf);
 
 /* Read the next batch into request.  What can never be sent (no JSON, too long) is
- * moved to SpoolDir/refused.  Returns the number of records, or -1 with err. */
+ * put aside: in SpoolDir/refused, or as FILE.refused if that is another file system.
+ * Returns the number of records, or -1 with err. */
 int hpcbd_spool_read(hpcbd_spool_t *spool, hpcb_rjson_t *request, hpcb_error_t *err);
 
-/* A record of the batch needs no sending any more: move its file to SpoolDir/sent or
- * SpoolDir/refused, or where that cannot be remove it; of one that was sent an empty
- * file stays. */
+/* A record of the batch needs no sending any more: move its file to SpoolDir/sent, or
+ * remove it and leave an empty one there if that is another file system.  One that was
+ * refused is put aside. */
 void hpcbd_spool_settle(hpcbd_spool_t *spool, const char *id, hpcbd_verdict_t verdict);
 
 /* Remove the oldest files of SpoolDir/sent beyond HPCBD_SENT_KEPT.  Where the spool is

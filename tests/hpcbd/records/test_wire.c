@@ -479,6 +479,28 @@ START_TEST(without_inodes_what_was_sent_goes)
 }
 END_TEST
 
+/* It cannot be moved to the spool's file system: it stays, and is asked for once. */
+START_TEST(what_waited_in_memory_and_is_refused_is_kept)
+{
+    hpcbd_spool_t spool;
+    hpcb_rjson_t *request;
+
+    if (!open_small_spool(&spool, "size=256k,mode=755"))
+        return;
+    put_record("state", "8.n0.json", 8);
+    put_file(scratch("state/records/9.n0.json"), "{\"torn");
+    request = hpcbd_request_new("a");
+    ck_assert_int_eq(hpcbd_spool_read(&spool, request, NULL), 2);
+    json_object_put(request);
+    hpcbd_spool_settle(&spool, "8.n0.json", HPCBD_REFUSED);
+    ck_assert_int_gt(bytes_of("state/records/8.n0.json.refused"), 2);
+    ck_assert_int_eq(bytes_of("state/records/9.n0.json.refused"), 6);
+    request = hpcbd_request_new("b");
+    ck_assert_int_eq(hpcbd_spool_read(&spool, request, NULL), 1);
+    json_object_put(request);
+}
+END_TEST
+
 /* Where the spool was full, from another file system. */
 START_TEST(what_waited_in_memory_leaves_its_name)
 {
@@ -534,6 +556,7 @@ static TCase *spool_case(void)
     tcase_add_test(test, on_a_full_spool_what_was_sent_is_a_name);
     tcase_add_test(test, without_inodes_what_was_sent_goes);
     tcase_add_test(test, what_waited_in_memory_leaves_its_name);
+    tcase_add_test(test, what_waited_in_memory_and_is_refused_is_kept);
     return test;
 }
 
