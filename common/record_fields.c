@@ -32,6 +32,10 @@
         .codec = NULL                                                                  \
     }
 
+/* Bytes of a long job on many nodes do not fit into 63 bits.  sum() fails then, and
+ * with it the commit of all that came with the record; total() is a double, exact up to
+ * 2^53, and the cast ends at the largest number. */
+
 /* Clocks may go backwards.  Differences of doubles, to the microsecond. */
 #define WALL "round(max(0.0, :end - :begin), 6)"
 
@@ -65,12 +69,12 @@ const hpcb_field_t hpcb_fields[] = {
     RUN("node_seconds", NUMBER, COMPUTED, false, "s", "wall time, summed over the nodes", "round(sum(n.wall_seconds), 6)", NONE),
     RUN("efficiency", NUMBER, COMPUTED, false, "ratio", "cpu_seconds / allocated_cpu_seconds", "round(sum(n.cpu_seconds) / nullif(sum(n.cpus * n.wall_seconds), 0), 6)", NONE),
     RUN("stolen_fraction", NUMBER, COMPUTED, false, "ratio", "run_delay_seconds / node_seconds", "round(sum(n.run_delay_seconds) / nullif(sum(n.wall_seconds), 0), 6)", NONE),
-    RUN("network_bytes", COUNT, COMPUTED, false, "bytes", "over the network, both ways, summed over the nodes; null: not measured on all", "CASE count(n.network_bytes) WHEN count(*) THEN sum(n.network_bytes) END", NONE),
+    RUN("network_bytes", COUNT, COMPUTED, false, "bytes", "over the network, both ways, summed over the nodes; null: not measured on all", "CASE count(n.network_bytes) WHEN count(*) THEN CAST(total(n.network_bytes) AS INTEGER) END", NONE),
     RUN("network_peak_rate", COUNT, COMPUTED, false, "bytes/s", "the largest of the nodes'", "max(n.network_peak_rate)", NONE),
-    RUN("memory_bytes", COUNT, COMPUTED, false, "bytes", "to and from main memory, summed over the nodes; null: not measured on all", "CASE count(n.memory_bytes) WHEN count(*) THEN sum(n.memory_bytes) END", NONE),
+    RUN("memory_bytes", COUNT, COMPUTED, false, "bytes", "to and from main memory, summed over the nodes; null: not measured on all", "CASE count(n.memory_bytes) WHEN count(*) THEN CAST(total(n.memory_bytes) AS INTEGER) END", NONE),
     RUN("memory_peak_rate", COUNT, COMPUTED, false, "bytes/s", "the largest of the nodes'", "max(n.memory_peak_rate)", NONE),
-    RUN("mem_bandwidth", JSON, COMPUTED, false, "bytes/s", "{\"mean\", \"p95\"} of a node; null: not measured on all", "CASE count(n.memory_bytes) WHEN count(*) THEN json_object('mean', CAST(round(sum(n.memory_bytes) / nullif(sum(n.wall_seconds), 0)) AS INTEGER), 'p95', max(n.memory_peak_rate)) END", NONE),
-    RUN("net_bandwidth", JSON, COMPUTED, false, "bytes/s", "{\"mean\", \"p95\"} of a node; null: not measured on all", "CASE count(n.network_bytes) WHEN count(*) THEN json_object('mean', CAST(round(sum(n.network_bytes) / nullif(sum(n.wall_seconds), 0)) AS INTEGER), 'p95', max(n.network_peak_rate)) END", NONE),
+    RUN("mem_bandwidth", JSON, COMPUTED, false, "bytes/s", "{\"mean\", \"p95\"} of a node; null: not measured on all", "CASE count(n.memory_bytes) WHEN count(*) THEN json_object('mean', CAST(round(total(n.memory_bytes) / nullif(sum(n.wall_seconds), 0)) AS INTEGER), 'p95', max(n.memory_peak_rate)) END", NONE),
+    RUN("net_bandwidth", JSON, COMPUTED, false, "bytes/s", "{\"mean\", \"p95\"} of a node; null: not measured on all", "CASE count(n.network_bytes) WHEN count(*) THEN json_object('mean', CAST(round(total(n.network_bytes) / nullif(sum(n.wall_seconds), 0)) AS INTEGER), 'p95', max(n.network_peak_rate)) END", NONE),
     RUN("guests_beside", COUNT, COMPUTED, false, "", "of a primary: guests on its nodes meanwhile, each once", "CASE count(n.guests_beside) WHEN count(*) THEN (SELECT count(DISTINCT g.value) FROM node m, json_each(m.guests_beside) g WHERE m.run = run.id) END", NONE),
     RUN("guest_cpu_seconds", NUMBER, COMPUTED, false, "s", "of a primary: CPU time that these used there meanwhile", "CASE count(n.guest_cpu_seconds) WHEN count(*) THEN round(sum(n.guest_cpu_seconds), 6) END", NONE),
     RUN("evictions", COUNT, COMPUTED, false, "", "of a guest: its earlier runs", "CASE run.class WHEN 'guest' THEN run.restart ELSE 0 END", NONE),

@@ -129,6 +129,30 @@ START_TEST(a_complete_run_is_published)
 }
 END_TEST
 
+/* A week at 200 GB/s is 2^56.7 bytes: on a hundred nodes the sum has no place in 63
+ * bits.  One that no other record could be committed after would stop all of them. */
+START_TEST(a_sum_beyond_the_largest_number_stops_nobody)
+{
+    static const char *const names[] = {"memory_bytes", "network_bytes"};
+    hpcb_store_t *store = open_at(scratch("c"));
+
+    for (unsigned node = 0; node < 2; node++) {
+        char *text = collector_record(4, 0, node, 2);
+        hpcb_rjson_t *object = hpcb_rjson_parse(text);
+        hpcb_error_t err = {""};
+
+        json_object_object_add(object, names[_i], json_object_new_int64(INT64_MAX - 9));
+        ck_assert_msg(hpcb_store_add(store, object, 1000, &err) >= 0, "%s", err.text);
+        json_object_put(object);
+        free(text);
+    }
+    add(store, 8, 0, 1);
+    commit(store);
+    ck_assert_str_eq(run_has(store, 4, names[_i]), "9223372036854775807");
+    hpcb_store_free(store);
+}
+END_TEST
+
 START_TEST(what_is_sent_twice_counts_once)
 {
     const char *dir = scratch("c");
@@ -491,6 +515,7 @@ int main(void)
 
     tcase_set_timeout(test, 120);
     tcase_add_test(test, a_complete_run_is_published);
+    tcase_add_loop_test(test, a_sum_beyond_the_largest_number_stops_nobody, 0, 2);
     tcase_add_test(test, what_is_sent_twice_counts_once);
     tcase_add_test(test, runs_of_a_job_are_told_apart);
     tcase_add_test(test, who_waits_too_long_is_published_and_completed_later);
