@@ -7,14 +7,16 @@
  * and so frees its memory late: process_mrelease(2) (Linux 5.15) takes it back here.
  *
  * The line for the user goes to what the guest has as its standard error.  What that
- * is, the guest says: its descriptor is copied, so that it allows what it allowed
- * there, and is written to as the guest's user, by a process that may hang and is
- * killed then.
+ * is, the guest says, and be it a file system of its own (FUSE) that never answers.  So
+ * only a process that may hang, and is killed then, has to do with it: it copies the
+ * descriptor, so that it allows what it allowed there, and writes as the guest's user.
  */
 #include "config.h"
 
 #include <grp.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +26,7 @@
 #include <unistd.h>
 
 #include "cgroup/steps.h"
+#include "common/cleanup.h"
 #include "common/file.h"
 #include "hpcbd/memory/end.h"
 
@@ -37,6 +40,7 @@
 #define ROUNDS_MAX    32  /* against a guest that forks */
 #define RELEASES_MAX  256 /* open at once */
 #define WRITE_SECONDS 5
+#define COPY_MS       20    /* that a guest lives longer so that its user can be told */
 #define NOBODY        65534 /* no group is needed to write */
 
 typedef struct {
@@ -45,33 +49,11 @@ typedef struct {
     int count;    /* in this round */
     int released; /* descriptors in pidfds */
     int pidfds[RELEASES_MAX];
-    int notice; /* the guest's standard error; -1: none yet */
 } sweep_t;
 
 static int pidfd_of(pid_t pid)
 {
     return (int)syscall(SYS_pidfd_open, pid, 0);
-}
-
-/* Only what a line of text belongs into. */
-static bool takes_text(int fd)
-{
-    struct stat status;
-
-    return fstat(fd, &status) == 0 &&
-           (S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode) ||
-            (S_ISCHR(status.st_mode) && isatty(fd)));
-}
-
-static int copy_stderr(int pidfd)
-{
-    int fd = (int)syscall(SYS_pidfd_getfd, pidfd, STDERR_FILENO, 0);
-
-    if (fd >= 0 && takes_text(fd))
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return -1;
 }
 
 /* The id may have gone to another process since its group was read; the descriptor
@@ -95,8 +77,6 @@ static int signal_process(pid_t pid, void *arg)
         close(pidfd);
         return 0;
     }
-    if (sweep->notice < 0)
-        sweep->notice = copy_stderr(pidfd);
     if (syscall(SYS_pidfd_send_signal, pidfd, sweep->signo, NULL, 0) == 0)
         sweep->count++;
     if (sweep->signo == SIGKILL && sweep->released < RELEASES_MAX)
@@ -132,27 +112,86 @@ static int signal_all(const hpcbd_ending_t *ending, sweep_t *sweep)
     return total;
 }
 
-/* The kernel checks who writes for some kinds of files: it must not be root. */
-static void __attribute__((noreturn)) write_notice(int fd, uid_t uid, const char *text)
+/* Only what a line of text belongs into. */
+static bool takes_text(int fd)
 {
-    alarm(WRITE_SECONDS);
-    signal(SIGALRM, SIG_DFL);
+    struct stat status;
+
+    return fstat(fd, &status) == 0 &&
+           (S_ISREG(status.st_mode) || S_ISFIFO(status.st_mode) ||
+            (S_ISCHR(status.st_mode) && isatty(fd)));
+}
+
+static int copy_stderr(int pidfd)
+{
+    int fd = (int)syscall(SYS_pidfd_getfd, pidfd, STDERR_FILENO, 0);
+
+    if (fd >= 0 && takes_text(fd))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+typedef struct {
+    const hpcbd_ending_t *ending;
+    int fd; /* the guest's standard error; -1: none yet */
+} notice_t;
+
+static int find_stderr(pid_t pid, void *arg)
+{
+    notice_t *notice = arg;
+    hpcb_autoclose int pidfd = pidfd_of(pid);
+
+    if (pidfd >= 0 && is_of_job(notice->ending, pid))
+        notice->fd = copy_stderr(pidfd);
+    return notice->fd >= 0;
+}
+
+/* The kernel checks who writes for some kinds of files: it must not be root. */
+static void write_notice(const hpcbd_ending_t *ending, int fd)
+{
+    char text[256];
+    int n = snprintf(text, sizeof(text),
+                     "slurm-hpc-balance: " HPCBD_MEMORY_TEXT " (job %" PRIu32
+                     " held %" PRIu64
+                     " MiB on this node); it is requeued if it may be\n",
+                     ending->job_id, ending->used >> 20);
+
     if (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
-        setresuid(uid, uid, uid) == 0 && write(fd, text, strlen(text)) < 0)
+        setresuid(ending->uid, ending->uid, ending->uid) == 0 &&
+        write(fd, text, (size_t)n) < 0)
         _exit(EXIT_FAILURE);
+}
+
+static void __attribute__((noreturn))
+be_teller(const hpcbd_ending_t *ending, int copied)
+{
+    notice_t notice = {.ending = ending, .fd = -1};
+
+    signal(SIGALRM, SIG_DFL);
+    alarm(WRITE_SECONDS);
+    hpcb_steps_each(ending->node, ending->steps, find_stderr, &notice);
+    close(copied);
+    if (notice.fd >= 0)
+        write_notice(ending, notice.fd);
     _exit(EXIT_SUCCESS);
 }
 
-static void tell_user(const hpcbd_ending_t *ending, int fd)
+/* Before the guest ends: with it its descriptors go. */
+static void tell_user(const hpcbd_ending_t *ending)
 {
-    char text[256];
+    struct pollfd copied;
+    int ends[2];
 
-    snprintf(text, sizeof(text),
-             "slurm-hpc-balance: " HPCBD_MEMORY_TEXT " (job %" PRIu32 " held %" PRIu64
-             " MiB on this node); it is requeued if it may be\n",
-             ending->job_id, ending->used >> 20);
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return;
     if (fork() == 0)
-        write_notice(fd, ending->uid, text);
+        be_teller(ending, ends[1]);
+    close(ends[1]);
+    copied = (struct pollfd){.fd = ends[0]}; /* only its end */
+    poll(&copied, 1, COPY_MS);
+    close(ends[0]);
 }
 
 static int leave_note(const hpcbd_ending_t *ending, hpcb_error_t *err)
@@ -170,15 +209,13 @@ static int leave_note(const hpcbd_ending_t *ending, hpcb_error_t *err)
 /* The note first: Slurm takes a comment for the run that ends as long as it runs. */
 int hpcbd_memory_end(const hpcbd_ending_t *ending, bool first, hpcb_error_t *err)
 {
-    sweep_t sweep = {
-        .ending = ending, .signo = ending->at_once ? SIGKILL : SIGTERM, .notice = -1};
+    sweep_t sweep = {.ending = ending, .signo = ending->at_once ? SIGKILL : SIGTERM};
     int noted = first ? leave_note(ending, err) : 0;
-    int total = signal_all(ending, &sweep);
+    int total;
 
     /* Nobody's: nobody is told. */
-    if (first && sweep.notice >= 0 && ending->uid != (uid_t)-1)
-        tell_user(ending, sweep.notice);
-    if (sweep.notice >= 0)
-        close(sweep.notice);
+    if (first && ending->uid != (uid_t)-1)
+        tell_user(ending);
+    total = signal_all(ending, &sweep);
     return noted < 0 ? -1 : total;
 }
