@@ -23,6 +23,8 @@
 #include "common/log.h"
 #include "common/text.h"
 
+#define MANY_NOTES 512
+
 typedef struct {
     hpcb_undo_entry_t entry; /* its texts are ours */
     const char *mechanism;
@@ -35,6 +37,7 @@ struct hpcb_undo {
     note_t *notes;
     size_t count;
     size_t room;
+    size_t many; /* notes: those of tasks that have ended are looked for then */
     const char *mechanism;
     pid_t target;
     int fd; /* of the log that has all of notes; -1: none has */
@@ -135,10 +138,33 @@ int hpcb_undo_renew(hpcb_undo_t *undo, hpcb_error_t *err)
     return undo->count ? ensure_log(undo, err) : 0;
 }
 
+/* A job may start any number of processes.  Those that are left are at most half of what
+ * leads to the next look. */
+static void forget_ended(hpcb_undo_t *undo)
+{
+    size_t kept = 0;
+
+    if (undo->count < undo->many)
+        return;
+    for (size_t i = 0; i < undo->count; i++) {
+        note_t *note = &undo->notes[i];
+
+        if (note->entry.pid && !hpcb_undo_log_lives(&note->entry))
+            free_entry(&note->entry);
+        else
+            undo->notes[kept++] = *note;
+    }
+    undo->count = kept;
+    undo->many = 2 * kept > MANY_NOTES ? 2 * kept : MANY_NOTES;
+    if (undo->path[0])
+        hpcb_undo_log_compact(undo->path);
+}
+
 /* 1 when note is the handle's from here on, 0 when it was there already, -1 with err.
  */
 static int keep(hpcb_undo_t *undo, const note_t *note, hpcb_error_t *err)
 {
+    forget_ended(undo);
     if (!note->entry.name || !note->entry.old || grow(undo) < 0)
         return hpcb_error(err, "undo log: out of memory");
     if (reuse(undo, note))
@@ -255,6 +281,7 @@ int hpcb_undo_open(const char *state_dir, uint32_t job_id, hpcb_undo_t **undo,
     if (!made)
         return hpcb_error(err, "undo log: out of memory");
     made->fd = -1;
+    made->many = MANY_NOTES;
     if (state_dir && prepare(made, state_dir, job_id, err) < 0) {
         free(made);
         return -1;

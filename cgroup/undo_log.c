@@ -15,7 +15,8 @@
  * Replaying is idempotent and ends, for every knob and attribute, with what its first
  * line says: entries that are reverted or noted twice may stay.  That is why nothing
  * is ever taken out of the log, except that a log grown large (a job of thousands of
- * steps) loses the lines of tasks that have ended when it is opened.
+ * steps, a rank that starts processes all the time) loses the lines of tasks that have
+ * ended when it is opened, and after some hundred notes.
  *
  * No writer ever waits for another, a guest's start must not hang on another step.  A
  * compaction writes the lines that matter to a new file, puts it in the log's place,

@@ -503,6 +503,35 @@ START_TEST(forgets_ended_tasks_when_large)
 }
 END_TEST
 
+/* A rank that starts processes all the time, each with a line of its own. */
+START_TEST(a_log_that_stays_open_forgets_ended_tasks)
+{
+    hpcb_undo_t *undo = open_undo();
+    pid_t pid = sleeper();
+    struct stat status;
+    char text[16];
+
+    ck_assert_int_eq(hpcb_undo_note_task(undo, pid, "oom_score_adj", "7", NULL), 0);
+    for (int i = 0; i < 1000; i++) {
+        pid_t other_pid = sleeper();
+
+        for (int k = 0; k < 16; k++) {
+            snprintf(text, sizeof(text), "%d", k);
+            ck_assert_int_eq(hpcb_undo_note_task(undo, other_pid, "nice", text, NULL),
+                             0);
+        }
+        real_reap(other_pid);
+    }
+    ck_assert_int_eq(stat(log_file, &status), 0);
+    ck_assert_int_lt(status.st_size, 320000);
+    hpcb_undo_close(undo);
+    ck_assert_int_ge(replay(), 1);
+    ck_assert_int_eq(hpcb_task_get(pid, "oom_score_adj", text, sizeof(text), NULL), 0);
+    ck_assert_str_eq(text, "7");
+    real_reap(pid);
+}
+END_TEST
+
 /* However large it has grown: what it says would be left as it is until a reboot. */
 START_TEST(replays_a_log_of_any_size)
 {
@@ -567,6 +596,7 @@ int main(void)
     tcase_add_test(tcase, many_writers_lose_nothing);
     tcase_add_test(tcase, compaction_loses_nothing);
     tcase_add_test(tcase, forgets_ended_tasks_when_large);
+    tcase_add_test(tcase, a_log_that_stays_open_forgets_ended_tasks);
     tcase_add_test(tcase, replays_a_log_of_any_size);
     tcase_add_test(tcase, works_without_a_log);
     suite_add_tcase(suite, tcase);
