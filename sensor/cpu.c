@@ -51,12 +51,18 @@ static int probe(const hpcb_node_t *node, hpcb_error_t *err)
     return hpcb_error(err, "no cgroup2 hierarchy is mounted");
 }
 
+static void close_task(const task_t *task)
+{
+    close(task->pressure);
+    hpcb_stat_give(1);
+}
+
 static void close_cpu(void *handle)
 {
     cpu_t *cpu = handle;
 
     for (size_t i = 0; i < cpu->n_tasks; i++)
-        close(cpu->tasks[i].pressure);
+        close_task(&cpu->tasks[i]);
     free(cpu->tasks);
     hpcb_cleanup_close(&cpu->stat);
     hpcb_cleanup_close(&cpu->pressure);
@@ -117,8 +123,9 @@ static int add_task(cpu_t *cpu, ino_t group, int pressure)
     return 0;
 }
 
-/* Take in a task's group, if it is one (its name has a dot) and it is new. */
-static void see(cpu_t *cpu, const struct dirent *entry)
+/* Take in a task's group, if it is one (its name has a dot) and it is new.  One that has
+ * gone meanwhile is no failure. */
+static int see(cpu_t *cpu, const struct dirent *entry, hpcb_error_t *err)
 {
     task_t *task = find(cpu, entry->d_ino);
     hpcb_autoclose int group = -1;
@@ -126,16 +133,22 @@ static void see(cpu_t *cpu, const struct dirent *entry)
 
     if (task) {
         task->seen = true;
-        return;
+        return 0;
     }
     if (entry->d_name[0] == '.' || !strchr(entry->d_name, '.'))
-        return;
+        return 0;
     group = openat(cpu->dir, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (group < 0)
-        return;
+        return 0;
+    if (hpcb_stat_take(1, err) < 0)
+        return -1;
     pressure = openat(group, "cpu.pressure", O_RDONLY | O_CLOEXEC);
-    if (pressure >= 0 && add_task(cpu, entry->d_ino, pressure) < 0)
+    if (pressure >= 0 && add_task(cpu, entry->d_ino, pressure) == 0)
+        return 0;
+    hpcb_stat_give(1);
+    if (pressure >= 0)
         close(pressure);
+    return 0;
 }
 
 static void drop_unseen(cpu_t *cpu)
@@ -148,7 +161,7 @@ static void drop_unseen(cpu_t *cpu)
             continue;
         }
         cpu->ended_us += cpu->tasks[i].delay_us;
-        close(cpu->tasks[i].pressure);
+        close_task(&cpu->tasks[i]);
     }
     cpu->n_tasks = kept;
 }
@@ -158,6 +171,7 @@ static int scan(cpu_t *cpu, hpcb_error_t *err)
     hpcb_autoclosedir DIR *dir = NULL;
     int again = openat(cpu->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct dirent *entry;
+    int rc = 0;
 
     if (again >= 0)
         dir = fdopendir(again);
@@ -167,10 +181,10 @@ static int scan(cpu_t *cpu, hpcb_error_t *err)
     }
     for (size_t i = 0; i < cpu->n_tasks; i++)
         cpu->tasks[i].seen = false;
-    while ((entry = readdir(dir)))
-        see(cpu, entry);
+    while (rc == 0 && (entry = readdir(dir)))
+        rc = see(cpu, entry, err);
     drop_unseen(cpu);
-    return 0;
+    return rc;
 }
 
 /* Read all task groups.  Returns true if one of them has gone. */

@@ -28,6 +28,7 @@
 #include "sensor/counters.h"
 #include "sensor/papi.h"
 #include "sensor/rows.h"
+#include "sensor/stat.h"
 #include "sensor/threads.h"
 
 #define LINE        64
@@ -138,9 +139,13 @@ static int attach(pid_t tid, void *arg, hpcb_error_t *err)
 
     if (cores->n_sets == THREADS_MAX)
         return hpcb_error(err, "the job has started more than %d threads", THREADS_MAX);
+    if (hpcb_stat_take(events_of(cores->row), err) < 0)
+        return -1;
     set = hpcb_counters()->open(cores->row->event, events_of(cores->row), tid, err);
-    if (set < 0)
+    if (set < 0) {
+        hpcb_stat_give(events_of(cores->row));
         return errno == ESRCH ? 0 : -1;
+    }
     cores->sets[cores->n_sets++] = set;
     return 0;
 }
@@ -158,6 +163,7 @@ static void close_cores(void *handle)
 
     for (size_t i = 0; i < cores->n_sets; i++)
         hpcb_counters()->close(cores->sets[i]);
+    hpcb_stat_give(cores->n_sets * events_of(cores->row));
     free(cores);
 }
 

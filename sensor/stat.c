@@ -44,3 +44,20 @@ int hpcb_stat_number(int fd, const char *key, uint64_t *value, hpcb_error_t *err
     *value = strtoull(found + strlen(key), NULL, 10);
     return 0;
 }
+
+static size_t taken;
+
+int hpcb_stat_take(size_t n, hpcb_error_t *err)
+{
+    if (n <= HPCB_STAT_FILES_MAX - taken) {
+        taken += n;
+        return 0;
+    }
+    errno = EMFILE;
+    return hpcb_error(err, "the jobs of this node have started too many tasks");
+}
+
+void hpcb_stat_give(size_t n)
+{
+    taken -= n;
+}

@@ -36,6 +36,7 @@
 #include "hpcbd/balance/lever.h"
 #include "hpcbd/balance/unit.h"
 #include "hpcbd/windows/guard.h"
+#include "sensor/stat.h"
 
 #define MILLISECOND INT64_C(1000000)
 #define LOOK_NS     (2000 * MILLISECOND)
@@ -51,8 +52,8 @@
  * often: four seconds, of which they are let alone for two. */
 #define EARLIES_MAX 160
 
-/* Their pages, and some. */
-#define FILES_MAX (UNITS_MAX * HPCB_RANKS_MAX + 1024)
+/* Their pages, what sensors keep open, and some. */
+#define FILES_MAX (UNITS_MAX * HPCB_RANKS_MAX + HPCB_STAT_FILES_MAX + 1024)
 
 /* In a message. */
 #define RANKS_SHOWN 16

@@ -8,9 +8,11 @@
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include "cgroup/knob.h"
 #include "sensor/meter.h"
 #include "sensor/rows.h"
+#include "sensor/stat.h"
 #include "tests/cgroup/fake_kernel.h"
 
 static hpcb_node_t *node;
@@ -119,6 +121,38 @@ START_TEST(run_delay_is_the_sum_over_tasks)
 }
 END_TEST
 
+/* Nor does it keep files open when it has given up. */
+START_TEST(a_user_cannot_take_all_files_of_the_daemon)
+{
+    const hpcb_sensor_t *row = &hpcb_sensor_cpu;
+    uint64_t values[HPCB_FIGURES];
+    hpcb_error_t err = {""};
+    int before = dup(STDIN_FILENO), after;
+    char name[32];
+    void *handle;
+
+    close(before);
+    ck_assert_int_eq(hpcb_stat_take(HPCB_STAT_FILES_MAX - 8, NULL), 0);
+    start("v1-hybrid", 5, 0);
+    write_in_job("cpu.stat", "usage_usec 900\nuser_usec 800\n");
+    handle = opened(row);
+    for (unsigned i = 0; i < 9; i++) {
+        snprintf(name, sizeof(name), "7.%u", i);
+        group(name, 1);
+    }
+    ck_assert_int_eq(row->sample(handle, values, &err), -1);
+    ck_assert_str_eq(err.text, "the jobs of this node have started too many tasks");
+    row->close(handle);
+    after = dup(STDIN_FILENO);
+    ck_assert_int_eq(after, before);
+    close(after);
+    ck_assert_int_eq(hpcb_stat_take(8, NULL), 0);
+    ck_assert_int_eq(hpcb_stat_take(1, &err), -1);
+    hpcb_stat_give(HPCB_STAT_FILES_MAX);
+    stop();
+}
+END_TEST
+
 START_TEST(on_v2_the_jobs_group_has_both)
 {
     const hpcb_sensor_t *row = &hpcb_sensor_cpu;
@@ -174,6 +208,7 @@ int main(void)
     int failed;
 
     tcase_add_test(tcase, run_delay_is_the_sum_over_tasks);
+    tcase_add_test(tcase, a_user_cannot_take_all_files_of_the_daemon);
     tcase_add_test(tcase, on_v2_the_jobs_group_has_both);
     tcase_add_test(tcase, waits_for_memory_and_storage);
     tcase_add_test(tcase, a_file_without_the_figure_is_a_failure);
