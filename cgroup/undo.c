@@ -138,8 +138,8 @@ int hpcb_undo_renew(hpcb_undo_t *undo, hpcb_error_t *err)
     return undo->count ? ensure_log(undo, err) : 0;
 }
 
-/* A job may start any number of processes.  Those that are left are at most half of what
- * leads to the next look. */
+/* A job may start any number of processes.  Those that are left are at most half of
+ * what leads to the next look. */
 static void forget_ended(hpcb_undo_t *undo)
 {
     size_t kept = 0;

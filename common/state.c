@@ -555,10 +555,10 @@ static int read_sums(FILE *stream, hpcb_usage_t *steps, hpcb_usage_t *job)
 
 static hpcb_usage_t sum_of(const hpcb_usage_t *steps, const hpcb_usage_t *job)
 {
-    return (hpcb_usage_t){
-        .cpu_us = add_saturating(steps->cpu_us, job->cpu_us),
-        .run_delay_us = add_saturating(steps->run_delay_us, job->run_delay_us),
-        .memory_peak = job->memory_peak};
+    return (hpcb_usage_t){.cpu_us = add_saturating(steps->cpu_us, job->cpu_us),
+                          .run_delay_us =
+                              add_saturating(steps->run_delay_us, job->run_delay_us),
+                          .memory_peak = job->memory_peak};
 }
 
 int hpcb_usage_read(FILE *stream, hpcb_usage_t *usage)

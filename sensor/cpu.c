@@ -123,8 +123,8 @@ static int add_task(cpu_t *cpu, ino_t group, int pressure)
     return 0;
 }
 
-/* Take in a task's group, if it is one (its name has a dot) and it is new.  One that has
- * gone meanwhile is no failure. */
+/* Take in a task's group, if it is one (its name has a dot) and it is new.  One that
+ * has gone meanwhile is no failure. */
 static int see(cpu_t *cpu, const struct dirent *entry, hpcb_error_t *err)
 {
     task_t *task = find(cpu, entry->d_ino);

@@ -152,11 +152,11 @@ static int find_stderr(pid_t pid, void *arg)
 static void write_notice(const hpcbd_ending_t *ending, int fd)
 {
     char text[256];
-    int n = snprintf(text, sizeof(text),
-                     "slurm-hpc-balance: " HPCBD_MEMORY_TEXT " (job %" PRIu32
-                     " held %" PRIu64
-                     " MiB on this node); it is requeued if it may be\n",
-                     ending->job_id, ending->used >> 20);
+    int n =
+        snprintf(text, sizeof(text),
+                 "slurm-hpc-balance: " HPCBD_MEMORY_TEXT " (job %" PRIu32
+                 " held %" PRIu64 " MiB on this node); it is requeued if it may be\n",
+                 ending->job_id, ending->used >> 20);
 
     if (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
         setresuid(ending->uid, ending->uid, ending->uid) == 0 &&

@@ -15,8 +15,8 @@
 int crash_everywhere(void (*act)(void), void (*check)(void));
 
 /* Run act once for each of its system calls, and once to the end: right before the call
- * meanwhile is run, as if act's process were stopped there for so long.  check is called
- * after every run.  Returns the number of calls. */
+ * meanwhile is run, as if act's process were stopped there for so long.  check is
+ * called after every run.  Returns the number of calls. */
 int stop_everywhere(void (*act)(void), void (*meanwhile)(void), void (*check)(void));
 
 #endif

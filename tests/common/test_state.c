@@ -641,14 +641,15 @@ static uint64_t others;
 
 static void add_many(void)
 {
-    hpcb_autoclose int lock = open(scratch("run/jobs/7.usage.lock"), O_RDWR | O_CREAT, 0600);
+    hpcb_autoclose int lock =
+        open(scratch("run/jobs/7.usage.lock"), O_RDWR | O_CREAT, 0600);
     bool many = flock(lock, LOCK_SH | LOCK_NB) == 0;
 
     for (int i = 0; many && i < FOLDED; i++)
         ck_assert_int_eq(
             hpcb_file_append(scratch("run/jobs/7.usage"),
-                             "\nstep cpu_us=3 run_delay_us=2 memory_peak=1 end\n",
-                             0644, NULL),
+                             "\nstep cpu_us=3 run_delay_us=2 memory_peak=1 end\n", 0644,
+                             NULL),
             0);
     flock(lock, LOCK_UN);
     others += 3 * (many ? FOLDED : 0) + 3;
