@@ -98,7 +98,7 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_str_eq(conf.profile_store, "");
     ck_assert_str_eq(conf.yield_waits, "none");
     ck_assert_uint_eq(conf.yield_spin_us, 10);
-    ck_assert_uint_eq(conf.yield_nap_max_us, 400);
+    ck_assert_uint_eq(conf.yield_nap_max_us, 1000);
     ck_assert_str_eq(conf.mpi_library, HPCB_PKGLIBDIR "/libhpcb_mpi.so");
     ck_assert_str_eq(conf.collector_hosts, "");
     ck_assert_uint_eq(conf.collector_port, 6823);

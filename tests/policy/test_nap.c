@@ -193,6 +193,26 @@ START_TEST(test_regular_waits_end_awake)
 END_TEST
 
 /* One wait in twenty is disturbed: the others must still end awake. */
+/* How long before the expected end the first nap of a wait ends, beyond what naps are
+ * late by, at a site with this mean deviation. */
+static uint64_t awake_before_end(uint64_t deviation_ns)
+{
+    const hpcb_nap_conf_t conf = {.spin_ns = 0, .nap_max_ns = 100 * MS};
+    const hpcb_nap_site_t site = {
+        .mean_ns = 10 * MS, .deviation_ns = deviation_ns, .waits = 100};
+
+    return site.mean_ns - table.late_ns -
+           hpcb_nap_next(&conf, &site, &table, &(hpcb_nap_wait_t){0, 0, 0, false});
+}
+
+START_TEST(test_scattered_waits_are_awaited_for_longer)
+{
+    ck_assert_uint_eq(awake_before_end(0), 10 * MS / 64);
+    ck_assert_uint_eq(awake_before_end(300 * US), 300 * US);
+    ck_assert_uint_eq(awake_before_end(400 * US), 800 * US);
+}
+END_TEST
+
 START_TEST(test_outliers_do_not_count)
 {
     hpcb_nap_site_t site = {0};
@@ -340,6 +360,7 @@ int main(void)
     tcase_add_test(tcase, test_short_waits_never_sleep);
     tcase_add_test(tcase, test_long_waits_sleep);
     tcase_add_test(tcase, test_regular_waits_end_awake);
+    tcase_add_test(tcase, test_scattered_waits_are_awaited_for_longer);
     tcase_add_test(tcase, test_outliers_do_not_count);
     tcase_add_test(tcase, test_irregular_waits_are_late_by_little);
     tcase_add_test(tcase, test_nap_max_bounds);
