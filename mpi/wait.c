@@ -169,6 +169,7 @@ static bool nap(hpcb_wait_t *wait, uint64_t now, uint64_t ns, bool locked)
     wait->since_nap = 0;
     waits_since_nap = 0;
     wait->blind_from = now;
+    wait->woken = !to_the_end;
     if (to_the_end) {
         hpcb_nap_learn_late(&table, ns, wait->looked - now);
         return true;
@@ -200,6 +201,12 @@ bool hpcb_wait_look(hpcb_wait_t *wait, bool locked)
     return ns > 0 && nap(wait, now, ns, locked);
 }
 
+/* Whether the wait ended in its last nap, or just after it. */
+static bool ended_in_nap(const hpcb_wait_t *wait)
+{
+    return wait->blind_from != 0 && wait->since_nap < LOOKS_BETWEEN_NAPS;
+}
+
 /* When the wait for data was over: at the last look, or when the burst began that came
  * before it. */
 static uint64_t end_of_wait(const hpcb_wait_t *wait)
@@ -209,13 +216,14 @@ static uint64_t end_of_wait(const hpcb_wait_t *wait)
     if (wait->served && wait->looked - wait->moved <= BREAK_NS)
         ended = wait->burst;
     /* What came while the thread slept may have come at any time of the nap. */
-    if (wait->blind_from != 0 && wait->blind_from < ended &&
-        wait->since_nap < LOOKS_BETWEEN_NAPS)
+    if (ended_in_nap(wait) && wait->blind_from < ended)
         ended = wait->blind_from + (ended - wait->blind_from) / 2;
     return ended;
 }
 
 void hpcb_wait_learn(hpcb_wait_t *wait)
 {
+    if (ended_in_nap(wait))
+        hpcb_nap_learn_end(&table, wait->woken);
     hpcb_nap_learn(wait->site, end_of_wait(wait) - wait->began);
 }

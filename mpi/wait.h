@@ -33,6 +33,7 @@ typedef struct {
     bool yields;         /* the progress loop calls sched_yield; see hook.c */
     bool served;         /* data moved in this wait: moved and burst are valid */
     bool doubtful;       /* the last burst is one pass that took long */
+    bool woken;          /* the last nap was ended early */
     unsigned passes;     /* that found nothing */
     unsigned since_nap;  /* looks since the last nap, or since began */
     uint64_t began;      /* 0: the clock has not been read yet */

@@ -31,6 +31,16 @@
 #define LONGEST_PATIENCE_NS 1000000
 #define PATIENCE_SHIFT      6
 
+/* Where messages end naps (TCP), naps delay by no more than a wakeup takes.  Of the waits
+ * that end in a nap or just after it, each one that a message has ended counts for
+ * trust, one that came unnoticed counts for so many against it. */
+#define TRUST_MAX    64
+#define TRUST_ENOUGH 16
+#define TRUST_LOST   32
+
+/* With trust a nap is this part of the wait. */
+#define TRUSTED_NAPS_PER_WAIT 2
+
 /* Weights of a new wait in mean and deviation, as RFC 6298 has them. */
 #define MEAN_SHIFT      3
 #define DEVIATION_SHIFT 2
@@ -76,15 +86,19 @@ static uint64_t until_expected(const hpcb_nap_site_t *site, uint64_t late_ns,
 /* The end may come at any time: a small part of the wait, if that is small against its
  * usual scatter too.  Once data have moved, what counts is how long none have since:
  * the wait may be a step of many, and each nap delays the next one. */
-static uint64_t at_any_time(const hpcb_nap_site_t *site, const hpcb_nap_wait_t *wait)
+static uint64_t at_any_time(const hpcb_nap_site_t *site, const hpcb_nap_table_t *table,
+                            const hpcb_nap_wait_t *wait)
 {
-    uint64_t nap = max_u64(site->mean_ns, wait->elapsed_ns) / NAPS_PER_WAIT;
+    unsigned naps =
+        table->trust >= TRUST_ENOUGH ? TRUSTED_NAPS_PER_WAIT : NAPS_PER_WAIT;
+    uint64_t wait_ns = max_u64(site->mean_ns, wait->elapsed_ns);
 
     if (wait->busy_ns > 0)
-        return wait->quiet_ns / NAPS_PER_WAIT;
-    if (wait->elapsed_ns > site->mean_ns + 4 * site->deviation_ns)
-        return nap;
-    return nap <= site->deviation_ns ? nap : 0;
+        return wait->quiet_ns / naps;
+    if (wait->elapsed_ns <= site->mean_ns + 4 * site->deviation_ns &&
+        wait_ns / NAPS_PER_WAIT > site->deviation_ns)
+        return 0;
+    return wait_ns / naps;
 }
 
 /* Whether the end can be told from earlier waits: not in the middle of a transfer. */
@@ -116,7 +130,7 @@ uint64_t hpcb_nap_next(const hpcb_nap_conf_t *conf, const hpcb_nap_site_t *site,
     if (is_predictable(site, wait))
         nap = until_expected(site, table->late_ns, wait->elapsed_ns);
     if (nap < LEAST_NAP_NS)
-        nap = min_u64(at_any_time(site, wait), conf->nap_max_ns / 2);
+        nap = min_u64(at_any_time(site, table, wait), conf->nap_max_ns / 2);
     if (nap < LEAST_NAP_NS)
         return 0;
     return min_u64(nap, conf->nap_max_ns);
@@ -145,6 +159,15 @@ void hpcb_nap_learn(hpcb_nap_site_t *site, uint64_t waited_ns)
     site->deviation_ns -= site->deviation_ns >> DEVIATION_SHIFT;
     if (site->waits < UINT32_MAX)
         site->waits++;
+}
+
+void hpcb_nap_learn_end(hpcb_nap_table_t *table, bool woken)
+{
+    int trust = table->trust + (woken ? 1 : -TRUST_LOST);
+
+    if (trust > TRUST_MAX)
+        trust = TRUST_MAX;
+    table->trust = trust > 0 ? trust : 0;
 }
 
 void hpcb_nap_learn_service(hpcb_nap_table_t *table, bool late)

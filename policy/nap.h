@@ -15,6 +15,9 @@
  * all the time; a site whose waits are irregular takes naps that are a small part of
  * its mean; a site whose waits are short never sleeps.
  *
+ * Where a message does wake the sleeper, as the socket of an MPI over TCP can, naps may
+ * be long.  That is learned as well, from how waits end.
+ *
  * A rank that waits also serves others: one-sided accesses, pieces of long messages,
  * rounds of collectives.  While it does, it stays awake: for as long as data have been
  * moving, and for its patience, which grows each time that data were there already when
@@ -47,6 +50,7 @@ typedef struct {
 typedef struct {
     uint64_t late_ns;     /* by how much naps end after they should */
     uint64_t patience_ns; /* how long to stay awake after data moved; 0: the least */
+    int trust;            /* that messages end naps, from 0 on */
     hpcb_nap_site_t site[HPCB_NAP_SITES];
 } hpcb_nap_table_t;
 
@@ -70,6 +74,9 @@ uint64_t hpcb_nap_next(const hpcb_nap_conf_t *conf, const hpcb_nap_site_t *site,
 
 /* A wait at this site has ended after waited_ns. */
 void hpcb_nap_learn(hpcb_nap_site_t *site, uint64_t waited_ns);
+
+/* A wait has ended in a nap, or just after it; woken: its message ended the nap. */
+void hpcb_nap_learn_end(hpcb_nap_table_t *table, bool woken);
 
 /* After a nap the wait goes on; late: data were there that others waited to have
  * moved. */

@@ -213,6 +213,45 @@ START_TEST(test_scattered_waits_are_awaited_for_longer)
 }
 END_TEST
 
+/* The second nap of a wait of 10 ms whose end may come at any time. */
+static uint64_t nap_in_the_middle(const hpcb_nap_table_t *own)
+{
+    const hpcb_nap_conf_t conf = {.spin_ns = 0, .nap_max_ns = 100 * MS};
+    const hpcb_nap_site_t site = {
+        .mean_ns = 10 * MS, .deviation_ns = 5 * MS, .waits = 100};
+
+    return hpcb_nap_next(&conf, &site, own, &(hpcb_nap_wait_t){MS, MS, 0, false});
+}
+
+START_TEST(test_naps_that_messages_end_are_long)
+{
+    hpcb_nap_table_t own = {0};
+
+    for (int i = 0; i < 15; i++)
+        hpcb_nap_learn_end(&own, true);
+    ck_assert_uint_eq(nap_in_the_middle(&own), 10 * MS / 16);
+    hpcb_nap_learn_end(&own, true);
+    ck_assert_uint_eq(nap_in_the_middle(&own), 10 * MS / 2);
+    hpcb_nap_learn_end(&own, false);
+    ck_assert_uint_eq(nap_in_the_middle(&own), 10 * MS / 16);
+}
+END_TEST
+
+/* However long it has gone well, the second one that nobody noticed is enough; and one
+ * of fifty does not count. */
+START_TEST(test_trust_is_lost_at_once)
+{
+    hpcb_nap_table_t own = {0};
+
+    for (int i = 0; i < 1000; i++)
+        hpcb_nap_learn_end(&own, i % 50 != 49);
+    ck_assert_uint_eq(nap_in_the_middle(&own), 10 * MS / 2);
+    hpcb_nap_learn_end(&own, false);
+    hpcb_nap_learn_end(&own, false);
+    ck_assert_uint_eq(nap_in_the_middle(&own), 10 * MS / 16);
+}
+END_TEST
+
 START_TEST(test_outliers_do_not_count)
 {
     hpcb_nap_site_t site = {0};
@@ -361,6 +400,8 @@ int main(void)
     tcase_add_test(tcase, test_long_waits_sleep);
     tcase_add_test(tcase, test_regular_waits_end_awake);
     tcase_add_test(tcase, test_scattered_waits_are_awaited_for_longer);
+    tcase_add_test(tcase, test_naps_that_messages_end_are_long);
+    tcase_add_test(tcase, test_trust_is_lost_at_once);
     tcase_add_test(tcase, test_outliers_do_not_count);
     tcase_add_test(tcase, test_irregular_waits_are_late_by_little);
     tcase_add_test(tcase, test_nap_max_bounds);
