@@ -54,32 +54,45 @@ hpcb_guard_level_t hpcb_guard_step(const hpcb_guard_conf_t *conf, hpcb_guard_t *
     return guard->level;
 }
 
-static hpcb_crumbs_verdict_t look_at_stopped(const hpcb_crumbs_conf_t *conf,
-                                             hpcb_crumbs_t *guest, double share,
-                                             uint64_t now_ns)
+/* Add what the guest lacked since the step before.  One that sleeps lacks nothing, and
+ * what it could have used is no reserve for later. */
+static void count_lack(const hpcb_crumbs_conf_t *conf, hpcb_crumbs_t *guest,
+                       double share, bool wants, uint64_t now_ns)
 {
-    if (share >= conf->min_share) {
-        guest->stopped = false;
-        guest->since_ns = now_ns;
-        return HPCB_CRUMBS_RUN;
-    }
-    return now_ns - guest->since_ns >= conf->starved_ns ? HPCB_CRUMBS_REQUEUE
-                                                        : HPCB_CRUMBS_STOP;
+    double used = guest->stopped ? 0 : share;
+
+    if (guest->begun && (guest->stopped || wants))
+        guest->lacks_ns += (conf->min_share - used) * (double)(now_ns - guest->seen_ns);
+    if (guest->lacks_ns < 0)
+        guest->lacks_ns = 0;
+    guest->seen_ns = now_ns;
+}
+
+static hpcb_crumbs_verdict_t keep_stopped(const hpcb_crumbs_conf_t *conf,
+                                          const hpcb_crumbs_t *guest)
+{
+    return guest->lacks_ns >= conf->min_share * (double)conf->starved_ns
+               ? HPCB_CRUMBS_REQUEUE
+               : HPCB_CRUMBS_STOP;
 }
 
 hpcb_crumbs_verdict_t hpcb_crumbs_step(const hpcb_crumbs_conf_t *conf,
                                        hpcb_crumbs_t *guest, double share, bool wants,
                                        uint64_t now_ns)
 {
-    if (guest->stopped)
-        return look_at_stopped(conf, guest, share, now_ns);
-    if (!guest->begun || !wants || share >= conf->min_share) {
+    bool enough = share >= conf->min_share;
+
+    count_lack(conf, guest, share, wants, now_ns);
+    if (guest->stopped && !enough)
+        return keep_stopped(conf, guest);
+    if (guest->stopped || !guest->begun || !wants || enough) {
         guest->begun = true;
+        guest->stopped = false;
         guest->since_ns = now_ns;
+        return HPCB_CRUMBS_RUN;
     }
     if (now_ns - guest->since_ns < conf->patience_ns)
         return HPCB_CRUMBS_RUN;
     guest->stopped = true;
-    guest->since_ns = now_ns;
-    return HPCB_CRUMBS_STOP;
+    return keep_stopped(conf, guest);
 }

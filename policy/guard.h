@@ -16,7 +16,9 @@
  * Crumbs: next to a primary that never waits an idle group still runs, for a tick at a
  * time.  That costs a fine-grained parallel primary more than it gives the guest, so a
  * guest whose share stays below a minimum is stopped until its CPUs are left idle
- * again. One that was stopped too long is requeued, to where there is room.
+ * again.  One that lacks its minimum for too long is requeued, to where there is room.
+ * What counts is the sum of what it lacks: a primary that leaves its CPUs idle for a
+ * moment now and then does not keep a starving guest next to it.
  *
  * Times are nanoseconds of a clock that only goes forward; shares are parts of one CPU.
  */
@@ -63,7 +65,7 @@ hpcb_guard_level_t hpcb_guard_step(const hpcb_guard_conf_t *conf, hpcb_guard_t *
 typedef struct {
     double min_share;     /* a guest with less for patience_ns is stopped */
     uint64_t patience_ns; /* also what a guest that has just started gets */
-    uint64_t starved_ns;  /* stopped for longer than this in a row: requeued */
+    uint64_t starved_ns;  /* who lacks min_share * starved_ns of CPU time is requeued */
 } hpcb_crumbs_conf_t;
 
 typedef enum {
@@ -76,14 +78,16 @@ typedef enum {
 typedef struct {
     bool begun;
     bool stopped;
-    uint64_t
-        since_ns; /* it has been stopped, or was last seen with its share or idle */
+    uint64_t since_ns; /* last seen with its share or idle */
+    uint64_t seen_ns;  /* the last step */
+    double lacks_ns;   /* CPU time: its minimum less what it used; never below 0 */
 } hpcb_crumbs_t;
 
 /*
- * What to do with a guest of which the last second is known.  share: what it used;
- * while it is stopped, what its CPUs left idle.  wants: whether it was ready to run at
- * all; one that sleeps gets no crumbs.
+ * What to do with a guest.  share: what it used since the step before; while it is
+ * stopped, what its CPUs left idle.  wants: whether it was ready to run at all; one
+ * that sleeps gets no crumbs.  Call it each second: a guest that is stopped waits for
+ * the next call after its CPUs are left idle.
  */
 hpcb_crumbs_verdict_t hpcb_crumbs_step(const hpcb_crumbs_conf_t *conf,
                                        hpcb_crumbs_t *guest, double share, bool wants,

@@ -108,15 +108,15 @@ START_TEST(crumbs_stop_a_guest)
     for (uint64_t t = 5 * S; t < 15 * S; t += S)
         ck_assert_int_eq(hpcb_crumbs_step(&crumbs, &guest, 0.003, true, t),
                          HPCB_CRUMBS_RUN);
-    for (uint64_t t = 15 * S; t < 600 * S; t += S)
+    for (uint64_t t = 15 * S; t < 400 * S; t += S)
         ck_assert_int_eq(hpcb_crumbs_step(&crumbs, &guest, 0.0, true, t),
                          HPCB_CRUMBS_STOP);
     /* The primary begins to wait. */
-    ck_assert_int_eq(hpcb_crumbs_step(&crumbs, &guest, 0.2, true, 600 * S),
+    ck_assert_int_eq(hpcb_crumbs_step(&crumbs, &guest, 0.2, true, 400 * S),
                      HPCB_CRUMBS_RUN);
-    ck_assert_int_eq(hpcb_crumbs_step(&crumbs, &guest, 0.0, true, 609 * S),
+    ck_assert_int_eq(hpcb_crumbs_step(&crumbs, &guest, 0.0, true, 409 * S),
                      HPCB_CRUMBS_RUN);
-    ck_assert_int_eq(hpcb_crumbs_step(&crumbs, &guest, 0.0, true, 610 * S),
+    ck_assert_int_eq(hpcb_crumbs_step(&crumbs, &guest, 0.0, true, 410 * S),
                      HPCB_CRUMBS_STOP);
 }
 END_TEST
@@ -144,7 +144,65 @@ START_TEST(starved_guests_are_requeued)
 
     while (verdict != HPCB_CRUMBS_REQUEUE && t < 10000 * S)
         verdict = hpcb_crumbs_step(&crumbs, &guest, 0.0, true, t += S);
-    ck_assert_uint_eq(t, 611 * S);
+    /* From its first step, with the seconds before it is stopped. */
+    ck_assert_uint_eq(t, 601 * S);
+}
+END_TEST
+
+/* Of each cycle the CPUs are idle for the first `idle` seconds, which the guest uses as
+ * soon as it may run; else nothing is left.  When it is requeued, s; at most 10,000. */
+static uint64_t seconds_next_to_alternating(uint64_t cycle, uint64_t idle)
+{
+    hpcb_crumbs_t guest = {0};
+    hpcb_crumbs_verdict_t verdict = HPCB_CRUMBS_RUN;
+    uint64_t t = 0;
+
+    for (; verdict != HPCB_CRUMBS_REQUEUE && t < 10000; t++)
+        verdict = hpcb_crumbs_step(&crumbs, &guest, t % cycle < idle ? 1.0 : 0.0, true,
+                                   t * S);
+    return t;
+}
+
+START_TEST(idle_moments_do_not_hide_that_a_guest_starves)
+{
+    /* Seen to be idle for a second, and busy again before the guest can use it. */
+    ck_assert_uint_le(seconds_next_to_alternating(60, 1), 700);
+    /* It gets 1 s in 300 s: a third of its minimum. */
+    ck_assert_uint_le(seconds_next_to_alternating(300, 2), 1000);
+}
+END_TEST
+
+START_TEST(guests_with_their_share_in_the_mean_stay)
+{
+    /* 5 s in 300 s: more than 1 %. */
+    ck_assert_uint_eq(seconds_next_to_alternating(300, 6), 10000);
+}
+END_TEST
+
+START_TEST(past_plenty_is_no_reserve)
+{
+    hpcb_crumbs_t guest = {0};
+    hpcb_crumbs_verdict_t verdict = HPCB_CRUMBS_RUN;
+    uint64_t t = 0;
+
+    while (t < 1000 * S)
+        hpcb_crumbs_step(&crumbs, &guest, 1.0, true, t += S);
+    while (verdict != HPCB_CRUMBS_REQUEUE && t < 10000 * S)
+        verdict = hpcb_crumbs_step(&crumbs, &guest, 0.0, true, t += S);
+    ck_assert_uint_eq(t, 1600 * S);
+}
+END_TEST
+
+START_TEST(sleep_is_no_lack)
+{
+    hpcb_crumbs_t guest = {0};
+
+    hpcb_crumbs_step(&crumbs, &guest, 0.0, true, 0);
+    for (uint64_t t = S; t < 2000 * S; t += S)
+        hpcb_crumbs_step(&crumbs, &guest, 0.0, false, t);
+    for (uint64_t t = 2000 * S; t < 2599 * S; t += S)
+        ck_assert_int_ne(hpcb_crumbs_step(&crumbs, &guest, 0.0, true, t),
+                         HPCB_CRUMBS_REQUEUE);
 }
 END_TEST
 
@@ -164,6 +222,10 @@ int main(void)
     tcase_add_test(tcase, crumbs_stop_a_guest);
     tcase_add_test(tcase, guests_that_sleep_or_work_run_on);
     tcase_add_test(tcase, starved_guests_are_requeued);
+    tcase_add_test(tcase, idle_moments_do_not_hide_that_a_guest_starves);
+    tcase_add_test(tcase, guests_with_their_share_in_the_mean_stay);
+    tcase_add_test(tcase, past_plenty_is_no_reserve);
+    tcase_add_test(tcase, sleep_is_no_lack);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
