@@ -11,7 +11,11 @@
 #include "common/tell.h"
 #include "spank/tell.h"
 
-/* A step of 256 tasks would otherwise take hpcbd's ration of root's messages for more
+/* Slurm forks all tasks before it asks about the first, and if one cannot be forked, or
+ * is refused here, none runs (src/slurmd/slurmstepd/mgr.c, _fork_all_tasks): the last
+ * one comes if any does.
+ *
+ * A step of 256 tasks would otherwise take hpcbd's ration of root's messages for more
  * than half a second (PER_TICK_MAX in hpcbd/node/socket.c). */
 static bool is_last(spank_t sp, const hpcb_step_t *step)
 {
