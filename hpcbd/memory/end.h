@@ -33,8 +33,8 @@ typedef struct {
 
 /* Signal all processes of the job, again and again as long as new ones appear (up to
  * a limit: the next call goes on), and take back the memory of those that were killed.
- * first: leave the note, and tell the user, for which it waits 20 ms at most.  The number of processes that
- * were signalled, or -1 with err if there is no note. */
+ * first: leave the note, and tell the user, for which it waits 20 ms at most.  The
+ * number of processes that were signalled, or -1 with err if there is no note. */
 int hpcbd_memory_end(const hpcbd_ending_t *ending, bool first, hpcb_error_t *err);
 
 #endif
