@@ -32,6 +32,9 @@ typedef struct {
     /* Leave things as they are without a daemon.  Called for parts that have started,
      * the last one first.  NULL: nothing to do. */
     void (*stop)(hpcbd_t *daemon);
+
+    /* In the place of all three: a child at work (hpcbd/worker.h). */
+    struct hpcbd_worker *worker;
 } hpcbd_part_t;
 
 /* hpcbd/records/ship.c: sends the node's records to the collector. */

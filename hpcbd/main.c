@@ -30,6 +30,7 @@
 #include "hpcbd/node/socket.h"
 #include "hpcbd/windows/peers.h"
 #include "hpcbd/windows/windows.h"
+#include "hpcbd/worker.h"
 
 #define EXIT_USAGE 2
 
@@ -89,6 +90,28 @@ static const char *collector_dir(const hpcb_conf_t *conf)
 static const hpcbd_mode_t node_mode = {"node", node_parts, node_dir};
 static const hpcbd_mode_t collector_mode = {"collector", collector_parts,
                                             collector_dir};
+
+static int start_part(const hpcbd_part_t *part, hpcbd_t *daemon, hpcb_error_t *err)
+{
+    return part->worker ? hpcbd_worker_start(part->worker, daemon, err)
+                        : part->start(daemon, err);
+}
+
+static void reload_part(const hpcbd_part_t *part, hpcbd_t *daemon)
+{
+    if (part->worker)
+        hpcbd_worker_reload(part->worker, daemon);
+    else if (part->reload)
+        part->reload(daemon);
+}
+
+static void stop_part(const hpcbd_part_t *part, hpcbd_t *daemon)
+{
+    if (part->worker)
+        hpcbd_worker_stop(part->worker);
+    else if (part->stop)
+        part->stop(daemon);
+}
 
 typedef struct {
     const hpcbd_mode_t *mode;
@@ -224,8 +247,7 @@ static void on_reload(void *arg, uint64_t signo)
     running->daemon.conf = conf;
     hpcb_log(HPCB_LOG_INFO, "read %s again", conf.path);
     for (size_t i = 0; running->mode->parts[i]; i++)
-        if (running->mode->parts[i]->reload)
-            running->mode->parts[i]->reload(&running->daemon);
+        reload_part(running->mode->parts[i], &running->daemon);
 }
 
 static int watch_signals(running_t *running, hpcb_error_t *err)
@@ -247,7 +269,7 @@ static int run_parts(running_t *running, hpcb_error_t *err)
     int status = 0;
 
     while (status == 0 && parts[started]) {
-        status = parts[started]->start(&running->daemon, err);
+        status = start_part(parts[started], &running->daemon, err);
         started += status == 0;
     }
     if (status == 0) {
@@ -256,8 +278,7 @@ static int run_parts(running_t *running, hpcb_error_t *err)
         status = hpcb_loop_run(running->daemon.loop, err);
     }
     while (started-- > 0)
-        if (parts[started]->stop)
-            parts[started]->stop(&running->daemon);
+        stop_part(parts[started], &running->daemon);
     return status;
 }
 

@@ -10,15 +10,15 @@
 #include "hpcbd/child.h"
 #include "hpcbd/hpcbd.h"
 
-typedef struct {
+typedef struct hpcbd_worker {
     const char *name;
     bool (*wanted)(const hpcb_conf_t *conf);
     int (*work)(void *conf); /* as of hpcbd_child_start, with the daemon's settings */
     hpcbd_child_t *child;
 } hpcbd_worker_t;
 
-/* What a hpcbd_part_t has under these names.  The child knows the settings of its
- * start: it is ended and started anew when they are read again. */
+/* As those of a hpcbd_part_t, for a part that has more.  The child knows the settings
+ * of its start: it is ended and started anew when they are read again. */
 int hpcbd_worker_start(hpcbd_worker_t *worker, hpcbd_t *daemon, hpcb_error_t *err);
 void hpcbd_worker_reload(hpcbd_worker_t *worker, hpcbd_t *daemon);
 void hpcbd_worker_stop(hpcbd_worker_t *worker);

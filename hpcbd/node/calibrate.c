@@ -189,21 +189,4 @@ static bool is_wanted(const hpcb_conf_t *conf)
 static hpcbd_worker_t worker = {
     .name = "hpcbd: measure", .wanted = is_wanted, .work = work};
 
-static int start(hpcbd_t *daemon, hpcb_error_t *err)
-{
-    return hpcbd_worker_start(&worker, daemon, err);
-}
-
-static void reload(hpcbd_t *daemon)
-{
-    hpcbd_worker_reload(&worker, daemon);
-}
-
-static void stop(hpcbd_t *daemon)
-{
-    (void)daemon;
-    hpcbd_worker_stop(&worker);
-}
-
-const hpcbd_part_t hpcbd_calibrate = {
-    .name = "calibrate", .start = start, .reload = reload, .stop = stop};
+const hpcbd_part_t hpcbd_calibrate = {.name = "calibrate", .worker = &worker};
