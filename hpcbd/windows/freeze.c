@@ -16,13 +16,12 @@ typedef struct {
     char *dir;
     int fd;     /* hpcb_knob_write_kept */
     bool noted; /* the log names it: it may be stopped */
-    bool found; /* by the look that is going on */
 } level_t;
 
 typedef struct {
     uint32_t job_id;
     unsigned reasons; /* hpcbd_freeze_reason_t; 0: it runs */
-    level_t *levels;
+    level_t *levels; /* in the order in which the last look saw them */
     size_t count;
     bool found; /* by the look that is going on */
 } stopped_t;
@@ -64,15 +63,14 @@ static void write_job(stopped_t *job)
         write_level(&job->levels[i], job->reasons != 0);
 }
 
-static void drop_level(hpcbd_freeze_t *freeze, stopped_t *job, size_t i)
+static void drop_last_level(hpcbd_freeze_t *freeze, stopped_t *job)
 {
-    level_t *level = &job->levels[i];
+    level_t *level = &job->levels[--job->count];
 
     if (job->reasons)
         write_level(level, false);
     hpcb_knob_close(&level->fd);
     free(level->dir);
-    *level = job->levels[--job->count];
     freeze->levels--;
     freeze->changed = true;
 }
@@ -82,7 +80,7 @@ static void drop_job(hpcbd_freeze_t *freeze, size_t i)
     stopped_t *job = freeze->jobs[i];
 
     while (job->count)
-        drop_level(freeze, job, job->count - 1);
+        drop_last_level(freeze, job);
     free(job->levels);
     free(job);
     freeze->jobs[i] = freeze->jobs[--freeze->count];
@@ -113,11 +111,13 @@ static stopped_t *find_or_add(hpcbd_freeze_t *freeze, uint32_t job_id)
 typedef struct {
     hpcbd_freeze_t *freeze;
     stopped_t *job;
+    size_t seen; /* of the job's levels, the first ones */
 } look_t;
 
+/* As the last one. */
 static void add_level(hpcbd_freeze_t *freeze, stopped_t *job, const char *dir)
 {
-    level_t *larger, level = {.fd = -1, .found = true};
+    level_t *larger, level = {.fd = -1};
 
     if (freeze->levels == HPCB_FREEZE_LEVELS_MAX) {
         hpcb_log_once(&freeze->full, HPCB_LOG_ERROR,
@@ -138,35 +138,37 @@ static void add_level(hpcbd_freeze_t *freeze, stopped_t *job, const char *dir)
     freeze->changed = true;
 }
 
+/* The next one is where it was, unless some have come or gone. */
 static int see_level(const char *dir, void *arg)
 {
     look_t *look = arg;
     stopped_t *job = look->job;
+    size_t i = look->seen;
+    level_t level;
 
-    for (size_t i = 0; i < job->count; i++) {
-        if (strcmp(job->levels[i].dir, dir) == 0) {
-            job->levels[i].found = true;
-            return 0;
-        }
-    }
-    add_level(look->freeze, job, dir);
+    while (i < job->count && strcmp(job->levels[i].dir, dir) != 0)
+        i++;
+    if (i == job->count)
+        add_level(look->freeze, job, dir);
+    if (i == job->count)
+        return 0;
+    level = job->levels[i];
+    job->levels[i] = job->levels[look->seen];
+    job->levels[look->seen++] = level;
     return 0;
 }
 
 static void look_at(hpcbd_freeze_t *freeze, const hpcbd_job_t *guest)
 {
     stopped_t *job = find_or_add(freeze, guest->state.job_id);
-    look_t look = {freeze, job};
+    look_t look = {.freeze = freeze, .job = job};
 
     if (!job)
         return;
     job->found = true;
-    for (size_t i = 0; i < job->count; i++)
-        job->levels[i].found = false;
     hpcb_freeze_levels(freeze->node, job->job_id, guest->dir, see_level, &look);
-    for (size_t i = job->count; i-- > 0;)
-        if (!job->levels[i].found)
-            drop_level(freeze, job, i);
+    while (job->count > look.seen)
+        drop_last_level(freeze, job);
 }
 
 /* The levels that there are, as an array of freeze->levels; the caller frees it. */
