@@ -31,9 +31,9 @@
 #define LONGEST_PATIENCE_NS 1000000
 #define PATIENCE_SHIFT      6
 
-/* Where messages end naps (TCP), naps delay by no more than a wakeup takes.  Of the waits
- * that end in a nap or just after it, each one that a message has ended counts for
- * trust, one that came unnoticed counts for so many against it. */
+/* Where messages end naps (TCP), naps delay by no more than a wakeup takes.  Of the
+ * waits that end in a nap or just after it, each one that a message has ended counts
+ * for trust, one that came unnoticed counts for so many against it. */
 #define TRUST_MAX    64
 #define TRUST_ENOUGH 16
 #define TRUST_LOST   32

@@ -21,7 +21,7 @@ typedef struct {
 typedef struct {
     uint32_t job_id;
     unsigned reasons; /* hpcbd_freeze_reason_t; 0: it runs */
-    level_t *levels; /* in the order in which the last look saw them */
+    level_t *levels;  /* in the order in which the last look saw them */
     size_t count;
     bool found; /* by the look that is going on */
 } stopped_t;
