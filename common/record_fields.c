@@ -96,6 +96,7 @@ const hpcb_field_t hpcb_fields[] = {
     NODE("stolen_fraction", NUMBER, COMPUTED, false, "ratio", "run_delay_seconds / wall_seconds", "round(:run_delay_seconds / nullif(" WALL ", 0), 6)", IN(16, stolen, usage)),
     NODE("guests_beside", JSON, RECORD, false, "", "of a primary: job ids of guests here meanwhile", NULL, IN(32, guests, beside)),
     NODE("guest_cpu_seconds", NUMBER, RECORD, false, "s", "of a primary: CPU time that these used here meanwhile", NULL, IN(33, guest_cpu, beside)),
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): the member is a pointer */
     NODE("tasks", JSON, RECORD, false, "", "what up to 256 tasks used", NULL, IN(34, tasks, tasks)),
     /* End of hpcb_fields */
 };

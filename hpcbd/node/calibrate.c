@@ -156,7 +156,7 @@ static bool is_measured(const char *state_dir)
 static void measure_until_done(const char *state_dir)
 {
     unsigned pause = RETRY_SECONDS;
-    hpcbd_capacity_t capacity;
+    hpcbd_capacity_t capacity = {0};
     hpcb_error_t err;
 
     while (measure(state_dir, &capacity, &err) < 0 ||
