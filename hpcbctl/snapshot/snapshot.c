@@ -30,7 +30,7 @@
 #include "common/cleanup.h"
 #include "common/text.h"
 #include "hpcbctl/snapshot/intree.h"
-#include "hpcbctl/snapshot/neutral.h"
+#include "hpcbctl/snapshot/anonymize.h"
 #include "hpcbctl/snapshot/snapshot.h"
 #include "policy/cpus.h"
 
@@ -56,7 +56,7 @@ typedef struct {
     int from;
     int to;
     bool keep_names;
-    hpcb_neutral_t *names;
+    hpcb_anonymize_t *names;
     process_t processes[PROCESSES_MAX];
     unsigned n_processes;
     hpcb_snapshot_t done;
@@ -251,7 +251,7 @@ static int copy_self(take_t *take)
     if (hpcb_intree_read(take->from, path, text, CGROUP_MAX) < 0)
         return 0;
     out = malloc(CGROUP_MAX);
-    if (!out || hpcb_neutral_cgroup(take->names, text, out, CGROUP_MAX) < 0)
+    if (!out || hpcb_anonymize_cgroup(take->names, text, out, CGROUP_MAX) < 0)
         return leave_out(take, path);
     return put_file(take, "proc/self/cgroup", out);
 }
@@ -310,7 +310,7 @@ static int copy_group(take_t *take, const char *from)
 {
     char to[PATH_MAX], seen[PATH_MAX];
 
-    if (hpcb_neutral_path(take->names, from, to, sizeof(to)) < 0)
+    if (hpcb_anonymize_path(take->names, from, to, sizeof(to)) < 0)
         return leave_out(take, from);
     if (join(seen, sizeof(seen), to, "cgroup.procs") ||
         hpcb_intree_exists(take->to, seen))
@@ -471,7 +471,7 @@ static int write_processes(take_t *take)
 
         snprintf(path, sizeof(path), "proc/%d/cgroup",
                  take->keep_names ? (int)process->pid : FIRST_PID + (int)i);
-        if (hpcb_neutral_cgroup(take->names, process->text, out, CGROUP_MAX) < 0
+        if (hpcb_anonymize_cgroup(take->names, process->text, out, CGROUP_MAX) < 0
                 ? leave_out(take, path)
                 : put_file(take, path, out))
             return -1;
@@ -534,7 +534,7 @@ static int take_mount(take_t *take, const char *line, const char *points, FILE *
     text = malloc(MOUNT_MAX);
     if (!again || !text)
         return fail(take, "mountinfo");
-    if (hpcb_neutral_mount(take->names, again, text, MOUNT_MAX) < 0)
+    if (hpcb_anonymize_mount(take->names, again, text, MOUNT_MAX) < 0)
         return leave_out(take, "mountinfo");
     fputs(text, out);
     return is_cgroup(&mount) ? copy_group(take, mount.point + 1) : 0;
@@ -642,14 +642,14 @@ int hpcb_snapshot_take(const char *root, int out, const char *guest_cgroup,
     if (hpcb_node_open(root, &node, err) < 0)
         return -1;
     take.node = node;
-    take.names = hpcb_neutral_open(keep_names, guest_cgroup);
+    take.names = hpcb_anonymize_open(keep_names, guest_cgroup);
     rc = take.names ? take_all(&take, slurm) : fail(&take, "names");
-    take.done.jobs = take.names ? hpcb_neutral_jobs(take.names) : 0;
+    take.done.jobs = take.names ? hpcb_anonymize_jobs(take.names) : 0;
     if (rc == 0)
         *done = take.done;
     for (unsigned i = 0; i < take.n_processes; i++)
         free(take.processes[i].text);
-    hpcb_neutral_close(take.names);
+    hpcb_anonymize_close(take.names);
     hpcb_node_close(node);
     return rc;
 }

@@ -29,7 +29,7 @@ extern unsigned hpcb_snapshot_files_max;
 /*
  * Look at the system below root ("/", or a snapshot) and write it into the empty
  * directory out.  keep_names: leave names, ids and pids as they are; otherwise they are
- * replaced (hpcbctl/snapshot/neutral.h; processes become 100, 101, ... by their pids'
+ * replaced (hpcbctl/snapshot/anonymize.h; processes become 100, 101, ... by their pids'
  * order). guest_cgroup: the name of the group of guests.  slurm: Slurm's version, NULL
  * where it is not known.  0, or -1 with err where the system cannot be looked at or out
  * cannot be written; *done is then untouched.

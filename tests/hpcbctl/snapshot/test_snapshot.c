@@ -30,7 +30,7 @@
 #include "common/file.h"
 #include "common/text.h"
 #include "hpcbctl/snapshot/intree.h"
-#include "hpcbctl/snapshot/neutral.h"
+#include "hpcbctl/snapshot/anonymize.h"
 #include "hpcbctl/snapshot/snapshot.h"
 #include "tests/cgroup/fake_kernel.h"
 #include "tests/common/snapshot.h"
@@ -66,7 +66,7 @@ typedef struct {
     FILE *out;
     const char *root;
     hpcb_node_t *node;
-    hpcb_neutral_t *names; /* NULL: as they are */
+    hpcb_anonymize_t *names; /* NULL: as they are */
 } describe_t;
 
 static const char *shown(const describe_t *d, const char *path)
@@ -76,7 +76,7 @@ static const char *shown(const describe_t *d, const char *path)
     path += strlen(d->root);
     if (!d->names)
         return path;
-    need(hpcb_neutral_path(d->names, path, mapped, sizeof(mapped)) == 0, path);
+    need(hpcb_anonymize_path(d->names, path, mapped, sizeof(mapped)) == 0, path);
     return mapped;
 }
 
@@ -193,7 +193,7 @@ static char *describe(const char *root, const pids_t *pids, bool alike)
 
     d.out = open_memstream(&text, &length);
     need(hpcb_node_open(root, &d.node, &err) == 0, err.text);
-    d.names = alike ? hpcb_neutral_open(false, GUESTS) : NULL;
+    d.names = alike ? hpcb_anonymize_open(false, GUESTS) : NULL;
     describe_mounts(&d);
     describe_node(&d);
     for (size_t i = 0; i < pids->count; i++) {
@@ -201,7 +201,7 @@ static char *describe(const char *root, const pids_t *pids, bool alike)
         describe_task(&d, pids->list[i]);
     }
     fclose(d.out);
-    hpcb_neutral_close(d.names);
+    hpcb_anonymize_close(d.names);
     hpcb_node_close(d.node);
     return text;
 }

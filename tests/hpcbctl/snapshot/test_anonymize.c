@@ -10,28 +10,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "hpcbctl/snapshot/neutral.h"
+#include "hpcbctl/snapshot/anonymize.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
-static hpcb_neutral_t *names;
+static hpcb_anonymize_t *names;
 
 static void begin(void)
 {
-    names = hpcb_neutral_open(false, "guests_of_n17");
+    names = hpcb_anonymize_open(false, "guests_of_n17");
     ck_assert_ptr_nonnull(names);
 }
 
 static void end(void)
 {
-    hpcb_neutral_close(names);
+    hpcb_anonymize_close(names);
 }
 
 static const char *path_of(const char *path)
 {
     static char out[PATH_MAX];
 
-    ck_assert_msg(hpcb_neutral_path(names, path, out, sizeof(out)) == 0, "%s", path);
+    ck_assert_msg(hpcb_anonymize_path(names, path, out, sizeof(out)) == 0, "%s", path);
     return out;
 }
 
@@ -89,21 +89,22 @@ START_TEST(tells_names_apart)
                      "/slurm_node1/slurm_node2/node2_slurmstepd.scope");
     ck_assert_str_eq(path_of("/sAAAAAAAAAAAAA/sBBBBBBBBBBBBB"),
                      "/s0000000000001/s0000000000002");
-    ck_assert_uint_eq(hpcb_neutral_jobs(names), 4);
+    ck_assert_uint_eq(hpcb_anonymize_jobs(names), 4);
 }
 END_TEST
 
 START_TEST(keeps_names_on_request)
 {
-    hpcb_neutral_t *kept = hpcb_neutral_open(true, "g");
+    hpcb_anonymize_t *kept = hpcb_anonymize_open(true, "g");
     char out[PATH_MAX];
 
-    ck_assert_int_eq(hpcb_neutral_path(kept, "/slurm_n17/uid_7/job_1/sAAAAAAAAAAAAA/x",
-                                       out, sizeof(out)),
+    ck_assert_int_eq(hpcb_anonymize_path(kept,
+                                         "/slurm_n17/uid_7/job_1/sAAAAAAAAAAAAA/x", out,
+                                         sizeof(out)),
                      0);
     ck_assert_str_eq(out, "/slurm_n17/uid_7/job_1/sAAAAAAAAAAAAA/x");
-    ck_assert_uint_eq(hpcb_neutral_jobs(kept), 2);
-    hpcb_neutral_close(kept);
+    ck_assert_uint_eq(hpcb_anonymize_jobs(kept), 2);
+    hpcb_anonymize_close(kept);
 }
 END_TEST
 
@@ -125,7 +126,8 @@ START_TEST(replaces_in_cgroup_files)
 {
     char out[PATH_MAX];
 
-    ck_assert_int_eq(hpcb_neutral_cgroup(names, cgroups[_i].text, out, sizeof(out)), 0);
+    ck_assert_int_eq(hpcb_anonymize_cgroup(names, cgroups[_i].text, out, sizeof(out)),
+                     0);
     ck_assert_str_eq(out, cgroups[_i].expected);
 }
 END_TEST
@@ -155,7 +157,7 @@ START_TEST(replaces_in_mounts)
     int rc;
 
     strcpy(line, mounts[_i].line);
-    rc = hpcb_neutral_mount(names, line, out, sizeof(out));
+    rc = hpcb_anonymize_mount(names, line, out, sizeof(out));
     ck_assert_int_eq(rc, mounts[_i].expected ? 0 : -1);
     if (rc == 0)
         ck_assert_str_eq(out, mounts[_i].expected);
@@ -166,12 +168,12 @@ START_TEST(escapes_kept_blanks)
 {
     char line[] = "5 4 0:1 /x\\040y /a\\011b\\134c\\303\\244 rw - cgroup2 c rw",
          out[256];
-    hpcb_neutral_t *kept = hpcb_neutral_open(true, "g");
+    hpcb_anonymize_t *kept = hpcb_anonymize_open(true, "g");
 
-    ck_assert_int_eq(hpcb_neutral_mount(kept, line, out, sizeof(out)), 0);
+    ck_assert_int_eq(hpcb_anonymize_mount(kept, line, out, sizeof(out)), 0);
     ck_assert_str_eq(
         out, "5 4 0:0 /x\\040y /a\\011b\\134c\\303\\244 rw - cgroup2 cgroup2 rw\n");
-    hpcb_neutral_close(kept);
+    hpcb_anonymize_close(kept);
 }
 END_TEST
 
@@ -180,12 +182,12 @@ START_TEST(has_limits)
     char out[64], path[64];
     int rc = 0;
 
-    ck_assert_int_eq(hpcb_neutral_path(names, "/alice", out, 4), -1);
+    ck_assert_int_eq(hpcb_anonymize_path(names, "/alice", out, 4), -1);
     ck_assert_int_eq(errno, ENAMETOOLONG);
-    ck_assert_int_eq(hpcb_neutral_path(names, "/alice", out, 8), 0);
+    ck_assert_int_eq(hpcb_anonymize_path(names, "/alice", out, 8), 0);
     for (int i = 0; rc == 0 && i < 10000; i++) {
         snprintf(path, sizeof(path), "/name%d", i);
-        rc = hpcb_neutral_path(names, path, out, sizeof(out));
+        rc = hpcb_anonymize_path(names, path, out, sizeof(out));
     }
     ck_assert_int_eq(rc, -1);
     ck_assert_int_eq(errno, ENOSPC);
@@ -194,8 +196,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("neutral");
-    TCase *tcase = tcase_create("neutral");
+    Suite *suite = suite_create("anonymize");
+    TCase *tcase = tcase_create("anonymize");
     SRunner *runner;
     int failed;
 

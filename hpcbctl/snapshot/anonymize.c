@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cgroup/parse.h"
-#include "hpcbctl/snapshot/neutral.h"
+#include "hpcbctl/snapshot/anonymize.h"
 
 #define NAMES_MAX    4096
 #define FIRST_UID    1000 /* so that it does not look like a system user's */
@@ -30,7 +30,7 @@ typedef struct {
     unsigned count;
 } known_t;
 
-struct hpcb_neutral {
+struct hpcb_anonymize {
     bool keep;
     char *guest_cgroup;
     known_t known[KINDS];
@@ -61,9 +61,9 @@ static int add_text(out_t *out, const char *format, ...)
     return -1;
 }
 
-hpcb_neutral_t *hpcb_neutral_open(bool keep, const char *guest_cgroup)
+hpcb_anonymize_t *hpcb_anonymize_open(bool keep, const char *guest_cgroup)
 {
-    hpcb_neutral_t *names = calloc(1, sizeof(*names));
+    hpcb_anonymize_t *names = calloc(1, sizeof(*names));
 
     if (!names)
         return NULL;
@@ -75,7 +75,7 @@ hpcb_neutral_t *hpcb_neutral_open(bool keep, const char *guest_cgroup)
     return NULL;
 }
 
-void hpcb_neutral_close(hpcb_neutral_t *names)
+void hpcb_anonymize_close(hpcb_anonymize_t *names)
 {
     if (!names)
         return;
@@ -88,14 +88,14 @@ void hpcb_neutral_close(hpcb_neutral_t *names)
     free(names);
 }
 
-unsigned hpcb_neutral_jobs(const hpcb_neutral_t *names)
+unsigned hpcb_anonymize_jobs(const hpcb_anonymize_t *names)
 {
     return names->known[JOB].count + names->known[SLUID].count;
 }
 
 /* The number of the first length bytes of name among those of its kind, from 1 on; 0
  * with errno. */
-static unsigned number_of(hpcb_neutral_t *names, kind_t kind, const char *name,
+static unsigned number_of(hpcb_anonymize_t *names, kind_t kind, const char *name,
                           size_t length)
 {
     known_t *known = &names->known[kind];
@@ -117,8 +117,8 @@ static unsigned number_of(hpcb_neutral_t *names, kind_t kind, const char *name,
 }
 
 /* What stands for the first length bytes of name. */
-static int add_number(hpcb_neutral_t *names, out_t *out, kind_t kind, const char *name,
-                      size_t length)
+static int add_number(hpcb_anonymize_t *names, out_t *out, kind_t kind,
+                      const char *name, size_t length)
 {
     unsigned number = number_of(names, kind, name, length);
 
@@ -299,7 +299,7 @@ static bool is_job(const char *name, size_t length)
 }
 
 /* Jobs are counted all the same. */
-static int keep_component(hpcb_neutral_t *names, const char *name, size_t length,
+static int keep_component(hpcb_anonymize_t *names, const char *name, size_t length,
                           out_t *out)
 {
     if (is_job(name, length) && number_of(names, JOB, name, length) == 0)
@@ -309,7 +309,8 @@ static int keep_component(hpcb_neutral_t *names, const char *name, size_t length
     return add_text(out, "%.*s", (int)length, name);
 }
 
-static int component(hpcb_neutral_t *names, const char *name, size_t length, out_t *out)
+static int component(hpcb_anonymize_t *names, const char *name, size_t length,
+                     out_t *out)
 {
     if (names->keep)
         return keep_component(names, name, length, out);
@@ -337,7 +338,8 @@ static int component(hpcb_neutral_t *names, const char *name, size_t length, out
     return add_number(names, out, is_sluid(name, length) ? SLUID : OTHER, name, length);
 }
 
-static int add_path(hpcb_neutral_t *names, const char *path, size_t length, out_t *out)
+static int add_path(hpcb_anonymize_t *names, const char *path, size_t length,
+                    out_t *out)
 {
     while (length > 0) {
         const char *slash = memchr(path, '/', length);
@@ -351,7 +353,8 @@ static int add_path(hpcb_neutral_t *names, const char *path, size_t length, out_
     return 0;
 }
 
-int hpcb_neutral_path(hpcb_neutral_t *names, const char *path, char *out, size_t size)
+int hpcb_anonymize_path(hpcb_anonymize_t *names, const char *path, char *out,
+                        size_t size)
 {
     out_t made = {.text = out, .size = size};
 
@@ -361,7 +364,8 @@ int hpcb_neutral_path(hpcb_neutral_t *names, const char *path, char *out, size_t
 
 /* A list of controllers or mount options; others than the kernel's are replaced, and
  * release_agent is left out. */
-static int add_words(hpcb_neutral_t *names, const char *list, size_t length, out_t *out)
+static int add_words(hpcb_anonymize_t *names, const char *list, size_t length,
+                     out_t *out)
 {
     const char *between = "";
 
@@ -389,7 +393,7 @@ static int add_words(hpcb_neutral_t *names, const char *list, size_t length, out
 }
 
 /* <hierarchy>:<controllers>:<path>, the path perhaps followed by " (deleted)". */
-static int add_cgroup_line(hpcb_neutral_t *names, const char *line, size_t length,
+static int add_cgroup_line(hpcb_anonymize_t *names, const char *line, size_t length,
                            out_t *out)
 {
     static const char deleted[] = " (deleted)";
@@ -412,7 +416,8 @@ static int add_cgroup_line(hpcb_neutral_t *names, const char *line, size_t lengt
                : 0;
 }
 
-int hpcb_neutral_cgroup(hpcb_neutral_t *names, const char *text, char *out, size_t size)
+int hpcb_anonymize_cgroup(hpcb_anonymize_t *names, const char *text, char *out,
+                          size_t size)
 {
     out_t made = {.text = out, .size = size};
 
@@ -440,17 +445,17 @@ static int add_escaped(const char *text, out_t *out)
     return 0;
 }
 
-static int add_mount_path(hpcb_neutral_t *names, const char *path, out_t *out)
+static int add_mount_path(hpcb_anonymize_t *names, const char *path, out_t *out)
 {
     char mapped[PATH_MAX];
 
-    return hpcb_neutral_path(names, path, mapped, sizeof(mapped)) ||
+    return hpcb_anonymize_path(names, path, mapped, sizeof(mapped)) ||
                    add_escaped(mapped, out) || add_text(out, " ")
                ? -1
                : 0;
 }
 
-int hpcb_neutral_mount(hpcb_neutral_t *names, char *line, char *out, size_t size)
+int hpcb_anonymize_mount(hpcb_anonymize_t *names, char *line, char *out, size_t size)
 {
     out_t made = {.text = out, .size = size};
     hpcb_mount_line_t mount;

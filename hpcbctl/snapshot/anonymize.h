@@ -12,28 +12,29 @@
  *   the group of guests -> hpcb_guest   anything else -> group1
  * Pure: text in, text out.  The texts are hostile (a container names its own groups).
  */
-#ifndef HPCB_HPCBCTL_SNAPSHOT_NEUTRAL_H
-#define HPCB_HPCBCTL_SNAPSHOT_NEUTRAL_H
+#ifndef HPCB_HPCBCTL_SNAPSHOT_ANONYMIZE_H
+#define HPCB_HPCBCTL_SNAPSHOT_ANONYMIZE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef struct hpcb_neutral hpcb_neutral_t;
+typedef struct hpcb_anonymize hpcb_anonymize_t;
 
 /* keep: nothing is replaced.  guest_cgroup is copied.  The caller closes it.  NULL when
  * memory runs out. */
-hpcb_neutral_t *hpcb_neutral_open(bool keep, const char *guest_cgroup);
-void hpcb_neutral_close(hpcb_neutral_t *names);
+hpcb_anonymize_t *hpcb_anonymize_open(bool keep, const char *guest_cgroup);
+void hpcb_anonymize_close(hpcb_anonymize_t *names);
 
 /* Each returns 0, or -1 with errno (ENAMETOOLONG, ENOMEM, ENOSPC: more than 4096 names
  * of a kind); out is then undefined. */
 
 /* A path, component by component. */
-int hpcb_neutral_path(hpcb_neutral_t *names, const char *path, char *out, size_t size);
+int hpcb_anonymize_path(hpcb_anonymize_t *names, const char *path, char *out,
+                        size_t size);
 
 /* The text of /proc/PID/cgroup.  Lines that are none are left out. */
-int hpcb_neutral_cgroup(hpcb_neutral_t *names, const char *text, char *out,
-                        size_t size);
+int hpcb_anonymize_cgroup(hpcb_anonymize_t *names, const char *text, char *out,
+                          size_t size);
 
 /*
  * A line of mountinfo (taken apart in place) as far as discovery reads it: ids, and for
@@ -41,9 +42,9 @@ int hpcb_neutral_cgroup(hpcb_neutral_t *names, const char *text, char *out,
  * makes (release_agent names a program of the site's).  Of another mount only the point
  * remains.  Names with blanks are escaped as the kernel does.
  */
-int hpcb_neutral_mount(hpcb_neutral_t *names, char *line, char *out, size_t size);
+int hpcb_anonymize_mount(hpcb_anonymize_t *names, char *line, char *out, size_t size);
 
 /* How many jobs have been met. */
-unsigned hpcb_neutral_jobs(const hpcb_neutral_t *names);
+unsigned hpcb_anonymize_jobs(const hpcb_anonymize_t *names);
 
 #endif
