@@ -511,8 +511,9 @@ START_TEST(whether_a_task_has_begun)
     ck_assert_int_eq(pipe(to), 0);
     pid = fork();
     if (pid == 0) {
-        told(to[0]);
-        execl("/bin/sleep", "sleep", "60", NULL);
+        close(to[1]);
+        if (told(to[0]))
+            execl("/bin/sleep", "sleep", "60", NULL);
         _exit(1);
     }
     ck_assert(!hpcb_task_begun(pid));
