@@ -26,23 +26,28 @@ record_of() { # record_of JOB: in the directory that our file names
     cat "$spool/records/$1.n1.json" 2> /dev/null || cat "$spool/sent/$1.n1.json"
 }
 
+# A job is running for Slurm before its prolog has ended.
+is_lowered() { # is_lowered JOB
+    on_node hpcbctl status --json | python3 -c '
+import json, sys
+job, = [job for job in json.load(sys.stdin)["jobs"] if job["job_id"] == int(sys.argv[1])]
+assert job["class"] == "guest" and job["mechanism"] and not job["exposed"], job
+' "$1"
+}
+
 @test "the node has no slurm.conf of its own, and ours is not sent to it" {
     run_in_node n1 test ! -e /etc/slurm/slurm.conf
     run_in_node n1 test ! -e /run/slurmd/conf-cache/hpc-balance.conf
 }
 
 @test "a guest is lowered there, and its record is where our file says" {
-    g=$(submit --guest -n1 -w n1 --wrap 'sleep 2; srun sleep 2')
-    wait_for_state "$g" RUNNING 60
-    said=$(on_node hpcbctl status --json)
-    echo "$said"
-    python3 -c '
+    g=$(submit --guest -n1 -w n1 --wrap 'sleep 3; srun sleep 3')
+    wait_until 30 is_lowered "$g"
+    on_node hpcbctl status --json | python3 -c '
 import json, sys
-found = json.loads(sys.argv[1])
+found = json.load(sys.stdin)
 assert found["configuration"] == "/etc/slurm/hpc-balance.conf", found["configuration"]
-job, = [job for job in found["jobs"] if job["job_id"] == int(sys.argv[2])]
-assert job["class"] == "guest" and job["mechanism"] and not job["exposed"], job
-' "$said" "$g"
+'
     wait_for_end "$g" 60
     [ "$(state_of "$g")" = COMPLETED ]
     wait_until 30 record_of "$g"
