@@ -212,7 +212,9 @@ def attack(victim, path):
     for name in groups + glob.glob(f"/run/hpc-balance/**/{victim}*", recursive=True):
         refused(lambda: touch(name))
     # Who leaves the session and its parent is still of the job.
+    until, its_end = os.pipe()
     if os.fork() == 0:
+        os.close(until)
         os.setsid()
         if os.fork() == 0:
             packets(4000, 2000, to_sink())
@@ -220,7 +222,8 @@ def attack(victim, path):
     link = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     link.connect(path)
     packets(4000, 2000, link.send)
-    time.sleep(2)
+    os.close(its_end)
+    os.read(until, 1)
 
 
 if sys.argv[1] == "send":
