@@ -5,9 +5,9 @@
 /*
  * What nodes can transfer, by slurmctld's numbers of nodes: the NodeName lines of
  * hpc-balance.conf, read at start and reconfiguration, with slurmctld's node
- * write lock held; where there is none, what nodes have measured of themselves,
- * read from the collector's file (common/live.h) every few seconds.  What a
- * node has said once holds, also while it is silent.
+ * write lock held; where there is none, what nodes have measured of themselves
+ * (reports.c), every few seconds.  What a node has said once holds, also while
+ * it is silent.
  */
 #include "select/shadow.h"
 
@@ -17,7 +17,6 @@
 #include <time.h>
 
 #include "common/cleanup.h"
-#include "common/live.h"
 #include "common/log.h"
 #include "select/settings.h"
 
@@ -28,9 +27,8 @@ static hpcb_bw_t *capacities = NULL;
 static int n_capacities = 0;
 static hpcb_bw_t *typed = NULL;	/* of them, what the file says; else 0 */
 
-static hpcb_live_t live;
-static hpcb_live_known_t known;
 static time_t looked = 0;
+static uint32_t applied = 0;	/* the number of the reports taken in */
 
 /* What was read last, and when. */
 static hpcb_capacity_t *last_rows = NULL;
@@ -46,34 +44,34 @@ static void _apply(const hpcb_capacity_t *row, int node_inx)
 		typed[node_inx].net = row->net;
 }
 
-static void _apply_report(const hpcb_live_node_t *report)
+static void _apply_report(const hpcb_live_node_t *report, int node_inx)
 {
-	node_record_t *node_ptr = find_node_record2((char *) report->name);
-	int i = node_ptr ? (int) node_ptr->index : n_capacities;
-
-	if (i >= n_capacities)
-		return;
-	if (!typed[i].mem && report->mem_bandwidth)
-		capacities[i].mem = report->mem_bandwidth;
-	if (!typed[i].net && report->net_bandwidth)
-		capacities[i].net = report->net_bandwidth;
+	if (!typed[node_inx].mem && report->mem_bandwidth)
+		capacities[node_inx].mem = report->mem_bandwidth;
+	if (!typed[node_inx].net && report->net_bandwidth)
+		capacities[node_inx].net = report->net_bandwidth;
 }
 
 extern void hpcb_capacity_refresh(void)
 {
-	hpcb_select_memory_t settings;
 	time_t now = time(NULL);
+	uint32_t reports;
+	int node_inx;
 	size_t i;
 
 	if (!n_capacities || (now - looked < REPEAT_SECONDS))
 		return;
 	looked = now;
-	hpcb_select_memory(&settings);
-	if (hpcb_live_read(settings.dir, &known, &live, NULL) <= 0)
+	reports = hpcb_reports_refresh(now);
+	if (applied == reports)
 		return;
-	for (i = 0; i < live.n_nodes; i++)
-		_apply_report(&live.nodes[i]);
-	hpcb_live_clear(&live);
+	applied = reports;
+	for (i = 0; i < hpcb_reports_count(); i++) {
+		const hpcb_live_node_t *report = hpcb_report(i, &node_inx);
+
+		if (report && (node_inx < n_capacities))
+			_apply_report(report, node_inx);
+	}
 }
 
 /* Nodes that there are not are passed over; said: the log has that already. */
@@ -155,7 +153,6 @@ extern void hpcb_capacity_read(void)
 	capacities = xcalloc(node_record_count, sizeof(*capacities));
 	typed = xcalloc(node_record_count, sizeof(*typed));
 	n_capacities = node_record_count;
-	memset(&known, 0, sizeof(known));
 	looked = 0;
 	if (!rows)
 		return;

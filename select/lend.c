@@ -3,22 +3,17 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Memory that nodes lend to guests (policy/lend.h): what nodes report is read
- * from the collector's file (common/live.h) at most once a second, when a job
- * is tested. A node lends as long as its last report is fresh and says that
+ * Memory that nodes lend to guests (policy/lend.h), out of what they report
+ * (reports.c). A node lends as long as its last report is fresh and says that
  * hpcbd there can take the memory back.
  *
  * Called with slurmctld's job and node write locks held.
  */
 #include "select/shadow.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 #include <time.h>
 
-#include "common/live.h"
-#include "common/log.h"
 #include "policy/lend.h"
 #include "select/settings.h"
 
@@ -34,12 +29,8 @@ static lender_t *lenders = NULL;	/* by slurmctld's number of the node */
 static int n_lenders = 0;
 static time_t last_until = 0;	/* no report counts any longer */
 
-static hpcb_live_t live;
-static hpcb_live_known_t known;
-static int *indices = NULL;	/* of the nodes in live, -1: no such node */
-static time_t looked = 0, now = 0;
-static uint32_t applied_recount = 0;
-static bool complained = false;
+static time_t now = 0;
+static uint32_t applied_reports = 0, applied_recount = 0;
 
 extern bool hpcb_lend_is_on(void)
 {
@@ -68,51 +59,7 @@ extern void hpcb_lend_begin(void)
 {
 	hpcb_select_memory(&settings);
 	xfree(lenders);
-	xfree(indices);
-	hpcb_live_clear(&live);
-	memset(&known, 0, sizeof(known));
 	n_lenders = 0;
-	looked = 0;
-}
-
-static void _find_nodes(void)
-{
-	size_t i;
-
-	xfree(indices);
-	indices = xcalloc(live.n_nodes + 1, sizeof(*indices));
-	for (i = 0; i < live.n_nodes; i++) {
-		/* The other function logs each name that is none. */
-		node_record_t *node_ptr = find_node_record2(live.nodes[i].name);
-
-		indices[i] = node_ptr ? (int) node_ptr->index : -1;
-	}
-}
-
-/* What is there is as old as it says. */
-static void _complain(const hpcb_error_t *err)
-{
-	if (errno == ENOENT)
-		return;
-	hpcb_log_once(&complained, HPCB_LOG_ERROR,
-		      "no memory is lent to guests: %s", err->text);
-}
-
-/* True where there is something new. */
-static bool _read_live(void)
-{
-	hpcb_error_t err = { "" };
-	int status = hpcb_live_read(settings.dir, &known, &live, &err);
-
-	if (status < 0) {
-		_complain(&err);
-		return false;
-	}
-	complained = false;
-	if (!status)
-		return false;
-	_find_nodes();
-	return true;
 }
 
 static uint64_t _mib(uint64_t bytes)
@@ -171,17 +118,17 @@ static void _apply_node(hpcb_usage_t *usage, const hpcb_live_node_t *report,
 static void _apply(hpcb_usage_t *usage)
 {
 	size_t i;
+	int node_inx;
 
 	xfree(lenders);
 	last_until = 0;
 	n_lenders = node_record_count;
 	lenders = xcalloc(n_lenders, sizeof(*lenders));
 	hpcb_usage_expect_all(usage);
-	for (i = 0; i < live.n_nodes; i++) {
-		const hpcb_live_node_t *report = &live.nodes[i];
-		int node_inx = indices[i];
+	for (i = 0; i < hpcb_reports_count(); i++) {
+		const hpcb_live_node_t *report = hpcb_report(i, &node_inx);
 
-		if ((node_inx >= 0) && (node_inx < n_lenders) &&
+		if (report && (node_inx < n_lenders) &&
 		    node_record_table_ptr[node_inx] && report->protects &&
 		    hpcb_live_is_fresh(report, now))
 			_apply_node(usage, report, node_inx);
@@ -191,14 +138,14 @@ static void _apply(hpcb_usage_t *usage)
 
 extern void hpcb_lend_refresh(hpcb_usage_t *usage)
 {
-	bool renewed = false;
+	uint32_t reports;
 
 	now = time(NULL);
 	if (!settings.unused || !usage)
 		return;
-	if (now != looked)
-		renewed = _read_live();
-	looked = now;
-	if (renewed || (applied_recount != hpcb_jobs_recounts()))
+	reports = hpcb_reports_refresh(now);
+	if ((applied_reports != reports) ||
+	    (applied_recount != hpcb_jobs_recounts()))
 		_apply(usage);
+	applied_reports = reports;
 }

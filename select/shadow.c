@@ -18,8 +18,8 @@
  *   select_p_job_resized, ...	all are counted anew when needed
  *
  * All calls come with slurmctld's job and node write locks held, one at a time;
- * nothing here does I/O but select_p_node_init and, at most once a second, the
- * reading of one file (lend.c). Clients and slurmd load select
+ * nothing here does I/O but select_p_node_init: what nodes report is read by a
+ * thread (reader.h). Clients and slurmd load select
  * plugins too (up to 24.11), and call none of these functions; slurmctld's data
  * are referenced weakly for their sake.
  */
@@ -129,6 +129,7 @@ static void _begin_anew(void)
 {
 	hpcb_log_set_sink(_log_line);
 	hpcb_select_settings_read();
+	hpcb_reports_begin();
 	hpcb_capacity_read();
 	hpcb_lend_begin();
 	hpcb_jobs_forget();

@@ -6,6 +6,7 @@
 #ifndef HPCB_SELECT_SHADOW_H
 #define HPCB_SELECT_SHADOW_H
 
+#include "common/live.h"
 #include "select/compat.h"
 #include "select/usage.h"
 
@@ -110,6 +111,17 @@ extern void hpcb_jobs_begin(job_record_t *job_ptr);
 extern void hpcb_jobs_end(job_record_t *job_ptr);
 /* All is counted anew before it is asked for again. */
 extern void hpcb_jobs_forget(void);
+
+/* reports.c: what nodes report of themselves */
+
+/* The settings were read; slurmctld's nodes may be others. */
+extern void hpcb_reports_begin(void);
+/* Take in what is new, at most once a second: to be called before a test. The
+ * number of what there is, which changes with it. */
+extern uint32_t hpcb_reports_refresh(time_t now);
+extern size_t hpcb_reports_count(void);
+/* One of them, and whose it is; NULL where slurmctld has no such node. */
+extern const hpcb_live_node_t *hpcb_report(size_t i, int *node_inx);
 
 /* lend.c: memory that nodes lend to guests */
 

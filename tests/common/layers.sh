@@ -21,7 +21,7 @@ arrows() {
 
 # "room file included": each #include of a file of ours.
 includes() {
-    find . -mindepth 2 \( -name '*.c' -o -name '*.h' \) -not -path './tests/*' \
+    find . -mindepth 2 \( -name '*.c' -o -name '*.h' \) -not -path './tests/*' -not -path './build/*' \
         -exec grep -HE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[a-z./]*/' {} + |
         sed -nE 's/^\.\/(([a-z]+)\/[^:]*):[^"]*"(\.\.\/)*([^"]*)".*/\2 \1 \4/p'
 }

@@ -1,0 +1,168 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "select/reader.h"
+
+#define PATIENCE_NS 100000000L
+#define NS_PER_S    1000000000L
+
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t asked_for, answered;
+    bool runs;
+    bool asked; /* and not answered yet */
+    bool anew;  /* what the thread knows of the file is of another directory */
+    char dir[PATH_MAX];
+    /* The answer: as hpcb_live_read's, with what nobody has taken yet. */
+    int status, error;
+    hpcb_error_t err;
+    hpcb_live_t live;
+} reader = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+            .asked_for = PTHREAD_COND_INITIALIZER,
+            .answered = PTHREAD_COND_INITIALIZER};
+
+/* Of the thread alone. */
+static hpcb_live_known_t known;
+
+/* Caller holds the mutex.  What nobody has taken stays, if there is nothing newer. */
+static void answer(int status, int error, const hpcb_error_t *err, hpcb_live_t *live)
+{
+    if (status != 0 || reader.status < 0)
+        reader.status = status;
+    reader.error = error;
+    reader.err = *err;
+    if (status > 0) {
+        hpcb_live_clear(&reader.live);
+        reader.live = *live;
+    }
+    reader.asked = false;
+    pthread_cond_signal(&reader.answered);
+}
+
+/* Caller holds the mutex, which is free while the file is read. */
+static void look(void)
+{
+    char dir[PATH_MAX];
+    hpcb_live_t live = {0};
+    hpcb_error_t err = {""};
+    int status, error;
+
+    if (reader.anew)
+        known = (hpcb_live_known_t){0};
+    reader.anew = false;
+    memcpy(dir, reader.dir, sizeof(dir));
+    pthread_mutex_unlock(&reader.mutex);
+    status = hpcb_live_read(dir, &known, &live, &err);
+    error = errno;
+    pthread_mutex_lock(&reader.mutex);
+    if (reader.anew)
+        hpcb_live_clear(&live);
+    else
+        answer(status, error, &err, &live);
+}
+
+static void *run(void *arg)
+{
+    pthread_setname_np(pthread_self(), "hpcb_live");
+    pthread_mutex_lock(&reader.mutex);
+    for (;;) {
+        while (!reader.asked)
+            pthread_cond_wait(&reader.asked_for, &reader.mutex);
+        look();
+    }
+    return arg;
+}
+
+/* Caller holds the mutex.  0, or an errno.  Signals are for slurmctld's own threads. */
+static int begin(void)
+{
+    sigset_t all, before;
+    pthread_t thread;
+    int error;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(&thread, NULL, run, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error == 0)
+        pthread_detach(thread);
+    reader.runs = error == 0;
+    return error;
+}
+
+void hpcb_reader_follow(const char *dir)
+{
+    pthread_mutex_lock(&reader.mutex);
+    snprintf(reader.dir, sizeof(reader.dir), "%s", dir);
+    reader.anew = true;
+    reader.status = 0;
+    hpcb_live_clear(&reader.live);
+    pthread_mutex_unlock(&reader.mutex);
+}
+
+/* Caller holds the mutex. */
+static void wait_for_answer(void)
+{
+    struct timespec until;
+    int rc = 0;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += PATIENCE_NS;
+    if (until.tv_nsec >= NS_PER_S) {
+        until.tv_nsec -= NS_PER_S;
+        until.tv_sec++;
+    }
+    while (reader.asked && rc == 0)
+        rc = pthread_cond_clockwait(&reader.answered, &reader.mutex, CLOCK_MONOTONIC,
+                                    &until);
+}
+
+/* Caller holds the mutex. */
+static int take(hpcb_live_t *live, hpcb_error_t *err)
+{
+    int status = reader.status;
+
+    if (status > 0) {
+        hpcb_live_clear(live);
+        *live = reader.live;
+        reader.live = (hpcb_live_t){0};
+        reader.status = 0;
+    }
+    if (status < 0) {
+        if (err)
+            *err = reader.err;
+        errno = reader.error;
+    }
+    return status;
+}
+
+int hpcb_reader_look(hpcb_live_t *live, hpcb_error_t *err)
+{
+    int status;
+
+    pthread_mutex_lock(&reader.mutex);
+    if (!reader.runs && (status = begin()) != 0) {
+        pthread_mutex_unlock(&reader.mutex);
+        errno = status;
+        return hpcb_error(err, "no thread to read it: %s", strerror(status));
+    }
+    if (!reader.asked) {
+        reader.asked = true;
+        pthread_cond_signal(&reader.asked_for);
+        wait_for_answer();
+    }
+    status = take(live, err);
+    pthread_mutex_unlock(&reader.mutex);
+    return status;
+}
