@@ -95,6 +95,34 @@ int hpcb_freeze_levels(const hpcb_node_t *node, uint32_t job_id, const char *job
     return each_step(job_dir, visit, arg);
 }
 
+/* v1: all states but THAWED; a step that has gone is not suspended. */
+static bool step_is_frozen(const hpcb_node_t *node, const char *step)
+{
+    char text[32];
+
+    if (hpcb_node_version(node, HPCB_CTL_FREEZER) == 2)
+        return hpcb_knob_read(step, "user/" HPCB_FREEZE_KNOB, text, sizeof(text),
+                              NULL) == 0 &&
+               strcmp(text, "1") == 0;
+    return hpcb_knob_read(step, "freezer.state", text, sizeof(text), NULL) == 0 &&
+           strcmp(text, "THAWED") != 0;
+}
+
+bool hpcb_freeze_by_slurm(const hpcb_node_t *node, const char *job_dir)
+{
+    hpcb_autoclosedir DIR *handle = *job_dir ? opendir(job_dir) : NULL;
+    char step[PATH_MAX];
+    struct dirent *entry;
+    bool frozen = false;
+
+    while (!frozen && handle && (entry = readdir(handle)))
+        frozen =
+            strncmp(entry->d_name, "step_", 5) == 0 &&
+            hpcb_knob_path(job_dir, entry->d_name, step, sizeof(step), NULL) == 0 &&
+            step_is_frozen(node, step);
+    return frozen;
+}
+
 static int log_path(const char *state_dir, char *path, size_t size, hpcb_error_t *err)
 {
     return hpcb_knob_path(state_dir, LOG_NAME, path, size, err);

@@ -32,6 +32,8 @@
 /* No node has more memory. */
 #define RESERVE_MAX (UINT64_C(1) << 50)
 
+#define PPM_PER_PERCENT 10000
+
 /* How much of a path, key and value goes into a sentence, so that the rest fits. */
 #define PATH_SHOWN 200
 #define KEY_SHOWN  40
@@ -164,6 +166,20 @@ static int set_reserve(const conf_key_t *key, const char *value, void *field)
         return -1;
     reserve->bytes = 0;
     reserve->percent = (unsigned)number;
+    return 0;
+}
+
+/* A decimal number with "%", as millionths. */
+static int set_part(const conf_key_t *key, const char *value, void *field)
+{
+    hpcb_decimal_t number;
+    const char *rest = hpcb_text_decimal(value, &number);
+    uint64_t ppm;
+
+    if (!rest || strcmp(rest, "%") != 0 ||
+        hpcb_decimal_scale(&number, PPM_PER_PERCENT, key->max * PPM_PER_PERCENT, &ppm))
+        return -1;
+    *(uint32_t *)field = (uint32_t)ppm;
     return 0;
 }
 
@@ -423,6 +439,10 @@ static const conf_key_t keys[] = {
      "allowed: 0 to 5"},
     {"GuestSiblingsRequired", "no", set_yes_no, FIELD(guest_siblings_required), 0, 0,
      "allowed: yes, no"},
+    {"GuestMinShare", "1%", set_part, FIELD(guest_min_share_ppm), 0, 50,
+     "allowed: 0% to 50%, e.g. 0.5% (0%: no minimum)"},
+    {"GuestStarvedAfter", "600", set_number, FIELD(guest_starved_after), 0, 604800,
+     "allowed: 0 to 604800 (seconds, without a unit; 0: never)"},
     {"StateDir", "/run/hpc-balance", set_dir, FIELD(state_dir), 0, 0,
      "allowed: " PATH_RULE "; %n is the node's name"},
     {"SpoolDir", "/var/spool/hpc-balance", set_dir, FIELD(spool_dir), 0, 0,

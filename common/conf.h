@@ -64,6 +64,8 @@ typedef struct {
     hpcb_guest_siblings_t guest_siblings;       /* GuestSiblings=auto */
     uint32_t guest_sibling_difference;          /* GuestSiblingDifference=5 (0..5) */
     bool guest_siblings_required;               /* GuestSiblingsRequired=no */
+    uint32_t guest_min_share_ppm;    /* GuestMinShare=1%: millionths, 0: no minimum */
+    uint32_t guest_starved_after;    /* GuestStarvedAfter=600: seconds, 0 = never */
     char state_dir[PATH_MAX];        /* StateDir=/run/hpc-balance; %n expanded */
     char spool_dir[PATH_MAX];        /* SpoolDir=/var/spool/hpc-balance; %n */
     char profile_store[PATH_MAX];    /* ProfileStore=, see hpcb_conf_profile_store */

@@ -22,6 +22,7 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "hpcbd/balance/balance.h"
+#include "hpcbd/harm/crumbs.h"
 #include "hpcbd/hpcbd.h"
 #include "hpcbd/log.h"
 #include "hpcbd/memory/memory.h"
@@ -55,6 +56,7 @@ static const hpcbd_part_t *const node_parts[] = {
     &hpcbd_memory,
     &hpcbd_calibrate,
     &hpcbd_window,
+    &hpcbd_crumbs,
     &hpcbd_balance,
     &hpcbd_sense,
     &hpcbd_node,

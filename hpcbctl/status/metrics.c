@@ -270,10 +270,16 @@ static void put_mechanisms(const hpcb_metrics_t *metrics, FILE *out, json_object
     }
 }
 
+static void put_typed(FILE *out, const char *name, const char *type, const char *help,
+                      uint64_t value)
+{
+    begin_metric(out, name, type, help);
+    fprintf(out, "%s %" PRIu64 "\n", name, value);
+}
+
 static void put_one(FILE *out, const char *name, const char *help, uint64_t value)
 {
-    begin_metric(out, name, "gauge", help);
-    fprintf(out, "%s %" PRIu64 "\n", name, value);
+    put_typed(out, name, "gauge", help, value);
 }
 
 static void put_memory(json_object *memory, FILE *out)
@@ -286,6 +292,19 @@ static void put_memory(json_object *memory, FILE *out)
     put_one(out, "hpcb_memory_primaries_bytes",
             "Memory that primaries are expected to use on this node.",
             hpcb_json_get_u64(memory, "primaries_expected"));
+}
+
+static void put_crumbs(json_object *crumbs, FILE *out)
+{
+    put_one(out, "hpcb_guests_stopped",
+            "Guests on this node that are stopped because they got next to nothing.",
+            hpcb_json_get_u64(crumbs, "stopped"));
+    put_typed(out, "hpcb_guest_stops_total", "counter",
+              "How often guests were stopped because they got next to nothing.",
+              hpcb_json_get_u64(crumbs, "stops"));
+    put_typed(out, "hpcb_guest_starved_total", "counter",
+              "Guests that Slurm was asked to requeue because they starved.",
+              hpcb_json_get_u64(crumbs, "requeues"));
 }
 
 static void put_collector(json_object *stats, FILE *out)
@@ -319,6 +338,8 @@ void hpcb_metrics_text(const hpcb_metrics_t *metrics, FILE *out)
             metrics->problems);
     if (metrics->memory)
         put_memory(metrics->memory, out);
+    if (metrics->crumbs)
+        put_crumbs(metrics->crumbs, out);
     if (metrics->collector)
         put_collector(metrics->collector, out);
     begin_metric(out, "hpcb_info", "gauge", "The release of slurm-hpc-balance.");
@@ -366,12 +387,15 @@ static json_object *collector_stats(const char *dir)
     return NULL;
 }
 
-/* NULL without an hpcbd, and for callers that it does not tell. */
-static json_object *ask_memory(const char *state_dir)
+/* Nothing without an hpcbd, and for callers that it does not tell. */
+static void ask_daemon(const char *state_dir, hpcb_metrics_t *metrics)
 {
     hpcb_autojson json_object *said = hpcb_windows_ask(state_dir, NULL);
 
-    return said ? json_object_get(json_object_object_get(said, "memory")) : NULL;
+    if (!said)
+        return;
+    metrics->memory = json_object_get(json_object_object_get(said, "memory"));
+    metrics->crumbs = json_object_get(json_object_object_get(said, "crumbs"));
 }
 
 static uint64_t now_us(void)
@@ -396,7 +420,7 @@ static int collect(const hpcb_ctl_t *ctl, hpcb_metrics_t *metrics, hpcb_error_t 
     metrics->spooled = count_spooled(conf.spool_dir);
     metrics->collector = collector_stats(conf.collector_dir);
     metrics->status = hpcb_status_collect(&conf, node, NULL, &metrics->problems);
-    metrics->memory = ask_memory(conf.state_dir);
+    ask_daemon(conf.state_dir, metrics);
     hpcb_node_close(node);
     if (!metrics->status)
         return hpcb_error(err, "out of memory");
@@ -435,6 +459,7 @@ int hpcb_metrics(const hpcb_ctl_t *ctl)
     }
     json_object_put(metrics.collector);
     json_object_put(metrics.memory);
+    json_object_put(metrics.crumbs);
     json_object_put(metrics.status);
     if (rc < 0)
         hpcb_log(HPCB_LOG_ERROR, "metrics: %s", err.text);

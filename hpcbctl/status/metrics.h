@@ -17,6 +17,7 @@ typedef struct {
     uint64_t spooled;       /* records that wait in SpoolDir */
     json_object *collector; /* CollectorDir/stats.json; NULL: no collector is here */
     json_object *memory;    /* what hpcbd says of the node's memory; NULL: nothing */
+    json_object *crumbs;    /* and of guests that get next to nothing */
 } hpcb_metrics_t;
 
 /* Add to totals what the jobs of status have used so far, at now_us (CLOCK_REALTIME).

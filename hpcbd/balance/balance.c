@@ -209,7 +209,7 @@ static void guard(void);
 /* Until when it has to hear of us again, or the ranks are let go. */
 static void tell_watchdog(void)
 {
-    hpcbd_watchdog_arm(&engine.guard.watchdog,
+    hpcbd_watchdog_arm(&engine.guard.watchdog, HPCBD_WATCHDOG_BOOST,
                        has_work() ? monotonic_ns() + 2 * LOOK_NS : 0);
 }
 

@@ -188,14 +188,15 @@ static int add_comment(uint32_t job_id, const char *text)
     return rc;
 }
 
-static hpcbd_outcome_t refused(uint32_t job_id, int error)
+static hpcbd_outcome_t refused(uint32_t job_id, int error, bool ended)
 {
     switch (error) {
     case ESLURM_JOB_PENDING:
         return HPCBD_DONE;
     case ESLURM_DISABLED:
     case ESLURM_BATCH_ONLY:
-        slurm_kill_job(job_id, SIGKILL, KILL_FULL_JOB);
+        if (ended)
+            slurm_kill_job(job_id, SIGKILL, KILL_FULL_JOB);
         return HPCBD_NO_REQUEUE;
     case ESLURM_INVALID_JOB_ID:
     case ESLURM_ALREADY_DONE:
@@ -206,11 +207,11 @@ static hpcbd_outcome_t refused(uint32_t job_id, int error)
 }
 
 /* The comment first: so it is of the run that was ended. */
-static hpcbd_outcome_t requeue(uint32_t job_id, const char *text)
+static hpcbd_outcome_t requeue(uint32_t job_id, const char *text, bool ended)
 {
     int told = add_comment(job_id, text);
     hpcbd_outcome_t outcome =
-        slurm_requeue(job_id, 0) ? refused(job_id, errno) : HPCBD_DONE;
+        slurm_requeue(job_id, 0) ? refused(job_id, errno, ended) : HPCBD_DONE;
 
     if (told < 0 && outcome == HPCBD_DONE)
         add_comment(job_id, text);

@@ -13,6 +13,7 @@
 #ifndef HPCB_HPCBD_COLLECTOR_WRITER_SLURM_H
 #define HPCB_HPCBD_COLLECTOR_WRITER_SLURM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum {
@@ -32,10 +33,11 @@ typedef struct {
      * apostrophes nor backslashes. */
     hpcbd_outcome_t (*set)(const char *cluster, uint32_t job_id, const char *comment);
 
-    /* Requeue a job whose processes have been killed, and add text to its comment, once
-     * however often the job is requeued.  A job that cannot be requeued (--no-requeue,
-     * or no batch job) is cancelled: HPCBD_NO_REQUEUE.  The caller is root. */
-    hpcbd_outcome_t (*requeue)(uint32_t job_id, const char *text);
+    /* Requeue a job, and add text to its comment, once however often the job is
+     * requeued.  HPCBD_NO_REQUEUE for a job that cannot be requeued (--no-requeue, or
+     * no batch job), which is cancelled if its processes have been killed (ended).  The
+     * caller is root. */
+    hpcbd_outcome_t (*requeue)(uint32_t job_id, const char *text, bool ended);
 } hpcbd_slurm_t;
 
 /* The module's only symbol. */

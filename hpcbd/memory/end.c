@@ -27,8 +27,8 @@
 
 #include "cgroup/steps.h"
 #include "common/cleanup.h"
-#include "common/file.h"
 #include "hpcbd/memory/end.h"
+#include "hpcbd/requeue.h"
 
 #ifndef SYS_pidfd_getfd
 #define SYS_pidfd_getfd 438
@@ -194,23 +194,13 @@ static void tell_user(const hpcbd_ending_t *ending)
     close(ends[0]);
 }
 
-static int leave_note(const hpcbd_ending_t *ending, hpcb_error_t *err)
-{
-    char path[PATH_MAX], text[64];
-    int n = snprintf(path, sizeof(path), "%s/" HPCBD_MEMORY_ENDED "/%" PRIu32,
-                     ending->state_dir, ending->job_id);
-
-    if (n < 0 || n >= (int)sizeof(path))
-        return hpcb_error(err, "%.200s is too long", ending->state_dir);
-    n = snprintf(text, sizeof(text), "%" PRIu64 "\n", ending->used);
-    return hpcb_file_swap(path, text, (size_t)n, 0600, err);
-}
-
 /* The note first: Slurm takes a comment for the run that ends as long as it runs. */
 int hpcbd_memory_end(const hpcbd_ending_t *ending, bool first, hpcb_error_t *err)
 {
     sweep_t sweep = {.ending = ending, .signo = ending->at_once ? SIGKILL : SIGTERM};
-    int noted = first ? leave_note(ending, err) : 0;
+    int noted = first ? hpcbd_requeue_note(ending->state_dir, ending->job_id,
+                                           HPCBD_REQUEUE_MEMORY, ending->used, err)
+                      : 0;
     int total;
 
     /* Nobody's: nobody is told. */

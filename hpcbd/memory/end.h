@@ -5,7 +5,7 @@
 /*
  * The end of a guest whose memory a primary needs.  Its processes are killed here, at
  * once and without Slurm; that Slurm requeues it is asked for by another process
- * (hpcbd/memory/report.c), for which a note is left in StateDir/ended/<jobid>.
+ * (hpcbd/memory/report.c), for which a note is left (hpcbd/requeue.h).
  */
 #ifndef HPCB_HPCBD_MEMORY_END_H
 #define HPCB_HPCBD_MEMORY_END_H
@@ -15,11 +15,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "cgroup/node.h"
-
-#define HPCBD_MEMORY_ENDED "ended"
-
-/* What the user reads, in the output of the guest and as the job's comment. */
-#define HPCBD_MEMORY_TEXT "guest ended: a primary needed its memory"
 
 typedef struct {
     const hpcb_node_t *node;

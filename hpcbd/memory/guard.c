@@ -34,6 +34,7 @@
 #include "hpcbd/memory/limit.h"
 #include "hpcbd/node/registry.h"
 #include "hpcbd/records/wire_live.h"
+#include "hpcbd/requeue.h"
 #include "policy/lend.h"
 #include "policy/memguard.h"
 #include "sensor/memory.h"

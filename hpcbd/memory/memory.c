@@ -17,6 +17,7 @@
 #include "hpcbd/memory/limit.h"
 #include "hpcbd/memory/report.h"
 #include "hpcbd/records/wire_live.h"
+#include "hpcbd/requeue.h"
 #include "hpcbd/worker.h"
 
 static bool always(const hpcb_conf_t *conf)
@@ -46,7 +47,7 @@ static int make_dir(const char *name, hpcb_error_t *err)
 static int start(hpcbd_t *daemon, hpcb_error_t *err)
 {
     settings = &daemon->conf;
-    if (make_dir(HPCBD_MEMORY_ENDED, err) < 0 || make_dir("jobs", err) < 0 ||
+    if (make_dir(HPCBD_REQUEUE_DIR, err) < 0 || make_dir("jobs", err) < 0 ||
         hpcbd_worker_start(&guard, daemon, err) < 0)
         return -1;
     return hpcbd_worker_start(&reporter, daemon, err);

@@ -31,6 +31,7 @@
 #include "hpcbd/node/capacity.h"
 #include "hpcbd/records/seal.h"
 #include "hpcbd/records/conn.h"
+#include "hpcbd/requeue.h"
 #include "hpcbd/slurm_module.h"
 #include "hpcbd/records/wire_live.h"
 
@@ -125,8 +126,9 @@ static void send_report(reporter_t *reporter)
 }
 
 /* True: there is nothing left to do for the job. */
-static bool requeue(reporter_t *reporter, uint32_t job_id)
+static bool requeue(reporter_t *reporter, uint32_t job_id, hpcbd_requeue_t reason)
 {
+    bool ended = reason == HPCBD_REQUEUE_MEMORY;
     hpcb_error_t err;
 
     if (!reporter->slurm)
@@ -136,14 +138,15 @@ static bool requeue(reporter_t *reporter, uint32_t job_id)
                       "guests that are ended are not requeued: %s", err.text);
         return true;
     }
-    switch (reporter->slurm->requeue(job_id, HPCBD_MEMORY_TEXT)) {
+    switch (reporter->slurm->requeue(job_id, hpcbd_requeue_text(reason), ended)) {
     case HPCBD_DONE:
         hpcb_log(HPCB_LOG_INFO, "job %u: requeued", job_id);
         return true;
     case HPCBD_FAILED:
         return false;
     default:
-        hpcb_log(HPCB_LOG_INFO, "job %u: cannot be requeued; it was cancelled", job_id);
+        hpcb_log(HPCB_LOG_INFO, "job %u: cannot be requeued; it %s", job_id,
+                 ended ? "was cancelled" : "stays here");
         return true;
     }
 }
@@ -160,16 +163,16 @@ static void requeue_all(reporter_t *reporter)
     char dir[PATH_MAX], path[PATH_MAX + NAME_MAX + 1];
     hpcb_autoclosedir DIR *handle = NULL;
     struct dirent *entry;
-    uint64_t id;
+    hpcbd_requeue_t reason;
+    uint32_t job_id;
 
-    snprintf(dir, sizeof(dir), "%.3900s/" HPCBD_MEMORY_ENDED,
-             reporter->conf->state_dir);
+    snprintf(dir, sizeof(dir), "%.3900s/" HPCBD_REQUEUE_DIR, reporter->conf->state_dir);
     handle = opendir(dir);
     while (handle && (entry = readdir(handle))) {
-        if (hpcb_text_u64(entry->d_name, UINT32_MAX, &id) || id == 0)
+        if (hpcbd_requeue_parse(entry->d_name, &job_id, &reason) < 0)
             continue;
         snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
-        if (requeue(reporter, (uint32_t)id) || is_old(path))
+        if (requeue(reporter, job_id, reason) || is_old(path))
             unlink(path);
     }
 }
@@ -182,7 +185,7 @@ static int watch(const hpcb_conf_t *conf)
 
     if (fd < 0)
         return -1;
-    if (snprintf(path, sizeof(path), "%s/" HPCBD_MEMORY_ENDED, conf->state_dir) <
+    if (snprintf(path, sizeof(path), "%s/" HPCBD_REQUEUE_DIR, conf->state_dir) <
         (int)sizeof(path))
         inotify_add_watch(fd, path, IN_MOVED_TO);
     inotify_add_watch(fd, conf->state_dir, IN_MOVED_TO | IN_ONLYDIR);

@@ -13,6 +13,7 @@
 #include "common/conf.h"
 #include "common/file.h"
 #include "hpcbd/balance/balance.h"
+#include "hpcbd/harm/crumbs.h"
 #include "hpcbd/memory/memory.h"
 #include "hpcbd/windows/peers.h"
 #include "hpcbd/node/job_status.h"
@@ -112,6 +113,19 @@ static void add_times(json_object *object, const char *key,
     add_member(object, key, us);
 }
 
+static json_object *crumbs_status(void)
+{
+    const hpcbd_crumbs_stats_t *stats = hpcbd_crumbs_stats();
+    json_object *object = json_object_new_object();
+
+    if (!object)
+        return NULL;
+    add_number(object, "stopped", stats->stopped);
+    add_number(object, "stops", stats->stops);
+    add_number(object, "requeues", stats->requeues);
+    return object;
+}
+
 int hpcbd_status_node(size_t next, char *text, size_t size)
 {
     const hpcbd_window_stats_t *stats = hpcbd_window_stats();
@@ -138,5 +152,6 @@ int hpcbd_status_node(size_t next, char *text, size_t size)
     add_number(object, "rss_kib", own_rss_kib());
     add_member(object, "peers", hpcbd_peers_status());
     add_member(object, "memory", hpcbd_memory_status());
+    add_member(object, "crumbs", crumbs_status());
     return render(object, text, size);
 }

@@ -189,7 +189,6 @@ static void let_guests_go(hpcbd_calm_t *calm)
 
 static void look_at_guests(hpcbd_calm_t *calm, const hpcbd_registry_t *registry)
 {
-    hpcbd_freeze_look(calm->freeze, registry);
     calm->n_guests = 0;
     for (size_t i = 0; i < registry->count; i++)
         if (registry->jobs[i]->state.klass == HPCB_CLASS_GUEST)

@@ -24,7 +24,7 @@ hpcbd_calm_t *hpcbd_calm_new(const hpcb_node_t *node, hpcbd_freeze_t *freeze,
 /* Ends it first. */
 void hpcbd_calm_free(hpcbd_calm_t *calm);
 
-/* Which guests and groups there are now. */
+/* Which guests and groups there are now; after hpcbd_freeze_look. */
 void hpcbd_calm_look(hpcbd_calm_t *calm, const hpcb_conf_t *conf,
                      const hpcbd_registry_t *registry);
 

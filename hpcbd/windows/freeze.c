@@ -239,13 +239,14 @@ static void set_reasons(stopped_t *job, unsigned reasons)
         write_job(job);
 }
 
-void hpcbd_freeze_stop(hpcbd_freeze_t *freeze, uint32_t job_id,
+bool hpcbd_freeze_stop(hpcbd_freeze_t *freeze, uint32_t job_id,
                        hpcbd_freeze_reason_t reason)
 {
     stopped_t *job = find_stopped(freeze, job_id);
 
     if (job)
         set_reasons(job, job->reasons | reason);
+    return job && job->count > 0;
 }
 
 void hpcbd_freeze_go(hpcbd_freeze_t *freeze, uint32_t job_id,
@@ -255,6 +256,12 @@ void hpcbd_freeze_go(hpcbd_freeze_t *freeze, uint32_t job_id,
 
     if (job)
         set_reasons(job, job->reasons & ~(unsigned)reason);
+}
+
+void hpcbd_freeze_go_all(hpcbd_freeze_t *freeze, unsigned reasons)
+{
+    for (size_t i = 0; i < freeze->count; i++)
+        set_reasons(freeze->jobs[i], freeze->jobs[i]->reasons & ~reasons);
 }
 
 void hpcbd_freeze_free(hpcbd_freeze_t *freeze)

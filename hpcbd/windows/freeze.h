@@ -14,15 +14,17 @@
 #ifndef HPCB_HPCBD_WINDOWS_FREEZE_H
 #define HPCB_HPCBD_WINDOWS_FREEZE_H
 
+#include <stdbool.h>
 #include "cgroup/freeze.h"
 #include "hpcbd/node/registry.h"
 
 /* Who wants a job stopped; may be combined. */
 typedef enum {
-    HPCBD_FREEZE_WINDOW = 1 << 0,    /* a job with windows is favoured */
-    HPCBD_FREEZE_GANG = 1 << 1,      /* it is another guest's turn */
-    HPCBD_FREEZE_GUARD = 1 << 2,     /* it harms a primary */
-    HPCBD_FREEZE_EXPERIMENT = 1 << 3 /* how much it harms is being measured */
+    HPCBD_FREEZE_WINDOW = 1 << 0,     /* a job with windows is favoured */
+    HPCBD_FREEZE_GANG = 1 << 1,       /* it is another guest's turn */
+    HPCBD_FREEZE_GUARD = 1 << 2,      /* it harms a primary */
+    HPCBD_FREEZE_EXPERIMENT = 1 << 3, /* how much it harms is being measured */
+    HPCBD_FREEZE_CRUMBS = 1 << 4      /* primaries leave it next to nothing */
 } hpcbd_freeze_reason_t;
 
 typedef struct hpcbd_freeze hpcbd_freeze_t;
@@ -37,11 +39,13 @@ void hpcbd_freeze_free(hpcbd_freeze_t *freeze);
  * forgotten. */
 void hpcbd_freeze_look(hpcbd_freeze_t *freeze, const hpcbd_registry_t *registry);
 
-/* One write for each level of the job, none if another reason keeps it stopped.  A job
- * that no look has found yet is left alone. */
-void hpcbd_freeze_stop(hpcbd_freeze_t *freeze, uint32_t job_id,
+/* One write for each level of the job, none if another reason keeps it stopped.  Return
+ * false, and leave it alone, if no scan has found a level of the job yet. */
+bool hpcbd_freeze_stop(hpcbd_freeze_t *freeze, uint32_t job_id,
                        hpcbd_freeze_reason_t reason);
 void hpcbd_freeze_go(hpcbd_freeze_t *freeze, uint32_t job_id,
                      hpcbd_freeze_reason_t reason);
+/* The same for all jobs and several reasons. */
+void hpcbd_freeze_go_all(hpcbd_freeze_t *freeze, unsigned reasons);
 
 #endif

@@ -28,8 +28,8 @@
 #define FD_TRIED 1024
 
 struct hpcbd_watchdog_page {
-    _Atomic int64_t end_ns; /* CLOCK_MONOTONIC; 0: nobody is favoured */
-    atomic_bool asleep;     /* without a limit: to be woken by a byte in the pipe */
+    _Atomic int64_t end_ns[HPCBD_WATCHDOG_DEADLINES]; /* CLOCK_MONOTONIC; 0: none */
+    atomic_bool asleep; /* without a limit: to be woken by a byte in the pipe */
 };
 
 static int64_t monotonic_ns(void)
@@ -40,15 +40,36 @@ static int64_t monotonic_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* How long to sleep; -1: until woken, 0: the time is up. */
-static int wait_ms(hpcbd_watchdog_page_t *page)
+static const char *const late_for[HPCBD_WATCHDOG_DEADLINES] = {
+    [HPCBD_WATCHDOG_BOOST] = "while a job was favoured",
+    [HPCBD_WATCHDOG_GUESTS] = "while guests were stopped",
+};
+
+/* The next deadline; 0: there is none. */
+static int64_t next_end(hpcbd_watchdog_page_t *page, hpcbd_watchdog_deadline_t *which)
 {
-    int64_t end_ns = atomic_load(&page->end_ns), left;
+    int64_t next_ns = 0;
+
+    for (unsigned i = 0; i < HPCBD_WATCHDOG_DEADLINES; i++) {
+        int64_t end_ns = atomic_load(&page->end_ns[i]);
+
+        if (!end_ns || (next_ns && end_ns >= next_ns))
+            continue;
+        next_ns = end_ns;
+        *which = (hpcbd_watchdog_deadline_t)i;
+    }
+    return next_ns;
+}
+
+/* How long to sleep; -1: until woken, 0: the time of which is up. */
+static int wait_ms(hpcbd_watchdog_page_t *page, hpcbd_watchdog_deadline_t *which)
+{
+    int64_t end_ns = next_end(page, which), left;
 
     if (end_ns == 0) {
         atomic_store(&page->asleep, true);
         /* What was armed before it could see that wakes nobody. */
-        end_ns = atomic_load(&page->end_ns);
+        end_ns = next_end(page, which);
         if (end_ns == 0)
             return -1;
         atomic_store(&page->asleep, false);
@@ -57,25 +78,26 @@ static int wait_ms(hpcbd_watchdog_page_t *page)
     return left <= 0 ? 0 : (int)(left / 1000000) + 1;
 }
 
-/* Returns when the daemon is no more; true: it had to go. */
-static bool watch(hpcbd_watchdog_page_t *page, int fd, pid_t daemon)
+/* Returns when the daemon is no more: what it was late for if it had to go, or NULL. */
+static const char *watch(hpcbd_watchdog_page_t *page, int fd, pid_t daemon)
 {
     for (;;) {
         struct pollfd pipe = {.fd = fd, .events = POLLIN};
-        int limit_ms = wait_ms(page), n;
+        hpcbd_watchdog_deadline_t which = HPCBD_WATCHDOG_BOOST;
+        int limit_ms = wait_ms(page, &which), n;
         char byte;
         ssize_t length;
 
         if (limit_ms == 0) {
             kill(daemon, SIGKILL);
-            return true;
+            return late_for[which];
         }
         n = poll(&pipe, 1, limit_ms);
         if (n <= 0)
             continue;
         length = read(fd, &byte, sizeof(byte));
         if (length == 0 || (length < 0 && errno != EINTR && errno != EAGAIN))
-            return false;
+            return NULL;
     }
 }
 
@@ -109,14 +131,14 @@ static void __attribute__((noreturn))
 be_watchdog(hpcbd_watchdog_page_t *page, int fd, pid_t daemon,
             void (*release)(void *arg), void *arg)
 {
-    bool hung;
+    const char *late;
 
     close_others(fd);
     become();
-    hung = watch(page, fd, daemon);
+    late = watch(page, fd, daemon);
     release(arg);
-    if (hung)
-        hpcb_log(HPCB_LOG_ERROR, "hpcbd hung while a job was favoured: killed");
+    if (late)
+        hpcb_log(HPCB_LOG_ERROR, "hpcbd hung %s: killed", late);
     _exit(0);
 }
 
@@ -154,11 +176,12 @@ int hpcbd_watchdog_start(hpcbd_watchdog_t *watchdog, void (*release)(void *arg),
     return 0;
 }
 
-void hpcbd_watchdog_arm(hpcbd_watchdog_t *watchdog, int64_t end_ns)
+void hpcbd_watchdog_arm(hpcbd_watchdog_t *watchdog, hpcbd_watchdog_deadline_t deadline,
+                        int64_t end_ns)
 {
     if (watchdog->fd < 0)
         return;
-    atomic_store(&watchdog->page->end_ns, end_ns);
+    atomic_store(&watchdog->page->end_ns[deadline], end_ns);
     if (end_ns && atomic_exchange(&watchdog->page->asleep, false) &&
         write(watchdog->fd, "", 1) < 0)
         hpcb_log(HPCB_LOG_DEBUG, "the watchdog cannot be woken: %s", strerror(errno));

@@ -3,14 +3,15 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * A process beside the daemon that ends favour when the daemon cannot: when it has died
- * (kill -9), or hangs over an edge.  It has no loop and no socket: it sleeps until the
- * daemon is late, and at the end of a pipe it sees that the daemon has gone.
+ * A process next to the daemon that ends boosts and sets guests going when the daemon
+ * cannot: when it has died (kill -9), or hangs over a deadline.  It has no loop and no
+ * socket: it sleeps until the daemon is late, and at the end of a pipe it sees that the
+ * daemon has gone.
  *
- * Until when somebody is favoured is in memory that both see, so that an edge costs no
- * system call and wakes nobody: the watchdog finds that it has been put off when it
- * looks, once a period or less often.  Only when it sleeps without a limit, because
- * nobody was favoured when it looked last, does it have to be woken.
+ * The deadlines are in memory that both see, so that an edge costs no system call and
+ * wakes nobody: the watchdog finds that it has been put off when it scans, once a
+ * period or less often.  Only when it sleeps without a limit, because there was no
+ * deadline when it scanned last, does it have to be woken.
  */
 #ifndef HPCB_HPCBD_WINDOWS_WATCHDOG_H
 #define HPCB_HPCBD_WINDOWS_WATCHDOG_H
@@ -19,8 +20,15 @@
 #include <sys/types.h>
 #include "common/error.h"
 
-/* How late an edge may be before the watchdog ends the daemon. */
+/* How late the daemon may be for a deadline before the watchdog ends it. */
 #define HPCBD_WATCHDOG_GRACE_NS INT64_C(500000000)
+
+/* What the daemon has to do by a deadline; each has one of its own. */
+typedef enum {
+    HPCBD_WATCHDOG_BOOST,  /* end a boost */
+    HPCBD_WATCHDOG_GUESTS, /* decide again about guests that are stopped */
+    HPCBD_WATCHDOG_DEADLINES
+} hpcbd_watchdog_deadline_t;
 
 /* What the two processes share. */
 typedef struct hpcbd_watchdog_page hpcbd_watchdog_page_t;
@@ -38,8 +46,10 @@ typedef struct {
 int hpcbd_watchdog_start(hpcbd_watchdog_t *watchdog, void (*release)(void *arg),
                          void *arg, hpcb_error_t *err);
 
-/* Favour will end at end_ns of CLOCK_MONOTONIC; 0: nobody is favoured. */
-void hpcbd_watchdog_arm(hpcbd_watchdog_t *watchdog, int64_t end_ns);
+/* The daemon will have done it by end_ns of CLOCK_MONOTONIC; 0: there is nothing to
+ * do. */
+void hpcbd_watchdog_arm(hpcbd_watchdog_t *watchdog, hpcbd_watchdog_deadline_t deadline,
+                        int64_t end_ns);
 
 /* It releases once more, and ends.  Harmless where there is none. */
 void hpcbd_watchdog_stop(hpcbd_watchdog_t *watchdog);

@@ -233,14 +233,14 @@ static void act_once(bool anew)
     /* Guests need CPUs to come to a stop, which ranks that spin would not leave them.
      */
     if (end_ns) {
-        hpcbd_watchdog_arm(&engine.guard.watchdog, end_ns);
+        hpcbd_watchdog_arm(&engine.guard.watchdog, HPCBD_WATCHDOG_BOOST, end_ns);
         hpcbd_calm_begin(engine.calm);
     }
     for (size_t i = 0; i < engine.registry.count; i++)
         carry_out(engine.registry.jobs[i]);
     if (!end_ns) {
         hpcbd_calm_end(engine.calm);
-        hpcbd_watchdog_arm(&engine.guard.watchdog, 0);
+        hpcbd_watchdog_arm(&engine.guard.watchdog, HPCBD_WATCHDOG_BOOST, 0);
     }
     set_edge_timer(anew);
 }
@@ -427,6 +427,7 @@ static void look_around(void)
         look_soon();
     for (size_t i = 0; i < looks; i++)
         look_at(engine.registry.jobs[engine.turn++ % count]);
+    hpcbd_freeze_look(engine.freeze, &engine.registry);
     hpcbd_calm_look(engine.calm, &engine.daemon->conf, &engine.registry);
     act(false);
 }
@@ -473,12 +474,31 @@ void hpcbd_window_job_end(uint32_t job_id)
     act(false);
 }
 
-/* Are windows on, as things are now? */
+bool hpcbd_window_stop_guest(uint32_t job_id, hpcbd_freeze_reason_t reason)
+{
+    return engine.guard.source && hpcbd_freeze_stop(engine.freeze, job_id, reason);
+}
+
+void hpcbd_window_let_guest_go(uint32_t job_id, hpcbd_freeze_reason_t reason)
+{
+    hpcbd_freeze_go(engine.freeze, job_id, reason);
+}
+
+void hpcbd_window_decide_by(int64_t end_ns)
+{
+    if (engine.guard.source)
+        hpcbd_watchdog_arm(&engine.guard.watchdog, HPCBD_WATCHDOG_GUESTS, end_ns);
+}
+
+/* Are windows on, as things are now?  Without a watchdog nobody stays stopped either:
+ * windows see to their own guests. */
 static void reconsider(void)
 {
     const char *was = engine.stats.suspended;
     const char *why = engine.guard.source ? engine.distrusted : "there is no watchdog";
 
+    if (!engine.guard.source)
+        hpcbd_freeze_go_all(engine.freeze, ~(unsigned)HPCBD_FREEZE_WINDOW);
     engine.stats.suspended = why;
     if (!was == !why)
         return;

@@ -14,6 +14,7 @@
 #include "common/histogram.h"
 #include "hpcbd/hpcbd.h"
 #include "hpcbd/node/registry.h"
+#include "hpcbd/windows/freeze.h"
 
 typedef struct {
     uint64_t edges;         /* jobs switched at an edge */
@@ -34,6 +35,17 @@ void hpcbd_window_job_end(uint32_t job_id);
 /* The clock is not to be trusted, because of why (a string that stays): favour nobody
  * from now on; NULL: it is. */
 void hpcbd_window_suspend(const char *why);
+
+/* Stop a guest for another reason than windows.  Return false if it is not stopped:
+ * without a watchdog, or if the guest has no group that can be frozen (yet).  Without a
+ * watchdog all of these reasons go: ask again, as long as there is one. */
+bool hpcbd_window_stop_guest(uint32_t job_id, hpcbd_freeze_reason_t reason);
+void hpcbd_window_let_guest_go(uint32_t job_id, hpcbd_freeze_reason_t reason);
+
+/* The caller, who has stopped guests, will decide about them again by end_ns of
+ * CLOCK_MONOTONIC, or else the watchdog ends the daemon and sets them going; 0: it has
+ * let all of them go. */
+void hpcbd_window_decide_by(int64_t end_ns);
 
 const hpcbd_registry_t *hpcbd_window_registry(void);
 const hpcbd_window_stats_t *hpcbd_window_stats(void);

@@ -296,6 +296,8 @@ CollectorWait=20
 AdminCommentRate=50
 # Nobody waits a minute here until the memory of a new primary is lent.
 GuestMemorySettle=2
+# Nodes share CPUs: a primary of one leaves a guest of another next to nothing.
+GuestMinShare=0%
 MpiLibrary=$HPCB_PLUGINS/libhpcb_mpi.so
 END
 }

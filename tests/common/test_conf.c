@@ -33,6 +33,8 @@ static const char *const key_names[] = {
     "GuestSiblings",
     "GuestSiblingDifference",
     "GuestSiblingsRequired",
+    "GuestMinShare",
+    "GuestStarvedAfter",
     "StateDir",
     "SpoolDir",
     "ProfileStore",
@@ -93,6 +95,8 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_int_eq(conf.guest_siblings, HPCB_GUEST_SIBLINGS_AUTO);
     ck_assert_uint_eq(conf.guest_sibling_difference, 5);
     ck_assert(!conf.guest_siblings_required);
+    ck_assert_uint_eq(conf.guest_min_share_ppm, 10000);
+    ck_assert_uint_eq(conf.guest_starved_after, 600);
     ck_assert_str_eq(conf.state_dir, "/run/hpc-balance");
     ck_assert_str_eq(conf.spool_dir, "/var/spool/hpc-balance");
     ck_assert_str_eq(conf.profile_store, "");
@@ -179,6 +183,8 @@ START_TEST(every_key_is_read)
                        "GuestSiblings=Throttle\n"
                        "GuestSiblingDifference=0\n"
                        "GuestSiblingsRequired=yes\n"
+                       "GuestMinShare=0.25%\n"
+                       "GuestStarvedAfter=0\n"
                        "StateDir=/run/a..b/./c\n"
                        "SpoolDir=/srv//spool\n"
                        "ProfileStore=/srv/profiles\n"
@@ -206,6 +212,8 @@ START_TEST(every_key_is_read)
     ck_assert_int_eq(conf.guest_siblings, HPCB_GUEST_SIBLINGS_THROTTLE);
     ck_assert_uint_eq(conf.guest_sibling_difference, 0);
     ck_assert(conf.guest_siblings_required);
+    ck_assert_uint_eq(conf.guest_min_share_ppm, 2500);
+    ck_assert_uint_eq(conf.guest_starved_after, 0);
     ck_assert_str_eq(conf.state_dir, "/run/a..b/./c");
     ck_assert_str_eq(conf.spool_dir, "/srv//spool");
     ck_assert_str_eq(conf.profile_store, "/srv/profiles");
@@ -307,6 +315,15 @@ static const char *const bad_values[] = {
     "GuestSiblingDifference=6",
     "GuestSiblingDifference=-1",
     "GuestSiblingsRequired=1",
+    "GuestMinShare=",
+    "GuestMinShare=1",
+    "GuestMinShare=%",
+    "GuestMinShare=-1%",
+    "GuestMinShare=1%%",
+    "GuestMinShare=50.1%",
+    "GuestMinShare=99999999999999999999%",
+    "GuestStarvedAfter=604801",
+    "GuestStarvedAfter=10m",
     "StateDir=",
     "StateDir=run",
     "StateDir=/",
@@ -481,6 +498,8 @@ START_TEST(duplicates_of_each_key_are_refused)
                  strstr(key_names[i], "Required") || strstr(key_names[i], "Waiters") ||
                  strstr(key_names[i], "Frequency") || strstr(key_names[i], "Tag"))
             value = "no";
+        else if (strcmp(key_names[i], "GuestMinShare") == 0)
+            value = "7%";
         else if (strcmp(key_names[i], "GuestSiblings") == 0 ||
                  strstr(key_names[i], "Mechanism"))
             value = "auto";

@@ -153,6 +153,9 @@ static const char *const wanted[] = {
     "\nhpcb_cpus_held{class=\"primary\"} 0\n",
     "\nhpcb_memory_lent_bytes 4096\n",
     "\nhpcb_memory_guests_bytes 1024\n",
+    "\nhpcb_guests_stopped 1\n",
+    "\n# TYPE hpcb_guest_stops_total counter\nhpcb_guest_stops_total 12\n",
+    "\nhpcb_guest_starved_total 3\n",
     "\nhpcb_jobs_running{class=\"primary\"} 1\n",
     "\nhpcb_running_cpu_seconds{class=\"guest\"} 2.500000\n",
     "\nhpcb_running_stolen_seconds{class=\"primary\"} 0.125000\n",
@@ -173,6 +176,7 @@ START_TEST(the_text_says_what_is_here)
 
     metrics.status = json_tokener_parse(status_text);
     metrics.memory = json_tokener_parse("{\"lent\":4096,\"guests\":1024}");
+    metrics.crumbs = json_tokener_parse("{\"stopped\":1,\"stops\":12,\"requeues\":3}");
     metrics.totals[HPCB_CLASS_GUEST] = ONE;
     ck_assert_ptr_nonnull(metrics.status);
     hpcb_metrics_text(&metrics, out);
@@ -182,6 +186,7 @@ START_TEST(the_text_says_what_is_here)
     ck_assert_ptr_null(strstr(text, "guests_by_mechanism{mechanism=\"oom"));
     json_object_put(metrics.status);
     json_object_put(metrics.memory);
+    json_object_put(metrics.crumbs);
     free(text);
 }
 END_TEST

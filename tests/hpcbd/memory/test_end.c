@@ -18,6 +18,7 @@
 #include <unistd.h>
 #include "cgroup/knob.h"
 #include "hpcbd/memory/end.h"
+#include "hpcbd/requeue.h"
 #include "tests/cgroup/fake_kernel.h"
 
 #define JOB    "sys/fs/cgroup/system.slice/slurmstepd.scope/job_4"
@@ -59,7 +60,7 @@ static void start_job(void)
     job.guest = fake_task(100);
     job.other = fake_task(102);
     snprintf(job.state, sizeof(job.state), "%.400s/state", root);
-    snprintf(ended, sizeof(ended), "%s/" HPCBD_MEMORY_ENDED, job.state);
+    snprintf(ended, sizeof(ended), "%s/" HPCBD_REQUEUE_DIR, job.state);
     snprintf(job.steps, sizeof(job.steps), "%.400s/" JOB, root);
     ck_assert_int_eq(mkdir(job.state, 0755), 0);
     ck_assert_int_eq(mkdir(ended, 0755), 0);

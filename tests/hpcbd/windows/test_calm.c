@@ -484,6 +484,12 @@ static hpcb_conf_t conf_of(bool freeze, const char *groups)
 
 static hpcbd_freeze_t *freeze;
 
+static void look_around(hpcbd_calm_t *calm, const hpcb_conf_t *conf)
+{
+    hpcbd_freeze_look(freeze, &registry);
+    hpcbd_calm_look(calm, conf, &registry);
+}
+
 static hpcbd_calm_t *open_calm(const hpcb_conf_t *conf)
 {
     hpcbd_calm_t *calm;
@@ -492,7 +498,7 @@ static hpcbd_calm_t *open_calm(const hpcb_conf_t *conf)
     ck_assert_ptr_nonnull(freeze);
     calm = hpcbd_calm_new(node, freeze, state);
     ck_assert_ptr_nonnull(calm);
-    hpcbd_calm_look(calm, conf, &registry);
+    look_around(calm, conf);
     return calm;
 }
 
@@ -535,16 +541,16 @@ START_TEST(v2_guests_are_frozen)
     /* It is no guest of ours any more, while it is frozen. */
     hpcbd_calm_begin(calm);
     registry.count = 0;
-    hpcbd_calm_look(calm, &conf, &registry);
+    look_around(calm, &conf);
     ck_assert_str_eq(fake_read(V2_JOB FROZEN), "0");
     /* One that comes while it is calm. */
     register_job(4, HPCB_CLASS_GUEST);
-    hpcbd_calm_look(calm, &conf, &registry);
+    look_around(calm, &conf);
     ck_assert_str_eq(fake_read(V2_JOB FROZEN), "1");
     /* Read anew: guests are not frozen any more. */
-    hpcbd_calm_look(calm, &idle, &registry);
+    look_around(calm, &idle);
     ck_assert_str_eq(fake_read(V2_JOB FROZEN), "0");
-    hpcbd_calm_look(calm, &conf, &registry);
+    look_around(calm, &conf);
     /* The daemon dies. */
     ck_assert_int_ge(release(), 1);
     ck_assert_str_eq(fake_read(V2_JOB FROZEN), "0");
@@ -566,7 +572,7 @@ START_TEST(who_is_suspended_by_slurm_stays_so)
     hpcbd_calm_end(calm);
     ck_assert_str_eq(fake_read(V2_JOB USER), "1");
     fake_write(V2_JOB USER, "0\n");
-    hpcbd_calm_look(calm, &conf, &registry);
+    look_around(calm, &conf);
     hpcbd_calm_begin(calm);
     fake_write(V2_JOB USER, "1\n");
     hpcbd_calm_end(calm);

@@ -54,7 +54,7 @@ static bool released(void)
 
 static void arm_in(hpcbd_watchdog_t *watchdog, int64_t ms)
 {
-    hpcbd_watchdog_arm(watchdog, now_ns() + ms * MILLISECOND);
+    hpcbd_watchdog_arm(watchdog, HPCBD_WATCHDOG_BOOST, now_ns() + ms * MILLISECOND);
 }
 
 /* What daemons do, in a process of their own; each returns what it exits with. */
@@ -63,7 +63,7 @@ static int is_idle(hpcbd_watchdog_t *watchdog)
 {
     arm_in(watchdog, 1);
     sleep_ms(5);
-    hpcbd_watchdog_arm(watchdog, 0);
+    hpcbd_watchdog_arm(watchdog, HPCBD_WATCHDOG_BOOST, 0);
     sleep_ms(2 * GRACE_MS);
     return released() ? 1 : 7;
 }
@@ -74,7 +74,8 @@ static int is_punctual(hpcbd_watchdog_t *watchdog)
     int64_t end_ns = now_ns() + 3 * GRACE_MS * MILLISECOND;
 
     for (bool favoured = true; now_ns() < end_ns; favoured = !favoured) {
-        hpcbd_watchdog_arm(watchdog, favoured ? now_ns() + 5 * MILLISECOND : 0);
+        hpcbd_watchdog_arm(watchdog, HPCBD_WATCHDOG_BOOST,
+                           favoured ? now_ns() + 5 * MILLISECOND : 0);
         sleep_ms(5);
     }
     return released() ? 1 : 7;
@@ -83,6 +84,17 @@ static int is_punctual(hpcbd_watchdog_t *watchdog)
 static int hangs(hpcbd_watchdog_t *watchdog)
 {
     arm_in(watchdog, 1);
+    sleep_ms(PATIENCE_MS);
+    return 1;
+}
+
+/* One deadline is far away, or has been met: the other one counts. */
+static int hangs_with_guests_stopped(hpcbd_watchdog_t *watchdog)
+{
+    arm_in(watchdog, 3600000);
+    hpcbd_watchdog_arm(watchdog, HPCBD_WATCHDOG_GUESTS, now_ns() + MILLISECOND);
+    sleep_ms(5);
+    hpcbd_watchdog_arm(watchdog, HPCBD_WATCHDOG_BOOST, 0);
     sleep_ms(PATIENCE_MS);
     return 1;
 }
@@ -165,6 +177,7 @@ START_TEST(who_hangs_is_killed)
 {
     check_kill(hangs);
     check_kill(hangs_later);
+    check_kill(hangs_with_guests_stopped);
 }
 END_TEST
 

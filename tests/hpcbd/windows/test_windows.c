@@ -34,6 +34,7 @@
 #define LOOK      SECOND
 #define REFRESH   (30 * SECOND)
 #define JOB       7
+#define GUEST     8
 #define MANY      40
 #define LOOKS_MAX 10 /* in a turn */
 #define LOADS_MAX 16
@@ -46,7 +47,7 @@ static struct {
 
 static struct {
     int ends[2]; /* the engine's is [1] */
-    int64_t armed_ns;
+    int64_t armed_ns, decide_ns;
     unsigned started;
     bool fails;
 } dog;
@@ -66,6 +67,11 @@ struct hpcbd_calm {
 struct hpcbd_freeze {
     int nothing;
 };
+
+static struct {
+    unsigned looks;   /* hpcbd_freeze_look */
+    unsigned reasons; /* for which GUEST is stopped */
+} frozen;
 
 int hpcb_favour_open(const hpcb_favour_job_t *job, hpcb_favour_t **favour,
                      hpcb_error_t *err)
@@ -152,6 +158,36 @@ void hpcbd_freeze_free(hpcbd_freeze_t *freeze)
     free(freeze);
 }
 
+void hpcbd_freeze_look(hpcbd_freeze_t *freeze, const hpcbd_registry_t *registry)
+{
+    (void)freeze;
+    (void)registry;
+    frozen.looks++;
+}
+
+bool hpcbd_freeze_stop(hpcbd_freeze_t *freeze, uint32_t job_id,
+                       hpcbd_freeze_reason_t reason)
+{
+    (void)freeze;
+    ck_assert_uint_eq(job_id, GUEST);
+    frozen.reasons |= reason;
+    return true;
+}
+
+void hpcbd_freeze_go(hpcbd_freeze_t *freeze, uint32_t job_id,
+                     hpcbd_freeze_reason_t reason)
+{
+    (void)freeze;
+    ck_assert_uint_eq(job_id, GUEST);
+    frozen.reasons &= ~(unsigned)reason;
+}
+
+void hpcbd_freeze_go_all(hpcbd_freeze_t *freeze, unsigned reasons)
+{
+    (void)freeze;
+    frozen.reasons &= ~reasons;
+}
+
 hpcbd_calm_t *hpcbd_calm_new(const hpcb_node_t *node, hpcbd_freeze_t *freeze,
                              const char *log_dir)
 {
@@ -200,10 +236,14 @@ int hpcbd_watchdog_start(hpcbd_watchdog_t *watchdog, void (*release)(void *arg),
     return 0;
 }
 
-void hpcbd_watchdog_arm(hpcbd_watchdog_t *watchdog, int64_t end_ns)
+void hpcbd_watchdog_arm(hpcbd_watchdog_t *watchdog, hpcbd_watchdog_deadline_t deadline,
+                        int64_t end_ns)
 {
     (void)watchdog;
-    dog.armed_ns = end_ns;
+    if (deadline == HPCBD_WATCHDOG_BOOST)
+        dog.armed_ns = end_ns;
+    else
+        dog.decide_ns = end_ns;
 }
 
 void hpcbd_watchdog_stop(hpcbd_watchdog_t *watchdog)
@@ -607,6 +647,30 @@ START_TEST(nobody_is_favoured_without_a_watchdog)
 }
 END_TEST
 
+/* Guests are looked for with WindowGuests=idle too. */
+START_TEST(others_stop_guests_as_long_as_there_is_a_watchdog)
+{
+    start_engine();
+    ck_assert_uint_ge(frozen.looks, 1);
+    ck_assert(hpcbd_window_stop_guest(GUEST, HPCBD_FREEZE_CRUMBS));
+    ck_assert(hpcbd_window_stop_guest(GUEST, HPCBD_FREEZE_GUARD));
+    hpcbd_window_decide_by(SECOND);
+    ck_assert_int_eq(dog.decide_ns, SECOND);
+    hpcbd_window_let_guest_go(GUEST, HPCBD_FREEZE_GUARD);
+    ck_assert_uint_eq(frozen.reasons, HPCBD_FREEZE_CRUMBS);
+    dog.fails = true;
+    close(dog.ends[0]);
+    turn(1000);
+    ck_assert_uint_eq(frozen.reasons, 0);
+    ck_assert(!hpcbd_window_stop_guest(GUEST, HPCBD_FREEZE_CRUMBS));
+    ck_assert_uint_eq(frozen.reasons, 0);
+    dog.fails = false;
+    fake_clock_expire(LOOK);
+    settle();
+    ck_assert(hpcbd_window_stop_guest(GUEST, HPCBD_FREEZE_CRUMBS));
+}
+END_TEST
+
 START_TEST(a_job_that_ends_needs_no_edge)
 {
     record(JOB, 1);
@@ -638,6 +702,7 @@ int main(void)
     tcase_add_test(tc, what_nobody_tells_is_found);
     tcase_add_test(tc, while_windows_are_suspended_nothing_happens);
     tcase_add_test(tc, nobody_is_favoured_without_a_watchdog);
+    tcase_add_test(tc, others_stop_guests_as_long_as_there_is_a_watchdog);
     tcase_add_test(tc, a_job_that_ends_needs_no_edge);
     tcase_add_test(tc, no_fifo_beside_a_guest_of_the_same_user);
     suite_add_tcase(suite, tc);

@@ -1,0 +1,25 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Stops guests that get next to nothing next to primaries that never wait, sets them
+ * going again when their CPUs are left idle, and has Slurm requeue those that starve
+ * (policy/guard.h decides).  Looks at each guest once a second.
+ */
+#ifndef HPCB_HPCBD_HARM_CRUMBS_H
+#define HPCB_HPCBD_HARM_CRUMBS_H
+
+#include "hpcbd/hpcbd.h"
+
+typedef struct {
+    unsigned stopped;  /* guests that are stopped now */
+    uint64_t stops;    /* since the daemon has started */
+    uint64_t requeues; /* that Slurm was asked for */
+} hpcbd_crumbs_stats_t;
+
+extern const hpcbd_part_t hpcbd_crumbs;
+
+const hpcbd_crumbs_stats_t *hpcbd_crumbs_stats(void);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Notes of guests that Slurm is to requeue: files in StateDir/ended, from whoever
+ * decides it to the process that speaks with slurmctld (hpcbd/memory/report.c) and may
+ * wait.  They stay until slurmctld has answered, whoever dies meanwhile.
+ */
+#ifndef HPCB_HPCBD_REQUEUE_H
+#define HPCB_HPCBD_REQUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "common/error.h"
+
+#define HPCBD_REQUEUE_DIR "ended"
+
+/* What the user reads, in the output of the guest and as the job's comment. */
+#define HPCBD_MEMORY_TEXT  "guest ended: a primary needed its memory"
+#define HPCBD_STARVED_TEXT "guest starved: primaries left it no CPU time"
+
+typedef enum {
+    HPCBD_REQUEUE_MEMORY,  /* its processes have been killed: StateDir/ended/<jobid> */
+    HPCBD_REQUEUE_STARVED, /* it runs: StateDir/ended/<jobid>.starved */
+    HPCBD_REQUEUE_REASONS
+} hpcbd_requeue_t;
+
+/* Leave a note; the figure in it (bytes, or microseconds of CPU time that the guest
+ * lacks) is for admins.  0, or -1 with errno and err. */
+int hpcbd_requeue_note(const char *state_dir, uint32_t job_id, hpcbd_requeue_t reason,
+                       uint64_t figure, hpcb_error_t *err);
+
+/* The job and the reason of the note that has this name.  0, or -1 for another file. */
+int hpcbd_requeue_parse(const char *name, uint32_t *job_id, hpcbd_requeue_t *reason);
+
+const char *hpcbd_requeue_text(hpcbd_requeue_t reason);
+
+#endif
