@@ -263,6 +263,7 @@ static int start(hpcbd_t *daemon, hpcb_error_t *err)
     hpcb_error_t why;
 
     engine.daemon = daemon;
+    engine.stats = (hpcbd_crumbs_stats_t){.stopped = 0};
     if (hpcb_node_open("/", &engine.node, err) < 0)
         return -1;
     engine.shares = hpcbd_shares_new(engine.node, &why);

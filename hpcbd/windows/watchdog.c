@@ -29,8 +29,12 @@
 
 struct hpcbd_watchdog_page {
     _Atomic int64_t end_ns[HPCBD_WATCHDOG_DEADLINES]; /* CLOCK_MONOTONIC; 0: none */
-    atomic_bool asleep; /* without a limit: to be woken by a byte in the pipe */
+    /* The deadline that the watchdog sleeps for; NEVER: for none.  For one before it,
+     * it is to be woken by a byte in the pipe. */
+    _Atomic int64_t asleep_ns;
 };
+
+#define NEVER INT64_MAX
 
 static int64_t monotonic_ns(void)
 {
@@ -64,16 +68,17 @@ static int64_t next_end(hpcbd_watchdog_page_t *page, hpcbd_watchdog_deadline_t *
 /* How long to sleep; -1: until woken, 0: the time of which is up. */
 static int wait_ms(hpcbd_watchdog_page_t *page, hpcbd_watchdog_deadline_t *which)
 {
-    int64_t end_ns = next_end(page, which), left;
+    int64_t end_ns, asleep_ns, left;
 
-    if (end_ns == 0) {
-        atomic_store(&page->asleep, true);
-        /* What was armed before it could see that wakes nobody. */
+    /* Once more: what was armed before it could see for what we sleep wakes nobody. */
+    do {
         end_ns = next_end(page, which);
-        if (end_ns == 0)
-            return -1;
-        atomic_store(&page->asleep, false);
-    }
+        asleep_ns = end_ns ? end_ns : NEVER;
+        atomic_store(&page->asleep_ns, asleep_ns);
+        end_ns = next_end(page, which);
+    } while (end_ns && end_ns < asleep_ns);
+    if (end_ns == 0)
+        return -1;
     left = end_ns + HPCBD_WATCHDOG_GRACE_NS - monotonic_ns();
     return left <= 0 ? 0 : (int)(left / 1000000) + 1;
 }
@@ -182,8 +187,10 @@ void hpcbd_watchdog_arm(hpcbd_watchdog_t *watchdog, hpcbd_watchdog_deadline_t de
     if (watchdog->fd < 0)
         return;
     atomic_store(&watchdog->page->end_ns[deadline], end_ns);
-    if (end_ns && atomic_exchange(&watchdog->page->asleep, false) &&
-        write(watchdog->fd, "", 1) < 0)
+    if (!end_ns || end_ns >= atomic_load(&watchdog->page->asleep_ns))
+        return;
+    atomic_store(&watchdog->page->asleep_ns, end_ns);
+    if (write(watchdog->fd, "", 1) < 0)
         hpcb_log(HPCB_LOG_DEBUG, "the watchdog cannot be woken: %s", strerror(errno));
 }
 

@@ -10,8 +10,8 @@
  *
  * The deadlines are in memory that both see, so that an edge costs no system call and
  * wakes nobody: the watchdog finds that it has been put off when it scans, once a
- * period or less often.  Only when it sleeps without a limit, because there was no
- * deadline when it scanned last, does it have to be woken.
+ * period or less often.  Only for a deadline before the one that it sleeps for does it
+ * have to be woken.
  */
 #ifndef HPCB_HPCBD_WINDOWS_WATCHDOG_H
 #define HPCB_HPCBD_WINDOWS_WATCHDOG_H

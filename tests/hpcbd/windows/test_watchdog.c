@@ -92,6 +92,8 @@ static int hangs(hpcbd_watchdog_t *watchdog)
 static int hangs_with_guests_stopped(hpcbd_watchdog_t *watchdog)
 {
     arm_in(watchdog, 3600000);
+    /* It sleeps for that by now. */
+    sleep_ms(50);
     hpcbd_watchdog_arm(watchdog, HPCBD_WATCHDOG_GUESTS, now_ns() + MILLISECOND);
     sleep_ms(5);
     hpcbd_watchdog_arm(watchdog, HPCBD_WATCHDOG_BOOST, 0);
