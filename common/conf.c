@@ -439,6 +439,8 @@ static const conf_key_t keys[] = {
      "allowed: 0 to 5"},
     {"GuestSiblingsRequired", "no", set_yes_no, FIELD(guest_siblings_required), 0, 0,
      "allowed: yes, no"},
+    {"GuestMaxSlowdown", "1%", set_part, FIELD(guest_max_slowdown_ppm), 0, 100,
+     "allowed: 0% to 100%, e.g. 0.5% (0%: what guests cost is not measured)"},
     {"GuestMinShare", "1%", set_part, FIELD(guest_min_share_ppm), 0, 50,
      "allowed: 0% to 50%, e.g. 0.5% (0%: no minimum)"},
     {"GuestStarvedAfter", "600", set_number, FIELD(guest_starved_after), 0, 604800,

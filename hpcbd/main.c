@@ -23,6 +23,8 @@
 #include "common/log.h"
 #include "hpcbd/balance/balance.h"
 #include "hpcbd/harm/crumbs.h"
+#include "hpcbd/harm/experiment.h"
+#include "hpcbd/harm/restrain.h"
 #include "hpcbd/hpcbd.h"
 #include "hpcbd/log.h"
 #include "hpcbd/memory/memory.h"
@@ -57,6 +59,8 @@ static const hpcbd_part_t *const node_parts[] = {
     &hpcbd_calibrate,
     &hpcbd_window,
     &hpcbd_crumbs,
+    &hpcbd_restrain,
+    &hpcbd_experiment,
     &hpcbd_balance,
     &hpcbd_sense,
     &hpcbd_node,

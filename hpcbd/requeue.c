@@ -20,6 +20,7 @@ static const struct {
 } reasons[HPCBD_REQUEUE_REASONS] = {
     [HPCBD_REQUEUE_MEMORY] = {"", HPCBD_MEMORY_TEXT},
     [HPCBD_REQUEUE_STARVED] = {".starved", HPCBD_STARVED_TEXT},
+    [HPCBD_REQUEUE_HARM] = {".harm", HPCBD_HARM_TEXT},
 };
 
 int hpcbd_requeue_note(const char *state_dir, uint32_t job_id, hpcbd_requeue_t reason,

@@ -19,10 +19,12 @@
 /* What the user reads, in the output of the guest and as the job's comment. */
 #define HPCBD_MEMORY_TEXT  "guest ended: a primary needed its memory"
 #define HPCBD_STARVED_TEXT "guest starved: primaries left it no CPU time"
+#define HPCBD_HARM_TEXT    "guest went: it slowed a primary down"
 
 typedef enum {
     HPCBD_REQUEUE_MEMORY,  /* its processes have been killed: StateDir/ended/<jobid> */
     HPCBD_REQUEUE_STARVED, /* it runs: StateDir/ended/<jobid>.starved */
+    HPCBD_REQUEUE_HARM,    /* it runs: StateDir/ended/<jobid>.harm */
     HPCBD_REQUEUE_REASONS
 } hpcbd_requeue_t;
 

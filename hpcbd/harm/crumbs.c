@@ -255,7 +255,8 @@ static void on_tick(void *arg, uint64_t what)
     for (size_t i = engine.count; i-- > 0;)
         if (!engine.guests[i]->seen)
             forget(i);
-    hpcbd_window_decide_by(engine.stats.stopped ? (int64_t)(now_ns() + DECIDE_NS) : 0);
+    hpcbd_window_decide_by(HPCBD_WATCHDOG_GUESTS,
+                           engine.stats.stopped ? (int64_t)(now_ns() + DECIDE_NS) : 0);
 }
 
 static int start(hpcbd_t *daemon, hpcb_error_t *err)

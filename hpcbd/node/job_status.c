@@ -14,6 +14,7 @@
 #include "common/file.h"
 #include "hpcbd/balance/balance.h"
 #include "hpcbd/harm/crumbs.h"
+#include "hpcbd/harm/experiment.h"
 #include "hpcbd/memory/memory.h"
 #include "hpcbd/windows/peers.h"
 #include "hpcbd/node/job_status.h"
@@ -64,6 +65,23 @@ static void add_window(json_object *object, const hpcbd_job_t *job)
     add_number(object, "missed", job->missed);
 }
 
+/* Parts of its run time; 0.01: 1 % longer because of guests. */
+static json_object *cost_status(uint32_t job_id)
+{
+    hpcb_harm_estimate_t found;
+    json_object *object =
+        hpcbd_experiment_estimate(job_id, &found) ? json_object_new_object() : NULL;
+
+    if (!object)
+        return NULL;
+    add_member(object, "cost", json_object_new_double(found.cost));
+    add_member(object, "low", json_object_new_double(found.low));
+    add_member(object, "high", json_object_new_double(found.high));
+    add_number(object, "comparisons", found.comparisons);
+    add_text(object, "method", HPCBD_EXPERIMENT_METHOD);
+    return object;
+}
+
 int hpcbd_status_job(const hpcbd_job_t *job, char *text, size_t size)
 {
     json_object *object = json_object_new_object();
@@ -76,6 +94,7 @@ int hpcbd_status_job(const hpcbd_job_t *job, char *text, size_t size)
     add_text(object, "partition", job->state.partition);
     add_window(object, job);
     add_member(object, "balance", hpcbd_balance_status(job->state.job_id));
+    add_member(object, "guest_cost", cost_status(job->state.job_id));
     return render(object, text, size);
 }
 

@@ -47,6 +47,8 @@ static int64_t monotonic_ns(void)
 static const char *const late_for[HPCBD_WATCHDOG_DEADLINES] = {
     [HPCBD_WATCHDOG_BOOST] = "while a job was favoured",
     [HPCBD_WATCHDOG_GUESTS] = "while guests were stopped",
+    [HPCBD_WATCHDOG_EXPERIMENT] = "while guests were stopped for an experiment",
+    [HPCBD_WATCHDOG_GUARD] = "while guests were restricted",
 };
 
 /* The next deadline; 0: there is none. */

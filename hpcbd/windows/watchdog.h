@@ -25,8 +25,10 @@
 
 /* What the daemon has to do by a deadline; each has one of its own. */
 typedef enum {
-    HPCBD_WATCHDOG_BOOST,  /* end a boost */
-    HPCBD_WATCHDOG_GUESTS, /* decide again about guests that are stopped */
+    HPCBD_WATCHDOG_BOOST,      /* end a boost */
+    HPCBD_WATCHDOG_GUESTS,     /* decide again about guests that are stopped */
+    HPCBD_WATCHDOG_EXPERIMENT, /* end an experiment */
+    HPCBD_WATCHDOG_GUARD,      /* give guests that harm their next turn */
     HPCBD_WATCHDOG_DEADLINES
 } hpcbd_watchdog_deadline_t;
 

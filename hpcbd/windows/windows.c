@@ -484,10 +484,10 @@ void hpcbd_window_let_guest_go(uint32_t job_id, hpcbd_freeze_reason_t reason)
     hpcbd_freeze_go(engine.freeze, job_id, reason);
 }
 
-void hpcbd_window_decide_by(int64_t end_ns)
+void hpcbd_window_decide_by(hpcbd_watchdog_deadline_t which, int64_t end_ns)
 {
     if (engine.guard.source)
-        hpcbd_watchdog_arm(&engine.guard.watchdog, HPCBD_WATCHDOG_GUESTS, end_ns);
+        hpcbd_watchdog_arm(&engine.guard.watchdog, which, end_ns);
 }
 
 /* Are windows on, as things are now?  Without a watchdog nobody stays stopped either:

@@ -15,6 +15,7 @@
 #include "hpcbd/hpcbd.h"
 #include "hpcbd/node/registry.h"
 #include "hpcbd/windows/freeze.h"
+#include "hpcbd/windows/watchdog.h"
 
 typedef struct {
     uint64_t edges;         /* jobs switched at an edge */
@@ -42,10 +43,10 @@ void hpcbd_window_suspend(const char *why);
 bool hpcbd_window_stop_guest(uint32_t job_id, hpcbd_freeze_reason_t reason);
 void hpcbd_window_let_guest_go(uint32_t job_id, hpcbd_freeze_reason_t reason);
 
-/* The caller, who has stopped guests, will decide about them again by end_ns of
- * CLOCK_MONOTONIC, or else the watchdog ends the daemon and sets them going; 0: it has
- * let all of them go. */
-void hpcbd_window_decide_by(int64_t end_ns);
+/* Whose deadline it is, who has stopped guests, will decide about them again by end_ns
+ * of CLOCK_MONOTONIC, or else the watchdog ends the daemon and sets them going; 0: it
+ * has let all of them go. */
+void hpcbd_window_decide_by(hpcbd_watchdog_deadline_t which, int64_t end_ns);
 
 const hpcbd_registry_t *hpcbd_window_registry(void);
 const hpcbd_window_stats_t *hpcbd_window_stats(void);

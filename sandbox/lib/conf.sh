@@ -298,6 +298,7 @@ AdminCommentRate=50
 GuestMemorySettle=2
 # Nodes share CPUs: a primary of one leaves a guest of another next to nothing.
 GuestMinShare=0%
+GuestMaxSlowdown=0%
 MpiLibrary=$HPCB_PLUGINS/libhpcb_mpi.so
 END
 }

@@ -33,6 +33,7 @@ static const char *const key_names[] = {
     "GuestSiblings",
     "GuestSiblingDifference",
     "GuestSiblingsRequired",
+    "GuestMaxSlowdown",
     "GuestMinShare",
     "GuestStarvedAfter",
     "StateDir",
@@ -95,6 +96,7 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_int_eq(conf.guest_siblings, HPCB_GUEST_SIBLINGS_AUTO);
     ck_assert_uint_eq(conf.guest_sibling_difference, 5);
     ck_assert(!conf.guest_siblings_required);
+    ck_assert_uint_eq(conf.guest_max_slowdown_ppm, 10000);
     ck_assert_uint_eq(conf.guest_min_share_ppm, 10000);
     ck_assert_uint_eq(conf.guest_starved_after, 600);
     ck_assert_str_eq(conf.state_dir, "/run/hpc-balance");
@@ -183,6 +185,7 @@ START_TEST(every_key_is_read)
                        "GuestSiblings=Throttle\n"
                        "GuestSiblingDifference=0\n"
                        "GuestSiblingsRequired=yes\n"
+                       "GuestMaxSlowdown=2.5%\n"
                        "GuestMinShare=0.25%\n"
                        "GuestStarvedAfter=0\n"
                        "StateDir=/run/a..b/./c\n"
@@ -212,6 +215,7 @@ START_TEST(every_key_is_read)
     ck_assert_int_eq(conf.guest_siblings, HPCB_GUEST_SIBLINGS_THROTTLE);
     ck_assert_uint_eq(conf.guest_sibling_difference, 0);
     ck_assert(conf.guest_siblings_required);
+    ck_assert_uint_eq(conf.guest_max_slowdown_ppm, 25000);
     ck_assert_uint_eq(conf.guest_min_share_ppm, 2500);
     ck_assert_uint_eq(conf.guest_starved_after, 0);
     ck_assert_str_eq(conf.state_dir, "/run/a..b/./c");
@@ -315,6 +319,7 @@ static const char *const bad_values[] = {
     "GuestSiblingDifference=6",
     "GuestSiblingDifference=-1",
     "GuestSiblingsRequired=1",
+    "GuestMaxSlowdown=100.1%",
     "GuestMinShare=",
     "GuestMinShare=1",
     "GuestMinShare=%",
@@ -498,7 +503,8 @@ START_TEST(duplicates_of_each_key_are_refused)
                  strstr(key_names[i], "Required") || strstr(key_names[i], "Waiters") ||
                  strstr(key_names[i], "Frequency") || strstr(key_names[i], "Tag"))
             value = "no";
-        else if (strcmp(key_names[i], "GuestMinShare") == 0)
+        else if (strcmp(key_names[i], "GuestMinShare") == 0 ||
+                 strcmp(key_names[i], "GuestMaxSlowdown") == 0)
             value = "7%";
         else if (strcmp(key_names[i], "GuestSiblings") == 0 ||
                  strstr(key_names[i], "Mechanism"))

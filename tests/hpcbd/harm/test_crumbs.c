@@ -126,8 +126,9 @@ void hpcbd_window_let_guest_go(uint32_t job_id, hpcbd_freeze_reason_t reason)
     frozen = false;
 }
 
-void hpcbd_window_decide_by(int64_t end_ns)
+void hpcbd_window_decide_by(hpcbd_watchdog_deadline_t which, int64_t end_ns)
 {
+    ck_assert_int_eq(which, HPCBD_WATCHDOG_GUESTS);
     decide_ns = end_ns;
 }
 

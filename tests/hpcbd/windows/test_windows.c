@@ -654,7 +654,7 @@ START_TEST(others_stop_guests_as_long_as_there_is_a_watchdog)
     ck_assert_uint_ge(frozen.looks, 1);
     ck_assert(hpcbd_window_stop_guest(GUEST, HPCBD_FREEZE_CRUMBS));
     ck_assert(hpcbd_window_stop_guest(GUEST, HPCBD_FREEZE_GUARD));
-    hpcbd_window_decide_by(SECOND);
+    hpcbd_window_decide_by(HPCBD_WATCHDOG_GUESTS, SECOND);
     ck_assert_int_eq(dog.decide_ns, SECOND);
     hpcbd_window_let_guest_go(GUEST, HPCBD_FREEZE_GUARD);
     ck_assert_uint_eq(frozen.reasons, HPCBD_FREEZE_CRUMBS);

@@ -1,0 +1,396 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * An experiment has four edges by the wall clock, off apart: the times of comparison
+ * begin and end at the outer ones, guests stop and go on at the inner ones.  One edge
+ * that comes late, a guest that comes or goes, a clock that is set spoil it.
+ *
+ * One experiment at a time: the others of the node wait for their next period.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "common/log.h"
+#include "hpcbd/harm/experiment.h"
+#include "hpcbd/harm/progress.h"
+#include "hpcbd/harm/restrain.h"
+#include "hpcbd/windows/windows.h"
+
+#define MS     INT64_C(1000000)
+#define SECOND INT64_C(1000000000)
+
+/* An edge that comes later says nothing of what was meant to be between. */
+#define LATE_NS (10 * MS)
+
+/* Ahead of the first edge: to set a timer takes some time. */
+#define AHEAD_NS (5 * MS)
+
+/* How often it is looked for primaries with guests while there are none. */
+#define LOOK_NS (5 * SECOND)
+
+/* Guests are stopped for so much of their time at most, whatever the number of
+ * primaries; what has not been used up goes up to that many stops. */
+#define PART_MAX  50 /* a fiftieth */
+#define SAVED_MAX 2
+
+/* A step of the guard rests on a minute's comparisons at least; guests get one back
+ * after five minutes, or up to an hour where it had to be taken again. */
+#define GUARD_LOOK_NS    (60 * SECOND)
+#define GUARD_RETURN_NS  (300 * SECOND)
+#define GUARD_LONGEST_NS (3600 * SECOND)
+
+enum { BEFORE, STOP, GO, AFTER, EDGES };
+
+static const hpcb_harm_plan_t plan = {.period_ns = 10 * SECOND, .off_ns = 200 * MS};
+
+typedef struct {
+    uint32_t job_id;
+    uint64_t begin_us; /* of the job */
+    hpcb_harm_t harm;  /* ever */
+    hpcb_harm_t since; /* since the last step of the guard */
+    hpcb_guard_t guard;
+} primary_t;
+
+static struct {
+    hpcbd_t *daemon;
+    hpcb_node_t *node;
+    hpcbd_progress_t *progress; /* NULL: this node cannot tell */
+    hpcb_source_t *timer;
+    primary_t *primaries[HPCBD_JOBS_MAX];
+    size_t count;
+    /* The experiment under way or the next one. */
+    uint32_t job_id; /* 0: there is none */
+    hpcb_harm_stop_t stop;
+    unsigned edge; /* the next one */
+    uint64_t guests;
+    hpcbd_progress_at_t at[EDGES];
+    bool stopped;
+    /* How long guests may be stopped, and since when that grows. */
+    int64_t budget_ns, budget_since_ns;
+} engine;
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * SECOND + now.tv_nsec;
+}
+
+static primary_t *find(uint32_t job_id)
+{
+    for (size_t i = 0; i < engine.count; i++)
+        if (engine.primaries[i]->job_id == job_id)
+            return engine.primaries[i];
+    return NULL;
+}
+
+bool hpcbd_experiment_estimate(uint32_t job_id, hpcb_harm_estimate_t *estimate)
+{
+    const primary_t *primary = find(job_id);
+
+    return primary && hpcb_harm_estimate(&primary->harm, estimate);
+}
+
+/* ---- who is there ---- */
+
+static primary_t *add(const hpcbd_job_t *job)
+{
+    primary_t *primary = find(job->state.job_id);
+
+    if (primary && primary->begin_us != job->state.begin_us)
+        *primary = (primary_t){.job_id = job->state.job_id};
+    if (!primary && engine.count < HPCBD_JOBS_MAX) {
+        primary = calloc(1, sizeof(*primary));
+        if (primary)
+            engine.primaries[engine.count++] = primary;
+    }
+    if (primary) {
+        primary->job_id = job->state.job_id;
+        primary->begin_us = job->state.begin_us;
+    }
+    return primary;
+}
+
+static void forget_gone(const hpcbd_registry_t *registry)
+{
+    for (size_t i = engine.count; i-- > 0;) {
+        if (hpcbd_registry_find(registry, engine.primaries[i]->job_id))
+            continue;
+        free(engine.primaries[i]);
+        engine.primaries[i] = engine.primaries[--engine.count];
+    }
+}
+
+/* Guests that are there, as a number that changes when one comes or goes; 0: none. */
+static uint64_t guests_now(const hpcbd_registry_t *registry)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < registry->count; i++) {
+        const hpcb_job_state_t *job = &registry->jobs[i]->state;
+
+        if (job->klass == HPCB_CLASS_GUEST)
+            sum += 2 * (job->begin_us ^ (uint64_t)job->job_id << 40) + 1;
+    }
+    return sum;
+}
+
+/* One with windows has guests stopped in a rhythm of its own. */
+static bool is_subject(const hpcbd_job_t *job)
+{
+    return job->state.klass == HPCB_CLASS_PRIMARY && job->dir[0] &&
+           job->state.window.period_us == 0;
+}
+
+/* ---- the experiment ---- */
+
+static int64_t edge_ns(unsigned edge)
+{
+    return engine.stop.from_ns + ((int64_t)edge - STOP) * plan.off_ns;
+}
+
+static void set_timer(int64_t at_ns)
+{
+    hpcb_timer_at(engine.timer, (uint64_t)at_ns, 0);
+}
+
+/* True if all of them are stopped. */
+static bool stop_guests(const hpcbd_registry_t *registry)
+{
+    bool all = true;
+
+    engine.stopped = true;
+    hpcbd_window_decide_by(HPCBD_WATCHDOG_EXPERIMENT,
+                           clock_ns(CLOCK_MONOTONIC) + 2 * plan.off_ns);
+    for (size_t i = 0; i < registry->count; i++) {
+        const hpcb_job_state_t *job = &registry->jobs[i]->state;
+
+        if (job->klass == HPCB_CLASS_GUEST)
+            all &= hpcbd_window_stop_guest(job->job_id, HPCBD_FREEZE_EXPERIMENT);
+    }
+    return all;
+}
+
+static void let_guests_go(const hpcbd_registry_t *registry)
+{
+    if (!engine.stopped)
+        return;
+    for (size_t i = 0; i < registry->count; i++)
+        hpcbd_window_let_guest_go(registry->jobs[i]->state.job_id,
+                                  HPCBD_FREEZE_EXPERIMENT);
+    hpcbd_window_decide_by(HPCBD_WATCHDOG_EXPERIMENT, 0);
+    engine.stopped = false;
+}
+
+static void earn(int64_t now_ns)
+{
+    int64_t passed_ns = now_ns - engine.budget_since_ns;
+
+    engine.budget_since_ns = now_ns;
+    engine.budget_ns += passed_ns / PART_MAX;
+    if (engine.budget_ns > SAVED_MAX * plan.off_ns)
+        engine.budget_ns = SAVED_MAX * plan.off_ns;
+}
+
+/* The job's next stop whose first edge is to come. */
+static hpcb_harm_stop_t next_stop(uint32_t job_id, int64_t now_ns)
+{
+    hpcb_harm_stop_t stop = hpcb_harm_stop(&plan, job_id, now_ns);
+
+    if (stop.from_ns - plan.off_ns < now_ns + AHEAD_NS)
+        stop = hpcb_harm_stop(&plan, job_id, now_ns + plan.period_ns);
+    return stop;
+}
+
+static void conclude(primary_t *primary)
+{
+    double before = hpcbd_progress_rate(&engine.at[BEFORE], &engine.at[STOP]);
+    double without = hpcbd_progress_rate(&engine.at[STOP], &engine.at[GO]);
+    double after = hpcbd_progress_rate(&engine.at[GO], &engine.at[AFTER]);
+
+    /* A time in which it had nothing to do, or guests were stopped anyhow, says
+     * nothing. */
+    if (before <= 0 || after <= 0 || primary->guard.level == HPCB_GUARD_STOP)
+        return;
+    hpcb_harm_add(&primary->harm, (before + after) / 2, without);
+    hpcb_harm_add(&primary->since, (before + after) / 2, without);
+}
+
+/* ---- what follows from it ---- */
+
+static bool is_wanted(void)
+{
+    return engine.guests && engine.daemon->conf.guest_max_slowdown_ppm;
+}
+
+static void say_step(const primary_t *primary, hpcb_guard_level_t was,
+                     const hpcb_harm_estimate_t *found)
+{
+    static const char *const what[] = {
+        [HPCB_GUARD_FREE] = "run freely",
+        [HPCB_GUARD_HALF] = "run in half of the time",
+        [HPCB_GUARD_QUARTER] = "run in a quarter of the time",
+        [HPCB_GUARD_STOP] = "are stopped",
+        [HPCB_GUARD_REQUEUE] = "are requeued",
+    };
+
+    if (found)
+        hpcb_log(HPCB_LOG_INFO,
+                 "job %u: guests cost it %.2f %% (%.2f to %.2f %%, "
+                 "GuestMaxSlowdown=%g%%): they %s",
+                 primary->job_id, 100 * found->cost, 100 * found->low,
+                 100 * found->high,
+                 engine.daemon->conf.guest_max_slowdown_ppm / 10000.0,
+                 what[primary->guard.level]);
+    else
+        hpcb_log(HPCB_LOG_INFO, "job %u: guests next to it, which %s, %s",
+                 primary->job_id, what[was], what[primary->guard.level]);
+}
+
+/* Those that were requeued are gone: what comes is new. */
+static hpcb_guard_level_t step_guard(primary_t *primary)
+{
+    const hpcb_guard_conf_t policy = {
+        .max_slowdown = engine.daemon->conf.guest_max_slowdown_ppm / 1e6,
+        .look_ns = GUARD_LOOK_NS,
+        .return_ns = GUARD_RETURN_NS,
+        .longest_ns = GUARD_LONGEST_NS,
+    };
+    hpcb_guard_level_t was = primary->guard.level, level;
+    hpcb_harm_estimate_t found;
+    bool known = hpcb_harm_estimate(&primary->since, &found);
+
+    level = hpcb_guard_step(&policy, &primary->guard, known ? &found : NULL,
+                            (uint64_t)clock_ns(CLOCK_MONOTONIC));
+    if (level == was)
+        return level;
+    say_step(primary, was, known ? &found : NULL);
+    primary->since = (hpcb_harm_t){.count = 0};
+    if (level == HPCB_GUARD_REQUEUE)
+        primary->guard = (hpcb_guard_t){.level = HPCB_GUARD_FREE};
+    return level;
+}
+
+/* By the primary that they cost most. */
+static void step_guards(void)
+{
+    hpcb_guard_level_t most = HPCB_GUARD_FREE;
+
+    for (size_t i = 0; is_wanted() && i < engine.count; i++) {
+        hpcb_guard_level_t level = step_guard(engine.primaries[i]);
+
+        most = level > most ? level : most;
+    }
+    hpcbd_restrain_guests(most);
+}
+
+/* The first stop of all primaries that are next to guests. */
+static void plan_next(const hpcbd_registry_t *registry)
+{
+    int64_t now_ns = clock_ns(CLOCK_REALTIME);
+
+    let_guests_go(registry);
+    forget_gone(registry);
+    engine.job_id = 0;
+    engine.edge = BEFORE;
+    engine.guests = guests_now(registry);
+    step_guards();
+    for (size_t i = 0; is_wanted() && i < registry->count; i++) {
+        const hpcbd_job_t *job = registry->jobs[i];
+        hpcb_harm_stop_t stop;
+
+        if (!is_subject(job) || !add(job))
+            continue;
+        stop = next_stop(job->state.job_id, now_ns);
+        if (engine.job_id && stop.from_ns >= engine.stop.from_ns)
+            continue;
+        engine.job_id = job->state.job_id;
+        engine.stop = stop;
+    }
+    set_timer(engine.job_id ? edge_ns(BEFORE) : now_ns + LOOK_NS);
+}
+
+/* True if the experiment goes on. */
+static bool pass_edge(const hpcbd_registry_t *registry, const hpcbd_job_t *job)
+{
+    if (hpcbd_progress_read(engine.progress, job, &engine.at[engine.edge]) < 0)
+        return false;
+    if (engine.edge == STOP) {
+        if (!stop_guests(registry))
+            return false;
+        engine.budget_ns -= plan.off_ns;
+    } else if (engine.edge == GO) {
+        let_guests_go(registry);
+    } else if (engine.edge == AFTER) {
+        conclude(find(engine.job_id));
+    }
+    return ++engine.edge < EDGES;
+}
+
+/* Whether things are as they were meant to be. */
+static bool is_sound(const hpcbd_registry_t *registry, const hpcbd_job_t *job)
+{
+    int64_t late_ns = clock_ns(CLOCK_REALTIME) - edge_ns(engine.edge);
+
+    return job && find(engine.job_id) && late_ns >= -MS && late_ns <= LATE_NS &&
+           guests_now(registry) == engine.guests &&
+           (engine.edge != BEFORE || engine.budget_ns >= plan.off_ns);
+}
+
+/* expirations 0: somebody has set the clock. */
+static void on_edge(void *arg, uint64_t expirations)
+{
+    const hpcbd_registry_t *registry = hpcbd_window_registry();
+    const hpcbd_job_t *job =
+        engine.job_id ? hpcbd_registry_find(registry, engine.job_id) : NULL;
+
+    (void)arg;
+    earn(clock_ns(CLOCK_MONOTONIC));
+    if (expirations > 0 && is_sound(registry, job) && pass_edge(registry, job))
+        set_timer(edge_ns(engine.edge));
+    else
+        plan_next(registry);
+}
+
+static int start(hpcbd_t *daemon, hpcb_error_t *err)
+{
+    hpcb_error_t why;
+
+    engine.daemon = daemon;
+    if (hpcb_node_open("/", &engine.node, err) < 0)
+        return -1;
+    engine.progress = hpcbd_progress_new(engine.node, &why);
+    if (!engine.progress) {
+        hpcb_log(HPCB_LOG_INFO, "what guests cost primaries is not measured: %s",
+                 why.text);
+        return 0;
+    }
+    engine.timer = hpcb_loop_timer(daemon->loop, CLOCK_REALTIME, on_edge, NULL, err);
+    if (!engine.timer)
+        return -1;
+    engine.budget_since_ns = clock_ns(CLOCK_MONOTONIC);
+    set_timer(clock_ns(CLOCK_REALTIME) + LOOK_NS);
+    return 0;
+}
+
+static void stop(hpcbd_t *daemon)
+{
+    (void)daemon;
+    hpcb_source_remove(engine.timer);
+    engine.timer = NULL;
+    let_guests_go(hpcbd_window_registry());
+    while (engine.count)
+        free(engine.primaries[--engine.count]);
+    hpcbd_progress_free(engine.progress);
+    engine.progress = NULL;
+    hpcb_node_close(engine.node);
+    engine.node = NULL;
+}
+
+const hpcbd_part_t hpcbd_experiment = {
+    .name = "experiment", .start = start, .stop = stop};

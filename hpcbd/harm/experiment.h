@@ -1,0 +1,24 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * What guests cost each primary of this node, by experiment (policy/harm.h): guests
+ * stop for a fifth of a second now and then, on all nodes of a primary at once, and the
+ * primary's progress during that time is compared with that before and after.
+ */
+#ifndef HPCB_HPCBD_HARM_EXPERIMENT_H
+#define HPCB_HPCBD_HARM_EXPERIMENT_H
+
+#include "hpcbd/hpcbd.h"
+#include "policy/harm.h"
+
+extern const hpcbd_part_t hpcbd_experiment;
+
+/* How progress is measured, as it is in records. */
+#define HPCBD_EXPERIMENT_METHOD "run_delay"
+
+/* What is known of a primary.  Return false if that is nothing yet. */
+bool hpcbd_experiment_estimate(uint32_t job_id, hpcb_harm_estimate_t *estimate);
+
+#endif

@@ -1,0 +1,30 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Restricts the guests of this node while they cost a primary more than
+ * GuestMaxSlowdown: to half of the time, to a quarter, stopped, requeued
+ * (policy/guard.h decides, from what experiments find).
+ */
+#ifndef HPCB_HPCBD_HARM_RESTRAIN_H
+#define HPCB_HPCBD_HARM_RESTRAIN_H
+
+#include "hpcbd/hpcbd.h"
+#include "policy/guard.h"
+
+typedef struct {
+    hpcb_guard_level_t level; /* now */
+    uint64_t steps;           /* that restricted guests further */
+    uint64_t requeues;        /* guests that Slurm was asked for */
+} hpcbd_restrain_stats_t;
+
+extern const hpcbd_part_t hpcbd_restrain;
+
+/* From the experiments: what guests of this node may do, by the primary that they cost
+ * most. */
+void hpcbd_restrain_guests(hpcb_guard_level_t level);
+
+const hpcbd_restrain_stats_t *hpcbd_restrain_stats(void);
+
+#endif

@@ -1,0 +1,455 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Experiments (hpcbd/harm/experiment.c) with readings, owner of freezing, timer and
+ * clock of the test's: a primary that goes more slowly while guests run.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "hpcbd/harm/experiment.h"
+#include "hpcbd/harm/progress.h"
+#include "hpcbd/harm/restrain.h"
+#include "hpcbd/windows/windows.h"
+#include "tests/common/scratch.h"
+
+#define MS      INT64_C(1000000)
+#define SECOND  INT64_C(1000000000)
+#define GUEST   7
+#define PRIMARY 8
+#define OTHER   9
+
+/* What guests take of a primary's progress, unless a test says otherwise. */
+#define HARM 0.05
+
+static int64_t clock_now, timer_at, late_ns;
+static hpcb_loop_fn edge_fn;
+static hpcbd_registry_t registry;
+static hpcbd_job_t guest, primary, other;
+static hpcbd_t daemon_of_test;
+static bool frozen, can_freeze, readable;
+static int64_t frozen_at, frozen_ns, decide_ns;
+static unsigned stops;
+/* The primary's work up to now. */
+static int64_t seen_ns;
+static double ran_us, waited_us;
+static double harm;
+static hpcb_guard_level_t level, worst;
+static unsigned requeues;
+
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+    if (!clock_now)
+        return __real_clock_gettime(clock, now);
+    now->tv_sec = clock_now / SECOND;
+    now->tv_nsec = clock_now % SECOND;
+    return 0;
+}
+
+hpcb_source_t *hpcb_loop_timer(hpcb_loop_t *loop, clockid_t clock, hpcb_loop_fn fn,
+                               void *arg, hpcb_error_t *err)
+{
+    (void)loop;
+    (void)arg;
+    (void)err;
+    ck_assert_int_eq(clock, CLOCK_REALTIME);
+    edge_fn = fn;
+    return (hpcb_source_t *)&edge_fn;
+}
+
+int hpcb_timer_at(hpcb_source_t *timer, uint64_t at_ns, uint64_t interval_ns)
+{
+    (void)timer;
+    ck_assert_uint_eq(interval_ns, 0);
+    timer_at = (int64_t)at_ns;
+    return 0;
+}
+
+void hpcb_source_remove(hpcb_source_t *source)
+{
+    (void)source;
+}
+
+/* It works all the time; guests take their part while they run. */
+static void work_until_now(void)
+{
+    double passed_us = (double)(clock_now - seen_ns) / 1000;
+    static const double part[] = {[HPCB_GUARD_HALF] = 0.5, [HPCB_GUARD_QUARTER] = 0.25};
+    double runs = level == HPCB_GUARD_FREE  ? 1
+                  : level < HPCB_GUARD_STOP ? part[level]
+                                            : 0;
+    double taken = registry.count > 1 && !frozen ? runs * harm : 0;
+
+    ran_us += passed_us * (1 - taken);
+    waited_us += passed_us * taken;
+    seen_ns = clock_now;
+}
+
+hpcbd_progress_t *hpcbd_progress_new(const hpcb_node_t *node, hpcb_error_t *err)
+{
+    (void)node;
+    (void)err;
+    return (hpcbd_progress_t *)&seen_ns;
+}
+
+void hpcbd_progress_free(hpcbd_progress_t *progress)
+{
+    (void)progress;
+}
+
+int hpcbd_progress_read(hpcbd_progress_t *progress, const hpcbd_job_t *job,
+                        hpcbd_progress_at_t *at)
+{
+    (void)progress;
+    ck_assert(job == &primary || job == &other);
+    if (!readable)
+        return -1;
+    work_until_now();
+    *at = (hpcbd_progress_at_t){.time_us = (uint64_t)(clock_now / 1000),
+                                .cpu_us = (uint64_t)ran_us,
+                                .delay_us = (uint64_t)waited_us};
+    return 0;
+}
+
+double hpcbd_progress_rate(const hpcbd_progress_at_t *from,
+                           const hpcbd_progress_at_t *to)
+{
+    double ran = (double)(to->cpu_us - from->cpu_us);
+
+    return ran / (ran + (double)(to->delay_us - from->delay_us));
+}
+
+const hpcbd_registry_t *hpcbd_window_registry(void)
+{
+    return &registry;
+}
+
+bool hpcbd_window_stop_guest(uint32_t job_id, hpcbd_freeze_reason_t reason)
+{
+    ck_assert_uint_eq(job_id, GUEST);
+    ck_assert_int_eq(reason, HPCBD_FREEZE_EXPERIMENT);
+    if (!can_freeze)
+        return false;
+    ck_assert(!frozen);
+    frozen = true;
+    frozen_at = clock_now;
+    stops++;
+    return true;
+}
+
+void hpcbd_window_let_guest_go(uint32_t job_id, hpcbd_freeze_reason_t reason)
+{
+    ck_assert_int_eq(reason, HPCBD_FREEZE_EXPERIMENT);
+    if (job_id != GUEST || !frozen)
+        return;
+    frozen = false;
+    frozen_ns += clock_now - frozen_at;
+}
+
+void hpcbd_window_decide_by(hpcbd_watchdog_deadline_t which, int64_t end_ns)
+{
+    ck_assert_int_eq(which, HPCBD_WATCHDOG_EXPERIMENT);
+    decide_ns = end_ns;
+}
+
+hpcbd_job_t *hpcbd_registry_find(const hpcbd_registry_t *jobs, uint32_t job_id)
+{
+    for (size_t i = 0; i < jobs->count; i++)
+        if (jobs->jobs[i]->state.job_id == job_id)
+            return jobs->jobs[i];
+    return NULL;
+}
+
+void hpcbd_restrain_guests(hpcb_guard_level_t wanted)
+{
+    work_until_now();
+    requeues += wanted == HPCB_GUARD_REQUEUE;
+    level = wanted == HPCB_GUARD_REQUEUE ? HPCB_GUARD_FREE : wanted;
+    worst = wanted > worst ? wanted : worst;
+}
+
+static void set_job(hpcbd_job_t *job, uint32_t job_id, hpcb_class_t klass)
+{
+    *job = (hpcbd_job_t){.state = {.job_id = job_id, .klass = klass, .begin_us = 1},
+                         .dir = "slurm/job"};
+}
+
+static void begin(void)
+{
+    hpcb_error_t err;
+
+    hpcb_conf_defaults(&daemon_of_test.conf);
+    clock_now = seen_ns = 1000000 * SECOND;
+    ran_us = waited_us = 0;
+    harm = HARM;
+    level = worst = HPCB_GUARD_FREE;
+    requeues = 0;
+    late_ns = frozen_ns = stops = 0;
+    can_freeze = readable = true;
+    set_job(&guest, GUEST, HPCB_CLASS_GUEST);
+    set_job(&primary, PRIMARY, HPCB_CLASS_PRIMARY);
+    set_job(&other, OTHER, HPCB_CLASS_PRIMARY);
+    registry.jobs[0] = &primary;
+    registry.jobs[1] = &guest;
+    registry.jobs[2] = &other;
+    registry.count = 2;
+    ck_assert_msg(hpcbd_experiment.start(&daemon_of_test, &err) == 0, "%s", err.text);
+}
+
+static void end(void)
+{
+    hpcbd_experiment.stop(&daemon_of_test);
+    ck_assert(!frozen);
+    clock_now = 0;
+}
+
+static void expire(uint64_t expirations)
+{
+    ck_assert_int_ge(timer_at, clock_now);
+    clock_now = timer_at + late_ns;
+    edge_fn(NULL, expirations);
+    work_until_now();
+    /* The watchdog knows of guests that are stopped, and of no others. */
+    ck_assert_int_eq(decide_ns > clock_now, frozen);
+}
+
+static void run(int64_t seconds)
+{
+    int64_t until = clock_now + seconds * SECOND;
+
+    while (timer_at + late_ns < until)
+        expire(1);
+    clock_now = until;
+    work_until_now();
+}
+
+static void run_until_frozen(void)
+{
+    for (int i = 0; i < 20 && !frozen; i++)
+        expire(1);
+    ck_assert(frozen);
+}
+
+static bool is_known(hpcb_harm_estimate_t *estimate)
+{
+    return hpcbd_experiment_estimate(PRIMARY, estimate);
+}
+
+START_TEST(what_guests_cost_is_found)
+{
+    hpcb_harm_estimate_t found;
+
+    begin();
+    daemon_of_test.conf.guest_max_slowdown_ppm = 100000;
+    ck_assert(!is_known(&found));
+    run(600);
+    ck_assert(is_known(&found));
+    ck_assert_double_eq_tol(found.cost, 1 / (1 - HARM) - 1, 1e-4);
+    ck_assert_double_le(found.low, found.cost);
+    ck_assert_double_ge(found.high, found.cost);
+    ck_assert_uint_ge(found.comparisons, 50);
+    end();
+}
+END_TEST
+
+START_TEST(guests_lose_two_percent_at_most)
+{
+    begin();
+    harm = 0;
+    registry.count = 3;
+    run(3600);
+    ck_assert_int_le(frozen_ns, 3600 * SECOND / 50 + 400 * MS);
+    ck_assert_int_ge(frozen_ns, 3600 * SECOND / 100);
+    end();
+}
+END_TEST
+
+START_TEST(without_guests_or_a_limit_nothing_happens)
+{
+    begin();
+    registry.count = 1;
+    run(100);
+    ck_assert_uint_eq(stops, 0);
+    registry.count = 2;
+    daemon_of_test.conf.guest_max_slowdown_ppm = 0;
+    run(100);
+    ck_assert_uint_eq(stops, 0);
+    daemon_of_test.conf.guest_max_slowdown_ppm = 10000;
+    run(100);
+    ck_assert_uint_ge(stops, 8);
+    end();
+}
+END_TEST
+
+/* The wall clock decides, not when the daemon began. */
+START_TEST(two_nodes_stop_guests_at_the_same_time)
+{
+    int64_t first;
+
+    begin();
+    run_until_frozen();
+    first = clock_now;
+    end();
+    begin();
+    clock_now = seen_ns = first - 3 * SECOND;
+    edge_fn(NULL, 0);
+    run_until_frozen();
+    ck_assert_int_eq(clock_now, first);
+    end();
+}
+END_TEST
+
+START_TEST(what_comes_late_does_not_count)
+{
+    hpcb_harm_estimate_t found;
+
+    begin();
+    late_ns = 30 * MS;
+    run(600);
+    ck_assert(!is_known(&found));
+    ck_assert_uint_eq(stops, 0);
+    end();
+}
+END_TEST
+
+START_TEST(a_clock_that_is_set_ends_an_experiment)
+{
+    begin();
+    run_until_frozen();
+    expire(0);
+    ck_assert(!frozen);
+    end();
+}
+END_TEST
+
+START_TEST(who_comes_or_goes_ends_an_experiment)
+{
+    hpcb_harm_estimate_t found;
+
+    begin();
+    for (int i = 0; i < 20; i++) {
+        run_until_frozen();
+        guest.state.begin_us++;
+        expire(1);
+        ck_assert(!frozen);
+    }
+    ck_assert(!is_known(&found));
+    run_until_frozen();
+    registry.count = 1;
+    registry.jobs[0] = &guest;
+    expire(1);
+    ck_assert(!frozen);
+    end();
+}
+END_TEST
+
+START_TEST(who_cannot_be_stopped_or_read_is_left_alone)
+{
+    hpcb_harm_estimate_t found;
+
+    begin();
+    can_freeze = false;
+    run(300);
+    ck_assert(!is_known(&found));
+    can_freeze = true;
+    readable = false;
+    run(300);
+    ck_assert(!is_known(&found));
+    ck_assert_uint_eq(stops, 0);
+    end();
+}
+END_TEST
+
+START_TEST(a_requeued_primary_is_another_one)
+{
+    hpcb_harm_estimate_t found;
+
+    begin();
+    harm = 0;
+    run(600);
+    ck_assert(is_known(&found));
+    primary.state.begin_us++;
+    run(30);
+    ck_assert(!is_known(&found));
+    end();
+}
+END_TEST
+
+START_TEST(who_harms_is_restricted_within_two_minutes)
+{
+    begin();
+    harm = 0.02;
+    run(120);
+    ck_assert_int_eq(level, HPCB_GUARD_HALF);
+    /* One percent is what half of the time costs: neither further nor back. */
+    harm = 0.019;
+    run(3600);
+    ck_assert_int_eq(worst, HPCB_GUARD_HALF);
+    end();
+}
+END_TEST
+
+START_TEST(who_does_no_harm_runs)
+{
+    begin();
+    harm = 0.009;
+    run(3600);
+    ck_assert_int_eq(worst, HPCB_GUARD_FREE);
+    end();
+}
+END_TEST
+
+/* Further and further, tried again after the pause, and then requeued. */
+START_TEST(who_harms_in_a_quarter_of_the_time_goes)
+{
+    begin();
+    run(400);
+    ck_assert_int_eq(level, HPCB_GUARD_STOP);
+    ck_assert_uint_eq(requeues, 0);
+    run(7200);
+    ck_assert_uint_ge(requeues, 1);
+    end();
+}
+END_TEST
+
+START_TEST(without_its_primary_guests_run)
+{
+    begin();
+    run(400);
+    ck_assert_int_eq(level, HPCB_GUARD_STOP);
+    registry.count = 1;
+    registry.jobs[0] = &guest;
+    run(20);
+    ck_assert_int_eq(level, HPCB_GUARD_FREE);
+    end();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("harm_experiment");
+    TCase *tc = scratch_case("harm_experiment");
+
+    tcase_add_test(tc, what_guests_cost_is_found);
+    tcase_add_test(tc, guests_lose_two_percent_at_most);
+    tcase_add_test(tc, without_guests_or_a_limit_nothing_happens);
+    tcase_add_test(tc, two_nodes_stop_guests_at_the_same_time);
+    tcase_add_test(tc, what_comes_late_does_not_count);
+    tcase_add_test(tc, a_clock_that_is_set_ends_an_experiment);
+    tcase_add_test(tc, who_comes_or_goes_ends_an_experiment);
+    tcase_add_test(tc, who_cannot_be_stopped_or_read_is_left_alone);
+    tcase_add_test(tc, a_requeued_primary_is_another_one);
+    tcase_add_test(tc, who_harms_is_restricted_within_two_minutes);
+    tcase_add_test(tc, who_does_no_harm_runs);
+    tcase_add_test(tc, who_harms_in_a_quarter_of_the_time_goes);
+    tcase_add_test(tc, without_its_primary_guests_run);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

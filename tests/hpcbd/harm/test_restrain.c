@@ -1,0 +1,193 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/* Guests that are restricted (hpcbd/harm/restrain.c), with a timer and an owner of
+ * freezing of the test's. */
+#include "config.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hpcbd/harm/restrain.h"
+#include "hpcbd/requeue.h"
+#include "hpcbd/windows/windows.h"
+#include "tests/common/scratch.h"
+
+#define GUEST        7
+#define SECOND_GUEST 9
+#define PRIMARY      8
+#define ENDED        "run/" HPCBD_REQUEUE_DIR
+
+static hpcb_loop_fn turn_fn;
+static uint64_t interval;
+static hpcbd_registry_t registry;
+static hpcbd_job_t guest, second, primary;
+static hpcbd_t daemon_of_test;
+static bool frozen[16];
+static int64_t decide_ns;
+
+hpcb_source_t *hpcb_loop_timer(hpcb_loop_t *loop, clockid_t clock, hpcb_loop_fn fn,
+                               void *arg, hpcb_error_t *err)
+{
+    (void)loop;
+    (void)clock;
+    (void)arg;
+    (void)err;
+    turn_fn = fn;
+    return (hpcb_source_t *)&turn_fn;
+}
+
+int hpcb_timer_in(hpcb_source_t *timer, uint64_t first_ns, uint64_t interval_ns)
+{
+    (void)timer;
+    (void)first_ns;
+    interval = interval_ns;
+    return 0;
+}
+
+void hpcb_source_remove(hpcb_source_t *source)
+{
+    (void)source;
+}
+
+const hpcbd_registry_t *hpcbd_window_registry(void)
+{
+    return &registry;
+}
+
+bool hpcbd_window_stop_guest(uint32_t job_id, hpcbd_freeze_reason_t reason)
+{
+    ck_assert_int_eq(reason, HPCBD_FREEZE_GUARD);
+    ck_assert_uint_ne(job_id, PRIMARY);
+    frozen[job_id] = true;
+    return true;
+}
+
+void hpcbd_window_let_guest_go(uint32_t job_id, hpcbd_freeze_reason_t reason)
+{
+    ck_assert_int_eq(reason, HPCBD_FREEZE_GUARD);
+    frozen[job_id] = false;
+}
+
+void hpcbd_window_decide_by(hpcbd_watchdog_deadline_t which, int64_t end_ns)
+{
+    ck_assert_int_eq(which, HPCBD_WATCHDOG_GUARD);
+    decide_ns = end_ns;
+}
+
+static void set_job(hpcbd_job_t *job, uint32_t job_id, hpcb_class_t klass)
+{
+    *job = (hpcbd_job_t){.state = {.job_id = job_id, .klass = klass}};
+    registry.jobs[registry.count++] = job;
+}
+
+static void begin(void)
+{
+    hpcb_conf_t *conf = &daemon_of_test.conf;
+    hpcb_error_t err;
+
+    snprintf(conf->state_dir, sizeof(conf->state_dir), "%s", scratch("run"));
+    ck_assert_int_eq(mkdir(scratch("run"), 0755), 0);
+    ck_assert_int_eq(mkdir(scratch(ENDED), 0755), 0);
+    interval = 0;
+    registry.count = 0;
+    set_job(&guest, GUEST, HPCB_CLASS_GUEST);
+    set_job(&primary, PRIMARY, HPCB_CLASS_PRIMARY);
+    ck_assert_msg(hpcbd_restrain.start(&daemon_of_test, &err) == 0, "%s", err.text);
+}
+
+static void end(void)
+{
+    hpcbd_restrain.stop(&daemon_of_test);
+    ck_assert(!frozen[GUEST]);
+    ck_assert(!frozen[SECOND_GUEST]);
+    ck_assert_int_eq(decide_ns, 0);
+}
+
+/* In how many of 100 turns the guest runs. */
+static unsigned turns_of_100(void)
+{
+    unsigned runs = 0;
+
+    for (int i = 0; i < 100; i++) {
+        turn_fn(NULL, 1);
+        runs += !frozen[GUEST];
+        ck_assert_int_gt(decide_ns, 0);
+    }
+    return runs;
+}
+
+START_TEST(each_level_leaves_less)
+{
+    begin();
+    hpcbd_restrain_guests(HPCB_GUARD_HALF);
+    ck_assert_uint_gt(interval, 0);
+    ck_assert_uint_eq(turns_of_100(), 50);
+    hpcbd_restrain_guests(HPCB_GUARD_QUARTER);
+    ck_assert_uint_eq(turns_of_100(), 25);
+    hpcbd_restrain_guests(HPCB_GUARD_STOP);
+    ck_assert_uint_eq(turns_of_100(), 0);
+    ck_assert_uint_eq(hpcbd_restrain_stats()->steps, 3);
+    hpcbd_restrain_guests(HPCB_GUARD_FREE);
+    ck_assert(!frozen[GUEST]);
+    ck_assert_uint_eq(interval, 0);
+    ck_assert_int_eq(decide_ns, 0);
+    ck_assert_uint_eq(hpcbd_restrain_stats()->steps, 3);
+    end();
+}
+END_TEST
+
+START_TEST(who_comes_later_is_in_it)
+{
+    begin();
+    hpcbd_restrain_guests(HPCB_GUARD_STOP);
+    turn_fn(NULL, 1);
+    ck_assert(!frozen[SECOND_GUEST]);
+    set_job(&second, SECOND_GUEST, HPCB_CLASS_GUEST);
+    turn_fn(NULL, 1);
+    ck_assert(frozen[SECOND_GUEST]);
+    end();
+}
+END_TEST
+
+START_TEST(who_is_requeued_runs_and_is_noted)
+{
+    begin();
+    hpcbd_restrain_guests(HPCB_GUARD_STOP);
+    turn_fn(NULL, 1);
+    ck_assert(frozen[GUEST]);
+    hpcbd_restrain_guests(HPCB_GUARD_REQUEUE);
+    ck_assert(!frozen[GUEST]);
+    ck_assert_int_eq(access(scratch(ENDED "/7.harm"), F_OK), 0);
+    ck_assert_int_ne(access(scratch(ENDED "/8.harm"), F_OK), 0);
+    ck_assert_uint_eq(hpcbd_restrain_stats()->requeues, 1);
+    ck_assert_int_eq(hpcbd_restrain_stats()->level, HPCB_GUARD_FREE);
+    end();
+}
+END_TEST
+
+START_TEST(a_daemon_that_ends_lets_all_go)
+{
+    begin();
+    hpcbd_restrain_guests(HPCB_GUARD_STOP);
+    turn_fn(NULL, 1);
+    ck_assert(frozen[GUEST]);
+    end();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("harm_restrain");
+    TCase *tc = scratch_case("harm_restrain");
+
+    tcase_add_test(tc, each_level_leaves_less);
+    tcase_add_test(tc, who_comes_later_is_in_it);
+    tcase_add_test(tc, who_is_requeued_runs_and_is_noted);
+    tcase_add_test(tc, a_daemon_that_ends_lets_all_go);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
