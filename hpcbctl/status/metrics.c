@@ -307,6 +307,22 @@ static void put_crumbs(json_object *crumbs, FILE *out)
               hpcb_json_get_u64(crumbs, "requeues"));
 }
 
+static void put_harm(json_object *harm, FILE *out)
+{
+    put_one(out, "hpcb_guests_restricted",
+            "How far guests on this node are restricted because they cost a primary too "
+            "much: 0 not at all, 1 half of the time, 2 a quarter, 3 stopped.",
+            hpcb_json_get_u64(harm, "level"));
+    put_typed(out, "hpcb_guest_restrictions_total", "counter",
+              "How often guests were restricted further because they cost a primary too "
+              "much.",
+              hpcb_json_get_u64(harm, "steps"));
+    put_typed(out, "hpcb_guest_harmful_total", "counter",
+              "Guests that Slurm was asked to requeue because they cost a primary too "
+              "much.",
+              hpcb_json_get_u64(harm, "requeues"));
+}
+
 static void put_collector(json_object *stats, FILE *out)
 {
     for (size_t i = 0; i < sizeof(collected) / sizeof(collected[0]); i++) {
@@ -340,6 +356,8 @@ void hpcb_metrics_text(const hpcb_metrics_t *metrics, FILE *out)
         put_memory(metrics->memory, out);
     if (metrics->crumbs)
         put_crumbs(metrics->crumbs, out);
+    if (metrics->harm)
+        put_harm(metrics->harm, out);
     if (metrics->collector)
         put_collector(metrics->collector, out);
     begin_metric(out, "hpcb_info", "gauge", "The release of slurm-hpc-balance.");
@@ -396,6 +414,7 @@ static void ask_daemon(const char *state_dir, hpcb_metrics_t *metrics)
         return;
     metrics->memory = json_object_get(json_object_object_get(said, "memory"));
     metrics->crumbs = json_object_get(json_object_object_get(said, "crumbs"));
+    metrics->harm = json_object_get(json_object_object_get(said, "harm"));
 }
 
 static uint64_t now_us(void)
@@ -460,6 +479,7 @@ int hpcb_metrics(const hpcb_ctl_t *ctl)
     json_object_put(metrics.collector);
     json_object_put(metrics.memory);
     json_object_put(metrics.crumbs);
+    json_object_put(metrics.harm);
     json_object_put(metrics.status);
     if (rc < 0)
         hpcb_log(HPCB_LOG_ERROR, "metrics: %s", err.text);

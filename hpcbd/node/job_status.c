@@ -15,6 +15,7 @@
 #include "hpcbd/balance/balance.h"
 #include "hpcbd/harm/crumbs.h"
 #include "hpcbd/harm/experiment.h"
+#include "hpcbd/harm/restrain.h"
 #include "hpcbd/memory/memory.h"
 #include "hpcbd/windows/peers.h"
 #include "hpcbd/node/job_status.h"
@@ -145,6 +146,19 @@ static json_object *crumbs_status(void)
     return object;
 }
 
+static json_object *harm_status(void)
+{
+    const hpcbd_restrain_stats_t *stats = hpcbd_restrain_stats();
+    json_object *object = json_object_new_object();
+
+    if (!object)
+        return NULL;
+    add_number(object, "level", stats->level);
+    add_number(object, "steps", stats->steps);
+    add_number(object, "requeues", stats->requeues);
+    return object;
+}
+
 int hpcbd_status_node(size_t next, char *text, size_t size)
 {
     const hpcbd_window_stats_t *stats = hpcbd_window_stats();
@@ -172,5 +186,6 @@ int hpcbd_status_node(size_t next, char *text, size_t size)
     add_member(object, "peers", hpcbd_peers_status());
     add_member(object, "memory", hpcbd_memory_status());
     add_member(object, "crumbs", crumbs_status());
+    add_member(object, "harm", harm_status());
     return render(object, text, size);
 }

@@ -156,6 +156,9 @@ static const char *const wanted[] = {
     "\nhpcb_guests_stopped 1\n",
     "\n# TYPE hpcb_guest_stops_total counter\nhpcb_guest_stops_total 12\n",
     "\nhpcb_guest_starved_total 3\n",
+    "\nhpcb_guests_restricted 2\n",
+    "\n# TYPE hpcb_guest_restrictions_total counter\nhpcb_guest_restrictions_total 5\n",
+    "\nhpcb_guest_harmful_total 4\n",
     "\nhpcb_jobs_running{class=\"primary\"} 1\n",
     "\nhpcb_running_cpu_seconds{class=\"guest\"} 2.500000\n",
     "\nhpcb_running_stolen_seconds{class=\"primary\"} 0.125000\n",
@@ -177,6 +180,7 @@ START_TEST(the_text_says_what_is_here)
     metrics.status = json_tokener_parse(status_text);
     metrics.memory = json_tokener_parse("{\"lent\":4096,\"guests\":1024}");
     metrics.crumbs = json_tokener_parse("{\"stopped\":1,\"stops\":12,\"requeues\":3}");
+    metrics.harm = json_tokener_parse("{\"level\":2,\"steps\":5,\"requeues\":4}");
     metrics.totals[HPCB_CLASS_GUEST] = ONE;
     ck_assert_ptr_nonnull(metrics.status);
     hpcb_metrics_text(&metrics, out);
@@ -187,6 +191,7 @@ START_TEST(the_text_says_what_is_here)
     json_object_put(metrics.status);
     json_object_put(metrics.memory);
     json_object_put(metrics.crumbs);
+    json_object_put(metrics.harm);
     free(text);
 }
 END_TEST

@@ -1,0 +1,110 @@
+#!/usr/bin/env bats
+# What guests cost a primary is found by experiment, and guests that cost too much are
+# restricted.  The harm is a helper's, which takes a part of the primary's CPU while the
+# guest may run.
+
+load helpers
+load guest
+
+setup_file() {
+    cluster_up || return 1
+    export CONF=$HPCB_SANDBOX_DIR/etc/hpc-balance.conf
+    cp "$CONF" "$CONF.before"
+    { grep -v '^GuestMaxSlowdown=' "$CONF.before"; echo GuestMaxSlowdown=1%; } > "$CONF"
+    reload_node
+    write_programs
+}
+
+teardown_file() {
+    cp "$CONF.before" "$CONF"
+    reload_node
+    cluster_down
+}
+
+teardown() {
+    rm -f "$WORK/harm"
+    cancel_all
+    tail -n 5 "$(hpcbd_log)"
+}
+
+hpcbd_log() { echo "$HPCB_SANDBOX_DIR/log/hpcbd.n1.log"; }
+
+reload_node() {
+    # shellcheck disable=SC2016 # expanded in the node
+    run_in_node n1 bash -c 'kill -HUP "$(cat /run/pids/hpcbd)"'
+}
+
+# spin: computes.  harm EVENTS...: takes a tenth of its CPU while the guest, whose
+# cgroup.events these are, is not frozen, and ends with WORK/harm.
+write_programs() {
+    cat > "$WORK/spin.py" << 'END'
+while True:
+    pass
+END
+    cat > "$WORK/harm.py" << 'END'
+import os, sys, time
+flag, events = sys.argv[1], sys.argv[2:]
+frozen = lambda: any("frozen 1" in open(name).read() for name in events)
+while os.path.exists(flag):
+    if not frozen():
+        until = time.monotonic() + 0.001
+        while time.monotonic() < until:
+            pass
+    time.sleep(0.009)
+END
+}
+
+needs_freezer() {
+    [ "$CGROUP" = 2 ] || run_in_node n1 test -d /sys/fs/cgroup/unified || skip "no cgroup2 mount"
+}
+
+cost_of() { # cost_of JOB: {"cost", "low", "high", ...}; 1: not known yet
+    run_in_node n1 "$HPCBCTL" status --json | python3 -c '
+import json, sys
+job, = [job for job in json.load(sys.stdin)["jobs"] if job["job_id"] == int(sys.argv[1])]
+print(job["guest_cost"])
+assert job["guest_cost"]' "$1"
+}
+
+log_says() { grep -qE "$1" "$(hpcbd_log)"; } # log_says PATTERN
+
+begin() {
+    needs_freezer
+    primary=$(submit -w n1 -n1 --wrap "exec python3 $WORK/spin.py")
+    wait_for_state "$primary" RUNNING 30
+    guest=$(submit --guest -w n1 -n1 --wrap "exec python3 $WORK/spin.py")
+    wait_for_state "$guest" RUNNING 60
+}
+
+# On the CPU of the primary.
+harm() {
+    local events
+    # shellcheck disable=SC2046 # a word a group
+    events=$(job_groups "$guest" n1 | sed 's,$,/cgroup.events,' | run_in_node n1 xargs ls 2> /dev/null)
+    touch "$WORK/harm"
+    # shellcheck disable=SC2086 # a word a file
+    run_in_node n1 python3 "$WORK/harm.py" "$WORK/harm" $events 3>&- &
+}
+
+is_frozen() {
+    # shellcheck disable=SC2046 # a word a group
+    run_in_node n1 grep -qsx 'frozen 1' $(job_groups "$guest" n1 | sed 's,$,/cgroup.events,')
+}
+
+is_going() { not is_frozen; }
+
+@test "a guest that costs a tenth is restricted within two minutes, and it is known why" {
+    begin
+    harm
+    wait_until 150 log_says "job $primary: guests cost it .* they run in half of the time"
+    grep "job $primary: guests cost it" "$(hpcbd_log)"
+}
+
+@test "hpcbd is killed during an experiment: the guest goes on" {
+    begin
+    wait_until 30 is_frozen
+    # shellcheck disable=SC2016 # expanded in the node
+    run_in_node n1 bash -c 'kill -9 "$(cat /run/pids/hpcbd)"'
+    wait_until 2 is_going
+    run_in_node n1 /run/hpcb/lib/daemon start hpcbd
+}
