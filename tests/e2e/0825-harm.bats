@@ -58,12 +58,13 @@ needs_freezer() {
     [ "$CGROUP" = 2 ] || run_in_node n1 test -d /sys/fs/cgroup/unified || skip "no cgroup2 mount"
 }
 
-cost_of() { # cost_of JOB: {"cost", "low", "high", ...}; 1: not known yet
+costs_a_tenth() { # costs_a_tenth JOB: hpcbctl says so
     run_in_node n1 "$HPCBCTL" status --json | python3 -c '
 import json, sys
-job, = [job for job in json.load(sys.stdin)["jobs"] if job["job_id"] == int(sys.argv[1])]
-print(job["guest_cost"])
-assert job["guest_cost"]' "$1"
+jobs = json.load(sys.stdin)["hpcbd"]["jobs"]
+cost, = [job["guest_cost"] for job in jobs if job["job"] == int(sys.argv[1])]
+print(cost)
+assert 0 < cost["low"] < cost["high"] and 0.05 < cost["cost"] < 0.2' "$1"
 }
 
 log_says() { grep -qE "$1" "$(hpcbd_log)"; } # log_says PATTERN
@@ -98,6 +99,7 @@ is_going() { not is_frozen; }
     harm
     wait_until 150 log_says "job $primary: guests cost it .* they run in half of the time"
     grep "job $primary: guests cost it" "$(hpcbd_log)"
+    costs_a_tenth "$primary"
 }
 
 @test "hpcbd is killed during an experiment: the guest goes on" {
