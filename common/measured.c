@@ -24,6 +24,9 @@ void hpcb_measure_unknown(hpcb_measure_t *measure, const char *why)
              clean.text);
 }
 
+const hpcb_guest_cost_t hpcb_guest_cost_unknown = {HPCB_COST_UNKNOWN, HPCB_COST_UNKNOWN,
+                                                   HPCB_COST_UNKNOWN, ""};
+
 static int path_of(const char *state_dir, uint32_t job_id, char *path, size_t size)
 {
     int n = snprintf(path, size, "%s/jobs/%" PRIu32 ".measured", state_dir, job_id);
@@ -43,10 +46,15 @@ static int line(const char *name, const hpcb_measure_t *measure, char *text,
 int hpcb_measured_save(const char *state_dir, uint32_t job_id,
                        const hpcb_measured_t *measured, hpcb_error_t *err)
 {
-    char path[PATH_MAX], text[2 * MEASURE_LINE];
+    const hpcb_guest_cost_t *cost = &measured->guest_cost;
+    char path[PATH_MAX], text[3 * MEASURE_LINE];
     int n = line("network", &measured->network, text, sizeof(text));
 
     n += line("memory", &measured->memory, text + n, sizeof(text) - (size_t)n);
+    if (cost->cost != HPCB_COST_UNKNOWN)
+        n += snprintf(text + n, sizeof(text) - (size_t)n,
+                      "guest_cost %" PRId64 " %" PRId64 " %" PRId64 " %s\n", cost->cost,
+                      cost->low, cost->high, cost->method);
     if (path_of(state_dir, job_id, path, sizeof(path)) < 0)
         return hpcb_error(err, "%.200s is too long", state_dir);
     return hpcb_file_swap(path, text, (size_t)n, 0644, err);
@@ -68,13 +76,24 @@ static void parse(char *text, hpcb_measure_t *measure)
         *measure = (hpcb_measure_t){.known = true, .bytes = bytes, .p95 = p95};
 }
 
+/* "COST LOW HIGH METHOD". */
+static void parse_cost(const char *text, hpcb_guest_cost_t *cost)
+{
+    hpcb_guest_cost_t read = hpcb_guest_cost_unknown;
+
+    if (sscanf(text, "%" SCNd64 " %" SCNd64 " %" SCNd64 " %15[a-z_]", &read.cost,
+               &read.low, &read.high, read.method) == 4)
+        *cost = read;
+}
+
 void hpcb_measured_load(const char *state_dir, uint32_t job_id,
                         hpcb_measured_t *measured)
 {
-    char path[PATH_MAX], text[2 * MEASURE_LINE], *next = text, *one;
+    char path[PATH_MAX], text[3 * MEASURE_LINE], *next = text, *one;
 
     hpcb_measure_unknown(&measured->network, "no hpcbd has measured the job");
     measured->memory = measured->network;
+    measured->guest_cost = hpcb_guest_cost_unknown;
     if (path_of(state_dir, job_id, path, sizeof(path)) < 0 ||
         hpcb_file_read_trusted(path, text, sizeof(text), NULL) < 0)
         return;
@@ -83,5 +102,7 @@ void hpcb_measured_load(const char *state_dir, uint32_t job_id,
             parse(one + 8, &measured->network);
         else if (strncmp(one, "memory ", 7) == 0)
             parse(one + 7, &measured->memory);
+        else if (strncmp(one, "guest_cost ", 11) == 0)
+            parse_cost(one + 11, &measured->guest_cost);
     }
 }

@@ -22,10 +22,23 @@ typedef struct {
     char why[HPCB_MEASURED_WHY_MAX]; /* not known: why, printable ASCII */
 } hpcb_measure_t;
 
+#define HPCB_COST_UNKNOWN    INT64_MIN
+#define HPCB_COST_METHOD_MAX 16
+
+/* What guests cost a primary, as millionths of its run time; all three are
+ * HPCB_COST_UNKNOWN and method is "" where that was not measured. */
+typedef struct {
+    int64_t cost, low, high;
+    char method[HPCB_COST_METHOD_MAX]; /* one word */
+} hpcb_guest_cost_t;
+
 typedef struct {
     hpcb_measure_t network; /* both ways */
     hpcb_measure_t memory;  /* to and from main memory */
+    hpcb_guest_cost_t guest_cost;
 } hpcb_measured_t;
+
+extern const hpcb_guest_cost_t hpcb_guest_cost_unknown;
 
 /* Not known, for this reason. */
 void hpcb_measure_unknown(hpcb_measure_t *measure, const char *why);

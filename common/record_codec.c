@@ -249,6 +249,18 @@ const hpcb_codec_t hpcb_codec_rate = {sizeof(hpcb_measure_t), write_rate, NULL, 
 const hpcb_codec_t hpcb_codec_reason = {sizeof(hpcb_measure_t), write_reason, NULL,
                                         NULL};
 
+static int write_cost(hpcb_rjson_t *object, const hpcb_field_t *field,
+                      const hpcb_record_t *record)
+{
+    const int64_t *cost = value_of(field, record);
+
+    return *cost == HPCB_COST_UNKNOWN
+               ? hpcb_rjson_add_null(object, field->name)
+               : hpcb_rjson_add_signed_millionths(object, field->name, *cost);
+}
+
+const hpcb_codec_t hpcb_codec_cost = {sizeof(int64_t), write_cost, NULL, NULL};
+
 /* ---- Computed ---- */
 
 /* Clocks may go backwards. */

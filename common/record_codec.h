@@ -47,6 +47,9 @@ extern const hpcb_codec_t hpcb_codec_bytes;
 extern const hpcb_codec_t hpcb_codec_rate;
 extern const hpcb_codec_t hpcb_codec_reason;
 
+/* Of one figure of hpcb_guest_cost_t; not read. */
+extern const hpcb_codec_t hpcb_codec_cost;
+
 /* Computed from other members; not read. */
 extern const hpcb_codec_t hpcb_codec_wall;
 extern const hpcb_codec_t hpcb_codec_efficiency;

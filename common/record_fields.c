@@ -77,6 +77,10 @@ const hpcb_field_t hpcb_fields[] = {
     RUN("net_bandwidth", JSON, COMPUTED, false, "bytes/s", "{\"mean\", \"p95\"} of a node; null: not measured on all", "CASE count(n.network_bytes) WHEN count(*) THEN json_object('mean', CAST(round(total(n.network_bytes) / nullif(sum(n.wall_seconds), 0)) AS INTEGER), 'p95', max(n.network_peak_rate)) END", NONE),
     RUN("guests_beside", COUNT, COMPUTED, false, "", "of a primary: guests on its nodes meanwhile, each once", "CASE count(n.guests_beside) WHEN count(*) THEN (SELECT count(DISTINCT g.value) FROM node m, json_each(m.guests_beside) g WHERE m.run = run.id) END", NONE),
     RUN("guest_cpu_seconds", NUMBER, COMPUTED, false, "s", "of a primary: CPU time that these used there meanwhile", "CASE count(n.guest_cpu_seconds) WHEN count(*) THEN round(sum(n.guest_cpu_seconds), 6) END", NONE),
+    RUN("guest_cost", SIGNED, COMPUTED, false, "ratio", "of a primary: part of its run time that guests cost it, the mean over the nodes that measured it", "round(avg(n.guest_cost), 6)", NONE),
+    RUN("guest_cost_low", SIGNED, COMPUTED, false, "ratio", "the lower end of guest_cost's 95 % interval, the mean over the nodes", "round(avg(n.guest_cost_low), 6)", NONE),
+    RUN("guest_cost_high", SIGNED, COMPUTED, false, "ratio", "the upper end of it", "round(avg(n.guest_cost_high), 6)", NONE),
+    RUN("guest_cost_method", TEXT, COMPUTED, false, "", "how it was measured: run_delay is a bound from below", "min(n.guest_cost_method)", NONE),
     RUN("evictions", COUNT, COMPUTED, false, "", "of a guest: its earlier runs", "CASE run.class WHEN 'guest' THEN run.restart ELSE 0 END", NONE),
     NODE("node", TEXT, KEY, true, "", "Slurm's NodeName", NULL, IN(2, name, node)),
     NODE("begin", NUMBER, RECORD, true, "s since 1970", "when the prolog recorded the job", NULL, IN(8, seconds, job.begin_us)),
@@ -96,8 +100,12 @@ const hpcb_field_t hpcb_fields[] = {
     NODE("stolen_fraction", NUMBER, COMPUTED, false, "ratio", "run_delay_seconds / wall_seconds", "round(:run_delay_seconds / nullif(" WALL ", 0), 6)", IN(16, stolen, usage)),
     NODE("guests_beside", JSON, RECORD, false, "", "of a primary: job ids of guests here meanwhile", NULL, IN(32, guests, beside)),
     NODE("guest_cpu_seconds", NUMBER, RECORD, false, "s", "of a primary: CPU time that these used here meanwhile", NULL, IN(33, guest_cpu, beside)),
+    NODE("guest_cost", SIGNED, RECORD, false, "ratio", "of a primary: part of its run time that guests cost it", NULL, IN(34, cost, measured.guest_cost.cost)),
+    NODE("guest_cost_low", SIGNED, RECORD, false, "ratio", "the lower end of guest_cost's 95 % interval", NULL, IN(35, cost, measured.guest_cost.low)),
+    NODE("guest_cost_high", SIGNED, RECORD, false, "ratio", "the upper end of it", NULL, IN(36, cost, measured.guest_cost.high)),
+    NODE("guest_cost_method", TEXT, RECORD, false, "", "how it was measured", NULL, IN(37, known_word, measured.guest_cost.method)),
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): the member is a pointer */
-    NODE("tasks", JSON, RECORD, false, "", "what up to 256 tasks used", NULL, IN(34, tasks, tasks)),
+    NODE("tasks", JSON, RECORD, false, "", "what up to 256 tasks used", NULL, IN(38, tasks, tasks)),
     /* End of hpcb_fields */
 };
 /* clang-format on */
@@ -112,9 +120,9 @@ const char *hpcb_field_table_name(hpcb_field_table_t table)
 const char *hpcb_field_type_name(hpcb_field_type_t type)
 {
     static const char *const names[] = {
-        [HPCB_FIELD_TEXT] = "text", [HPCB_FIELD_COUNT] = "count",
-        [HPCB_FIELD_BOOL] = "bool", [HPCB_FIELD_NUMBER] = "number",
-        [HPCB_FIELD_JSON] = "json",
+        [HPCB_FIELD_TEXT] = "text",     [HPCB_FIELD_COUNT] = "count",
+        [HPCB_FIELD_BOOL] = "bool",     [HPCB_FIELD_NUMBER] = "number",
+        [HPCB_FIELD_SIGNED] = "signed", [HPCB_FIELD_JSON] = "json",
     };
 
     return names[type];

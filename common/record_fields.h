@@ -20,6 +20,7 @@ typedef enum {
     HPCB_FIELD_COUNT,  /* 0 to 2^63 - 1 */
     HPCB_FIELD_BOOL,   /* 0 or 1; false or true in JSON */
     HPCB_FIELD_NUMBER, /* 0 to 10^15 */
+    HPCB_FIELD_SIGNED, /* -10^15 to 10^15 */
     HPCB_FIELD_JSON,   /* an array or an object, as JSON text */
 } hpcb_field_type_t;
 

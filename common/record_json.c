@@ -52,15 +52,29 @@ int hpcb_rjson_add_text_or_null(hpcb_rjson_t *object, const char *key,
                   : hpcb_rjson_add_null(object, key);
 }
 
+static int add_number(hpcb_rjson_t *object, const char *key, bool negative,
+                      uint64_t millionths)
+{
+    double value = (double)millionths / MILLION;
+    char text[32];
+
+    snprintf(text, sizeof(text), "%s%" PRIu64 ".%06" PRIu64, negative ? "-" : "",
+             millionths / MILLION, millionths % MILLION);
+    return hpcb_rjson_add(object, key,
+                          json_object_new_double_s(negative ? -value : value, text));
+}
+
 int hpcb_rjson_add_millionths(hpcb_rjson_t *object, const char *key,
                               uint64_t millionths)
 {
-    char text[32];
+    return add_number(object, key, false, millionths);
+}
 
-    snprintf(text, sizeof(text), "%" PRIu64 ".%06" PRIu64, millionths / MILLION,
-             millionths % MILLION);
-    return hpcb_rjson_add(object, key,
-                          json_object_new_double_s((double)millionths / MILLION, text));
+int hpcb_rjson_add_signed_millionths(hpcb_rjson_t *object, const char *key,
+                                     int64_t millionths)
+{
+    return add_number(object, key, millionths < 0,
+                      (uint64_t)(millionths < 0 ? -millionths : millionths));
 }
 
 int hpcb_rjson_add_ratio(hpcb_rjson_t *object, const char *key, uint64_t numerator,

@@ -42,6 +42,10 @@ int hpcb_rjson_add_text_or_null(hpcb_rjson_t *object, const char *key,
 int hpcb_rjson_add_millionths(hpcb_rjson_t *object, const char *key,
                               uint64_t millionths);
 
+/* The same of a number that may be negative; more than -2^63. */
+int hpcb_rjson_add_signed_millionths(hpcb_rjson_t *object, const char *key,
+                                     int64_t millionths);
+
 /* numerator / denominator, null where that is unknown. */
 int hpcb_rjson_add_ratio(hpcb_rjson_t *object, const char *key, uint64_t numerator,
                          double denominator);

@@ -92,6 +92,7 @@ static void add_column(sqlite3_str *sql, const hpcb_field_t *field)
         [HPCB_FIELD_COUNT] = {"INTEGER", "'integer'", " AND \"%w\" >= 0"},
         [HPCB_FIELD_BOOL] = {"INTEGER", "'integer'", " AND \"%w\" BETWEEN 0 AND 1"},
         [HPCB_FIELD_NUMBER] = {"REAL", "'real'", " AND \"%w\" BETWEEN 0 AND 1e15"},
+        [HPCB_FIELD_SIGNED] = {"REAL", "'real'", " AND \"%w\" BETWEEN -1e15 AND 1e15"},
         [HPCB_FIELD_JSON] = {"TEXT", "'text'", ""},
     };
 

@@ -405,8 +405,10 @@ static int bind_value(sqlite3_stmt *statement, int at, hpcb_field_type_t type,
             return -1;
         return sqlite3_bind_int(statement, at, json_object_get_boolean(value));
     case HPCB_FIELD_NUMBER:
+    case HPCB_FIELD_SIGNED:
         if ((kind != json_type_int && kind != json_type_double) || !isfinite(number) ||
-            number < 0 || number > NUMBER_MAX)
+            number < (type == HPCB_FIELD_SIGNED ? -NUMBER_MAX : 0) ||
+            number > NUMBER_MAX)
             return -1;
         return sqlite3_bind_double(statement, at, number);
     case HPCB_FIELD_JSON:

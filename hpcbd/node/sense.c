@@ -10,6 +10,7 @@
 #include "cgroup/node.h"
 #include "common/log.h"
 #include "common/measured.h"
+#include "hpcbd/harm/experiment.h"
 #include "hpcbd/node/registry.h"
 #include "hpcbd/node/sense.h"
 #include "hpcbd/windows/windows.h"
@@ -37,6 +38,7 @@ typedef struct {
     uint32_t job_id;
     hpcb_sensed_t *sensed;
     counter_t network, memory;
+    hpcb_guest_cost_t cost; /* what a daemon before this one has found */
 } job_t;
 
 static struct {
@@ -149,9 +151,27 @@ static void conclude(const counter_t *counter, hpcb_measure_t *measure)
         measure->p95 = (uint64_t)p95;
 }
 
+static int64_t millionths(double part)
+{
+    return (int64_t)(part * 1e6);
+}
+
+/* By the experiments of this daemon, if there were enough of them. */
+static hpcb_guest_cost_t cost_of(const job_t *job)
+{
+    hpcb_harm_estimate_t found;
+
+    if (!hpcbd_experiment_estimate(job->job_id, &found))
+        return job->cost;
+    return (hpcb_guest_cost_t){.cost = millionths(found.cost),
+                               .low = millionths(found.low),
+                               .high = millionths(found.high),
+                               .method = HPCBD_EXPERIMENT_METHOD};
+}
+
 static void save(const job_t *job)
 {
-    hpcb_measured_t measured;
+    hpcb_measured_t measured = {.guest_cost = cost_of(job)};
     hpcb_error_t err;
 
     conclude(&job->network, &measured.network);
@@ -187,6 +207,7 @@ static void open_job(const hpcbd_job_t *known)
     hpcb_measured_load(sense.daemon->conf.state_dir, job_id, &before);
     begin_counter(&job->network, &before.network);
     begin_counter(&job->memory, &before.memory);
+    job->cost = before.guest_cost;
     sense.jobs[sense.count++] = job;
     sample(job);
 }

@@ -96,6 +96,14 @@ def _moved(tag, key, convert):
     return typed and typed + TYPED
 
 
+def _cost(tag):
+    """In percent of the running time, with the interval."""
+    cost, low, high = (tag.get(key) for key in ("cost", "cost_low", "cost_high"))
+    if not all(isinstance(value, float) for value in (cost, low, high)):
+        return ""
+    return f"{100 * cost:+.1f}%[{100 * low:+.1f}..{100 * high:+.1f}]"
+
+
 # {name in lower case: (heading, width, function of the tag)}
 OURS = {name.lower(): (name, width, value) for name, width, value in (
     ("Class", 8, lambda tag, convert: _text(tag.get("class"))),
@@ -106,6 +114,7 @@ OURS = {name.lower(): (name, width, value) for name, width, value in (
     ("NetBW", 10, lambda tag, convert: _moved(tag, "net", convert)),
     ("Guests", 6, lambda tag, convert: str(int(tag["guests"]))
      if _is_number(tag.get("guests")) else ""),
+    ("GuestCost", 18, lambda tag, convert: _cost(tag)),
 )}
 
 
@@ -224,8 +233,10 @@ class Figures:
     his own text.  Those who may not read records get the class that follows from the
     partition."""
 
-    def __init__(self):
+    def __init__(self, cost):
+        """cost: what guests cost is asked for, which AdminComment does not have."""
         self.db = None
+        self.cost = cost
         conf = settings.load(None)
         self.guest_partition = conf.guest_partition
         try:
@@ -249,21 +260,22 @@ class Figures:
         return tag
 
     def add(self, tag, cluster, job):
-        if self.db is None or "wall" in tag or not job.isdecimal():
+        if self.db is None or ("wall" in tag and not self.cost) or not job.isdecimal():
             return tag
         try:
             found = self.db.execute(
                 "SELECT class, policy, efficiency, stolen_fraction, guests_beside, "
                 "json_extract(mem_bandwidth, '$.mean'), "
-                "json_extract(net_bandwidth, '$.mean') "
+                "json_extract(net_bandwidth, '$.mean'), "
+                "guest_cost, guest_cost_low, guest_cost_high "
                 "FROM rec.run WHERE cluster = ? AND job_id = ? AND seq IS NOT NULL "
                 "ORDER BY restart DESC LIMIT 1", (clean(cluster), int(job))).fetchone()
         except (sqlite3.Error, OverflowError):
             found = None
         if found is None:
             return tag
-        mine = dict(zip(("class", "policy", "eff", "stolen", "guests", "mem", "net"),
-                        found))
+        mine = dict(zip(("class", "policy", "eff", "stolen", "guests", "mem", "net",
+                         "cost", "cost_low", "cost_high"), found))
         if mine["policy"] == "none":
             del mine["policy"]
         return {**mine, **tag}
@@ -278,7 +290,7 @@ class Table:
         self.theirs = [name for name, _ in self.asked if name.lower() not in OURS]
         self.convert = "noconvert" not in options.seen
         self.columns = []
-        self.figures = Figures()
+        self.figures = Figures(any(name.lower() == "guestcost" for name, _ in self.asked))
 
     def command(self, delimiter):
         return ["sacct", *self.options.rest, "--parsable2", "--delimiter=" + delimiter,

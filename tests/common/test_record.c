@@ -36,7 +36,8 @@ static const hpcb_record_t sample = {
     .cpus = 2,
     .usage = {15000000, 20000, 4096},
     .measured = {.network = {.known = true, .bytes = 123456789012, .p95 = 20000000000},
-                 .memory = {.why = "no resctrl"}},
+                 .memory = {.why = "no resctrl"},
+                 .guest_cost = {11234, -2000, 24468, "run_delay"}},
     .about = {.restart = 1,
               .nodes = 2,
               .array_job = 70,
@@ -61,7 +62,9 @@ static const char sample_json[] =
     "\"memory_reason\":\"no resctrl\",\"nodes\":2,\"restart\":1,\"array_job_id\":70,"
     "\"array_task_id\":0,\"het_job_id\":null,\"user\":\"ada\",\"job_name\":\"CG\","
     "\"executable\":\"cg.B\",\"submit\":1699999990,\"guests_beside\":[5,9],"
-    "\"guest_cpu_seconds\":2.500000,\"tasks\":[{\"step\":\"0\","
+    "\"guest_cpu_seconds\":2.500000,\"guest_cost\":0.011234,"
+    "\"guest_cost_low\":-0.002000,\"guest_cost_high\":0.024468,"
+    "\"guest_cost_method\":\"run_delay\",\"tasks\":[{\"step\":\"0\","
     "\"task\":3,\"cpu_seconds\":1.500000,\"run_delay_seconds\":0.000001}]}\n";
 
 static void expect_equal(const hpcb_record_t *a, const hpcb_record_t *b)

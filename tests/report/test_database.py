@@ -70,6 +70,17 @@ class Exports(DatabaseCase):
         self.assertIsNone(runs[4]["user"])
         self.assertEqual(runs[3]["evictions"], 1)
 
+    def test_what_guests_cost_is_the_mean_of_the_nodes_that_know(self):
+        cost = {"guest_cost": 0.02, "guest_cost_low": -0.01, "guest_cost_high": 0.05,
+                "guest_cost_method": "run_delay"}
+        more = {**cost, "guest_cost": 0.04, "guest_cost_low": 0.03, "guest_cost_high": 0.07}
+        run, = [json.loads(text) for text in self.export(self.fill(
+            node_record(1, nodes=3, **cost), node_record(1, nodes=3, node="n2", **more),
+            node_record(1, nodes=3, node="n3"))).splitlines()]
+        self.assertEqual([run[key] for key in cost], [0.03, 0.01, 0.06, "run_delay"])
+        self.assertEqual([node["guest_cost_low"] for node in run["node_records"]],
+                         [-0.01, 0.03, None])
+
     def test_an_export_is_imported_as_the_same(self):
         first = self.export(self.fill(*self.RECORDS))
         again = self.export(self.fill(*first.splitlines(keepends=True), name="other"))
@@ -174,6 +185,17 @@ class Reports(DatabaseCase):
         self.fake_sacct(jobs)
         out = self.call("hpcb-sacct", "-nP", "--format=JobID,Class,Efficiency,Guests")[0]
         self.assertEqual(out, "1|primary|0.800|0\n2|primary|0.500|\n8|||\n")
+
+    def test_sacct_gets_what_guests_cost(self):
+        cost = {"guest_cost": 0.0212, "guest_cost_low": -0.004, "guest_cost_high": 0.05,
+                "guest_cost_method": "run_delay"}
+        place = self.fill(node_record(1, nodes=1, **cost), node_record(2, nodes=1))
+        self.put("none.conf", f"CollectorDir={place}\n")
+        self.fake_sacct([{"JobIDRaw": job, "Cluster": "c", "JobID": job, "JobName": "x",
+                          "AdminComment": '{"hpcb":{"v":1,"class":"primary","wall":1}}',
+                          "State": "COMPLETED"} for job in "12"])
+        out = self.call("hpcb-sacct", "-nP", "--format=JobID,GuestCost")[0]
+        self.assertEqual(out, "1|+2.1%[-0.4..+5.0]\n2|\n")
 
 
 if __name__ == "__main__":
