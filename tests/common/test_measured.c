@@ -27,7 +27,8 @@ static void start(void)
 
 START_TEST(comes_back)
 {
-    hpcb_measured_t in = {.network = {.known = true, .bytes = UINT64_MAX, .p95 = 7}},
+    hpcb_measured_t in = {.network = {.known = true, .bytes = UINT64_MAX, .p95 = 7},
+                          .guest_cost = {12000, -300, 24300, "run_delay"}},
                     out;
 
     start();
@@ -39,6 +40,15 @@ START_TEST(comes_back)
     ck_assert_uint_eq(out.network.p95, 7);
     ck_assert(!out.memory.known);
     ck_assert_str_eq(out.memory.why, "no sensor:?none at all");
+    ck_assert_int_eq(out.guest_cost.cost, 12000);
+    ck_assert_int_eq(out.guest_cost.low, -300);
+    ck_assert_int_eq(out.guest_cost.high, 24300);
+    ck_assert_str_eq(out.guest_cost.method, "run_delay");
+    in.guest_cost = hpcb_guest_cost_unknown;
+    ck_assert_int_eq(hpcb_measured_save(dir, 7, &in, NULL), 0);
+    hpcb_measured_load(dir, 7, &out);
+    ck_assert_int_eq(out.guest_cost.cost, HPCB_COST_UNKNOWN);
+    ck_assert_str_eq(out.guest_cost.method, "");
 }
 END_TEST
 
@@ -77,7 +87,10 @@ START_TEST(damage_is_not_known)
                                       "network -1 5\n",
                                       "network 1 2 3\n",
                                       "network 18446744073709551616 1\n",
-                                      "network 0x10 1\n"};
+                                      "network 0x10 1\n",
+                                      "guest_cost 1 2 3\n",
+                                      "guest_cost 1 2 3 \n",
+                                      "guest_cost 1 2 x run_delay\n"};
     hpcb_measured_t out;
 
     start();
@@ -85,6 +98,7 @@ START_TEST(damage_is_not_known)
         ck_assert_int_eq(hpcb_file_swap(path, bad[i], strlen(bad[i]), 0644, NULL), 0);
         hpcb_measured_load(dir, 7, &out);
         ck_assert_msg(!out.network.known, "%s", bad[i]);
+        ck_assert_msg(out.guest_cost.cost == HPCB_COST_UNKNOWN, "%s", bad[i]);
     }
     /* Anybody could have written this one. */
     ck_assert_int_eq(hpcb_file_swap(path, "network 5 6\n", 12, 0644, NULL), 0);
