@@ -309,14 +309,16 @@ static void put_crumbs(json_object *crumbs, FILE *out)
 
 static void put_harm(json_object *harm, FILE *out)
 {
-    put_one(out, "hpcb_guests_restricted",
-            "How far guests on this node are restricted because they cost a primary too "
-            "much: 0 not at all, 1 half of the time, 2 a quarter, 3 stopped.",
-            hpcb_json_get_u64(harm, "level"));
-    put_typed(out, "hpcb_guest_restrictions_total", "counter",
-              "How often guests were restricted further because they cost a primary too "
-              "much.",
-              hpcb_json_get_u64(harm, "steps"));
+    put_one(
+        out, "hpcb_guests_restricted",
+        "How far guests on this node are restricted because they cost a primary too "
+        "much: 0 not at all, 1 half of the time, 2 a quarter, 3 stopped.",
+        hpcb_json_get_u64(harm, "level"));
+    put_typed(
+        out, "hpcb_guest_restrictions_total", "counter",
+        "How often guests were restricted further because they cost a primary too "
+        "much.",
+        hpcb_json_get_u64(harm, "steps"));
     put_typed(out, "hpcb_guest_harmful_total", "counter",
               "Guests that Slurm was asked to requeue because they cost a primary too "
               "much.",

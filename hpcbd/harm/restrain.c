@@ -123,6 +123,7 @@ void hpcbd_restrain_guests(hpcb_guard_level_t level)
 static int start(hpcbd_t *daemon, hpcb_error_t *err)
 {
     engine.daemon = daemon;
+    engine.stats = (hpcbd_restrain_stats_t){.level = HPCB_GUARD_FREE};
     engine.timer = hpcb_loop_timer(daemon->loop, CLOCK_MONOTONIC, on_turn, NULL, err);
     return engine.timer ? 0 : -1;
 }
