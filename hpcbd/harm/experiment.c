@@ -66,7 +66,7 @@ static struct {
     uint32_t job_id; /* 0: there is none */
     hpcb_harm_stop_t stop;
     unsigned edge; /* the next one */
-    uint64_t guests;
+    uint64_t running; /* guests */
     hpcbd_progress_at_t at[EDGES];
     bool stopped;
     /* How long guests may be stopped, and since when that grows. */
@@ -126,18 +126,36 @@ static void forget_gone(const hpcbd_registry_t *registry)
     }
 }
 
-/* Guests that are there, as a number that changes when one comes or goes; 0: none. */
-static uint64_t guests_now(const hpcbd_registry_t *registry)
+/* One that is stopped anyhow costs as much while all are: nothing is to be learnt from
+ * it.  What the guard leaves of the others' time is what is asked about. */
+static bool is_running(const hpcb_job_state_t *job)
+{
+    const unsigned held = HPCBD_FREEZE_WINDOW | HPCBD_FREEZE_CRUMBS;
+
+    return job->klass == HPCB_CLASS_GUEST &&
+           !(hpcbd_window_why_stopped(job->job_id) & held);
+}
+
+/* Guests that run, as a number that changes when one comes or goes; 0: none. */
+static uint64_t running_now(const hpcbd_registry_t *registry)
 {
     uint64_t sum = 0;
 
     for (size_t i = 0; i < registry->count; i++) {
         const hpcb_job_state_t *job = &registry->jobs[i]->state;
 
-        if (job->klass == HPCB_CLASS_GUEST)
+        if (is_running(job))
             sum += 2 * (job->begin_us ^ (uint64_t)job->job_id << 40) + 1;
     }
     return sum;
+}
+
+static bool has_guests(const hpcbd_registry_t *registry)
+{
+    for (size_t i = 0; i < registry->count; i++)
+        if (registry->jobs[i]->state.klass == HPCB_CLASS_GUEST)
+            return true;
+    return false;
 }
 
 /* One with windows has guests stopped in a rhythm of its own. */
@@ -223,9 +241,9 @@ static void conclude(primary_t *primary)
 
 /* ---- what follows from it ---- */
 
-static bool is_wanted(void)
+static bool is_wanted(const hpcbd_registry_t *registry)
 {
-    return engine.guests && engine.daemon->conf.guest_max_slowdown_ppm;
+    return engine.daemon->conf.guest_max_slowdown_ppm && has_guests(registry);
 }
 
 static void say_step(const primary_t *primary, hpcb_guard_level_t was,
@@ -281,7 +299,7 @@ static void step_guards(void)
 {
     hpcb_guard_level_t most = HPCB_GUARD_FREE;
 
-    for (size_t i = 0; is_wanted() && i < engine.count; i++) {
+    for (size_t i = 0; i < engine.count; i++) {
         hpcb_guard_level_t level = step_guard(engine.primaries[i]);
 
         most = level > most ? level : most;
@@ -293,14 +311,18 @@ static void step_guards(void)
 static void plan_next(const hpcbd_registry_t *registry)
 {
     int64_t now_ns = clock_ns(CLOCK_REALTIME);
+    bool wanted = is_wanted(registry);
 
     let_guests_go(registry);
     forget_gone(registry);
     engine.job_id = 0;
     engine.edge = BEFORE;
-    engine.guests = guests_now(registry);
-    step_guards();
-    for (size_t i = 0; is_wanted() && i < registry->count; i++) {
+    engine.running = running_now(registry);
+    if (wanted)
+        step_guards();
+    else
+        hpcbd_restrain_guests(HPCB_GUARD_FREE);
+    for (size_t i = 0; wanted && i < registry->count; i++) {
         const hpcbd_job_t *job = registry->jobs[i];
         hpcb_harm_stop_t stop;
 
@@ -338,7 +360,7 @@ static bool is_sound(const hpcbd_registry_t *registry, const hpcbd_job_t *job)
     int64_t late_ns = clock_ns(CLOCK_REALTIME) - edge_ns(engine.edge);
 
     return job && find(engine.job_id) && late_ns >= -MS && late_ns <= LATE_NS &&
-           guests_now(registry) == engine.guests &&
+           engine.running && running_now(registry) == engine.running &&
            (engine.edge != BEFORE || engine.budget_ns >= plan.off_ns);
 }
 

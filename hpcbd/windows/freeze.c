@@ -258,6 +258,13 @@ void hpcbd_freeze_go(hpcbd_freeze_t *freeze, uint32_t job_id,
         set_reasons(job, job->reasons & ~(unsigned)reason);
 }
 
+unsigned hpcbd_freeze_reasons(const hpcbd_freeze_t *freeze, uint32_t job_id)
+{
+    const stopped_t *job = find_stopped(freeze, job_id);
+
+    return job ? job->reasons : 0;
+}
+
 void hpcbd_freeze_go_all(hpcbd_freeze_t *freeze, unsigned reasons)
 {
     for (size_t i = 0; i < freeze->count; i++)

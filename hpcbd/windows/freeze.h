@@ -48,4 +48,7 @@ void hpcbd_freeze_go(hpcbd_freeze_t *freeze, uint32_t job_id,
 /* The same for all jobs and several reasons. */
 void hpcbd_freeze_go_all(hpcbd_freeze_t *freeze, unsigned reasons);
 
+/* Why it is stopped, of hpcbd_freeze_reason_t; 0: it is not. */
+unsigned hpcbd_freeze_reasons(const hpcbd_freeze_t *freeze, uint32_t job_id);
+
 #endif

@@ -484,6 +484,11 @@ void hpcbd_window_let_guest_go(uint32_t job_id, hpcbd_freeze_reason_t reason)
     hpcbd_freeze_go(engine.freeze, job_id, reason);
 }
 
+unsigned hpcbd_window_why_stopped(uint32_t job_id)
+{
+    return hpcbd_freeze_reasons(engine.freeze, job_id);
+}
+
 void hpcbd_window_decide_by(hpcbd_watchdog_deadline_t which, int64_t end_ns)
 {
     if (engine.guard.source)

@@ -33,6 +33,7 @@ static hpcbd_registry_t registry;
 static hpcbd_job_t guest, primary, other;
 static hpcbd_t daemon_of_test;
 static bool frozen, can_freeze, readable;
+static unsigned held; /* why the guest is stopped besides */
 static int64_t frozen_at, frozen_ns, decide_ns;
 static unsigned stops;
 /* The primary's work up to now. */
@@ -153,6 +154,12 @@ void hpcbd_window_let_guest_go(uint32_t job_id, hpcbd_freeze_reason_t reason)
     frozen_ns += clock_now - frozen_at;
 }
 
+unsigned hpcbd_window_why_stopped(uint32_t job_id)
+{
+    ck_assert_uint_eq(job_id, GUEST);
+    return (frozen ? HPCBD_FREEZE_EXPERIMENT : 0) | held;
+}
+
 void hpcbd_window_decide_by(hpcbd_watchdog_deadline_t which, int64_t end_ns)
 {
     ck_assert_int_eq(which, HPCBD_WATCHDOG_EXPERIMENT);
@@ -191,7 +198,7 @@ static void begin(void)
     harm = HARM;
     level = worst = HPCB_GUARD_FREE;
     requeues = 0;
-    late_ns = frozen_ns = stops = 0;
+    late_ns = frozen_ns = stops = held = 0;
     can_freeze = readable = true;
     set_job(&guest, GUEST, HPCB_CLASS_GUEST);
     set_job(&primary, PRIMARY, HPCB_CLASS_PRIMARY);
@@ -350,6 +357,25 @@ START_TEST(who_comes_or_goes_ends_an_experiment)
 }
 END_TEST
 
+/* With guests that are stopped anyhow its progress is the same: that is not "no cost". */
+START_TEST(who_is_stopped_for_another_reason_says_nothing)
+{
+    hpcb_harm_estimate_t found;
+
+    begin();
+    held = HPCBD_FREEZE_CRUMBS;
+    run(300);
+    ck_assert_uint_eq(stops, 0);
+    held = HPCBD_FREEZE_GUARD;
+    run_until_frozen();
+    held |= HPCBD_FREEZE_WINDOW;
+    expire(1);
+    ck_assert(!frozen);
+    ck_assert(!is_known(&found));
+    end();
+}
+END_TEST
+
 START_TEST(who_cannot_be_stopped_or_read_is_left_alone)
 {
     hpcb_harm_estimate_t found;
@@ -444,6 +470,7 @@ int main(void)
     tcase_add_test(tc, what_comes_late_does_not_count);
     tcase_add_test(tc, a_clock_that_is_set_ends_an_experiment);
     tcase_add_test(tc, who_comes_or_goes_ends_an_experiment);
+    tcase_add_test(tc, who_is_stopped_for_another_reason_says_nothing);
     tcase_add_test(tc, who_cannot_be_stopped_or_read_is_left_alone);
     tcase_add_test(tc, a_requeued_primary_is_another_one);
     tcase_add_test(tc, who_harms_is_restricted_within_two_minutes);
