@@ -34,7 +34,8 @@ reload_node() {
     run_in_node n1 bash -c 'kill -HUP "$(cat /run/pids/hpcbd)"'
 }
 
-# spin: computes for four fifths of the time, so that a guest gets more than crumbs.
+# spin: computes for four fifths of the time, so that a guest gets more than crumbs.  The
+# guest computes all the time: one that sleeps and wakes does harm of its own.
 # harm: takes a tenth of its CPU while the guest, whose cgroup.freeze these are, is not
 # asked to stop, and ends with WORK/harm.
 write_programs() {
@@ -77,7 +78,7 @@ begin() {
     needs_freezer
     primary=$(submit -w n1 -n1 --wrap "exec python3 $WORK/spin.py")
     wait_for_state "$primary" RUNNING 30
-    guest=$(submit --guest -w n1 -n1 --wrap "exec python3 $WORK/spin.py")
+    guest=$(submit --guest -w n1 -n1 --wrap 'while :; do :; done')
     wait_for_state "$guest" RUNNING 60
 }
 
@@ -95,7 +96,7 @@ freezers() {
 
 has_freezers() { [ -n "$(freezers)" ]; }
 
-# On the CPU of the primary.
+# On the CPU of the primary, and before it.
 harm() {
     local pid cpu
     wait_until 20 has_freezers
@@ -103,7 +104,7 @@ harm() {
     cpu=$(run_in_node n1 taskset -cp "$pid" | sed 's/.*: //')
     touch "$WORK/harm"
     # shellcheck disable=SC2046 # a word a file
-    run_in_node n1 taskset -c "$cpu" python3 "$WORK/harm.py" "$WORK/harm" $(freezers) 3>&- &
+    run_in_node n1 chrt -f 1 taskset -c "$cpu" python3 "$WORK/harm.py" "$WORK/harm" $(freezers) 3>&- &
 }
 
 # In one process: an experiment stops it for a fifth of a second.
