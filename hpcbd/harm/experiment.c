@@ -65,7 +65,7 @@ static struct {
     /* The experiment under way or the next one. */
     uint32_t job_id; /* 0: there is none */
     hpcb_harm_stop_t stop;
-    unsigned edge; /* the next one */
+    unsigned edge;    /* the next one */
     uint64_t running; /* guests */
     hpcbd_progress_at_t at[EDGES];
     bool stopped;

@@ -357,7 +357,8 @@ START_TEST(who_comes_or_goes_ends_an_experiment)
 }
 END_TEST
 
-/* With guests that are stopped anyhow its progress is the same: that is not "no cost". */
+/* With guests that are stopped anyhow its progress is the same: that is not "no cost".
+ */
 START_TEST(who_is_stopped_for_another_reason_says_nothing)
 {
     hpcb_harm_estimate_t found;
