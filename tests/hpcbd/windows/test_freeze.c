@@ -122,12 +122,15 @@ START_TEST(a_job_runs_when_the_last_reason_has_gone)
     changes = fake_changes();
     hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GUARD);
     hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GUARD);
+    ck_assert_uint_eq(hpcbd_freeze_reasons(freeze, JOB),
+                      HPCBD_FREEZE_WINDOW | HPCBD_FREEZE_GUARD);
     hpcbd_freeze_go(freeze, JOB, HPCBD_FREEZE_WINDOW);
     hpcbd_freeze_go(freeze, JOB, HPCBD_FREEZE_GANG);
     ck_assert_int_eq(fake_changes(), changes);
     ck_assert_str_eq(fake_read(TASK KNOB), "1");
     hpcbd_freeze_go(freeze, JOB, HPCBD_FREEZE_GUARD);
     ck_assert_str_eq(fake_read(TASK KNOB), "0");
+    ck_assert_uint_eq(hpcbd_freeze_reasons(freeze, JOB), 0);
     ck_assert_int_eq(fake_changes(), changes + 1);
     hpcbd_freeze_stop(freeze, JOB + 1, HPCBD_FREEZE_GANG);
     ck_assert_int_eq(fake_changes(), changes + 1);

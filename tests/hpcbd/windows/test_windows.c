@@ -188,6 +188,13 @@ void hpcbd_freeze_go_all(hpcbd_freeze_t *freeze, unsigned reasons)
     frozen.reasons &= ~reasons;
 }
 
+unsigned hpcbd_freeze_reasons(const hpcbd_freeze_t *freeze, uint32_t job_id)
+{
+    (void)freeze;
+    (void)job_id;
+    return 0;
+}
+
 hpcbd_calm_t *hpcbd_calm_new(const hpcb_node_t *node, hpcbd_freeze_t *freeze,
                              const char *log_dir)
 {
