@@ -25,6 +25,9 @@ hpcb_sim_model_t hpcb_sim_model(const char *name);
 /* Their names, for messages: "noise, queue". */
 const char *hpcb_sim_models(void);
 
+int hpcb_sim_cpus_model(json_object *scenario, uint64_t seed,
+                        hpcb_sim_progress_t *progress, json_object *rows,
+                        hpcb_error_t *err);
 int hpcb_sim_gang_model(json_object *scenario, uint64_t seed,
                         hpcb_sim_progress_t *progress, json_object *rows,
                         hpcb_error_t *err);

@@ -9,7 +9,8 @@
  * lane.
  *
  * A process computes for the part u of its running time and waits otherwise (table
- * 3-2). guests: a guest has the 1 - u of the CPU that a primary there leaves. nice:
+ * 3-2), and while it waits, others may need the CPU for it: the kernel, which moves its
+ * messages. guests: a guest has what a primary there, and those, leave. nice:
  * beside a guest a primary computes at 1 - s of the speed and waits as before, so that
  * it takes u / (1 - s) + 1 - u times as long; the guest has the rest. What a slow
  * process is for its application depends on the kind: a synchronous one goes as slowly
@@ -37,7 +38,7 @@ typedef enum { DEDICATED, NICE, GUESTS, REGIMES } regime_t;
 typedef struct {
     const char *name;
     int64_t processes;
-    double cpu, wall;
+    double cpu, others, wall;
     kind_t kind;
 } application_t;
 
@@ -78,6 +79,15 @@ static double load(const application_t *application)
     return u < 1 ? u : 1;
 }
 
+/* Of the time of its processors, what nobody else can have. */
+static double taken(const application_t *application)
+{
+    double part = (application->cpu + application->others) /
+                  ((double)application->processes * application->wall);
+
+    return part < 1 ? part : 1;
+}
+
 static const application_t *find(const setting_t *setting, const char *name)
 {
     for (size_t i = 0; name && i < setting->applications; i++)
@@ -94,8 +104,8 @@ static bool is_empty(const run_t *run, const lane_t *lane)
     return true;
 }
 
-/* Put the applications of the lane's next group on the processors, one after another.
- */
+/* Put the applications of the lane's next group on the processors, one after another;
+ * null leaves a processor empty. */
 static void begin_group(run_t *run, lane_t *lane)
 {
     json_object *group = run->groups[lane->group[lane->next++]];
@@ -105,6 +115,10 @@ static void begin_group(run_t *run, lane_t *lane)
         const application_t *application = find(
             run->setting, json_object_get_string(json_object_array_get_idx(group, i)));
 
+        if (!application) {
+            at++;
+            continue;
+        }
         run->jobs++;
         for (int n = 0; n < application->processes; n++)
             lane->on[at++] = (process_t){
@@ -121,10 +135,11 @@ static double local_rate(const run_t *run, unsigned which, int at)
 
     if (!other->of || (which == 0 && run->regime != NICE))
         return 1;
-    u = load(which == 0 ? mine->of : other->of);
-    if (which == 0)
+    if (which == 0) {
+        u = load(mine->of);
         return 1 / (u / (1 - s) + 1 - u);
-    rate = (1 - u * other->rate) / load(mine->of);
+    }
+    rate = (1 - taken(other->of) * other->rate) / taken(mine->of);
     return rate < 1 ? rate : 1;
 }
 
@@ -259,6 +274,7 @@ static int check_group(const setting_t *setting, json_object *group, const char 
                        hpcb_error_t *err)
 {
     int64_t processes = 0;
+    bool any = false;
 
     if (!json_object_is_type(group, json_type_array))
         return hpcb_error(err, "%s: a group is a list of applications", where);
@@ -266,12 +282,12 @@ static int check_group(const setting_t *setting, json_object *group, const char 
         const char *name = json_object_get_string(json_object_array_get_idx(group, i));
         const application_t *application = find(setting, name);
 
-        if (!application)
-            return hpcb_error(err, "%s: '%s' is none of the applications", where,
-                              name ? name : "");
-        processes += application->processes;
+        if (name && !application)
+            return hpcb_error(err, "%s: '%s' is none of the applications", where, name);
+        processes += application ? application->processes : 1;
+        any = any || application;
     }
-    if (processes == 0 || processes > setting->processors)
+    if (!any || processes > setting->processors)
         return hpcb_error(err, "%s: a group of %d processes on %d processors", where,
                           (int)processes, (int)setting->processors);
     return 0;
@@ -365,8 +381,8 @@ static int run_experiment(const setting_t *setting, json_object *experiment,
 static int read_application(const char *name, json_object *object, setting_t *setting,
                             hpcb_error_t *err)
 {
-    static const char *const known[] = {"processes", "cpu_seconds", "wall_seconds",
-                                        "kind", NULL};
+    static const char *const known[] = {"processes",    "cpu_seconds", "others_seconds",
+                                        "wall_seconds", "kind",        NULL};
     static const char *const kinds[] = {"synchronous", "irregular", "independent"};
     application_t *application = &setting->application[setting->applications];
     const char *kind;
@@ -377,6 +393,9 @@ static int read_application(const char *name, json_object *object, setting_t *se
                      &application->processes, err) < 0 ||
         hpcb_sim_real(object, name, "cpu_seconds", 1e-3, 1e9, &application->cpu, err) <
             0 ||
+        (hpcb_sim_has(object, "others_seconds") &&
+         hpcb_sim_real(object, name, "others_seconds", 0, 1e9, &application->others,
+                       err) < 0) ||
         hpcb_sim_real(object, name, "wall_seconds", 1e-3, 1e9, &application->wall,
                       err) < 0 ||
         hpcb_sim_text(object, name, "kind", &kind, err) < 0)

@@ -55,6 +55,69 @@ class Models(unittest.TestCase):
         slowed = ends + 392 - ends / longer
         self.assertAlmostEqual(found["nice"]["primary_seconds"] / 4, slowed, 1)
 
+    def test_queue_others_have_their_time_before_guests(self):
+        def guest_ends(others):
+            applications = {
+                "A": {"processes": 1, "cpu_seconds": 50, "others_seconds": others,
+                      "wall_seconds": 100, "kind": "independent"},
+                "B": {"processes": 1, "cpu_seconds": 10, "wall_seconds": 10,
+                      "kind": "independent"}}
+            experiment = {"name": "x", "primaries": [["A", None]],
+                          "guests": [["B"]], "dedicated_order": ["p0", "g0"]}
+            found = {row["regime"]: row for row in rows(
+                "001-queues", "processors=2", f"applications={json.dumps(applications)}",
+                f"experiments={json.dumps([experiment])}")}
+            self.assertEqual(found["guests"]["primary_seconds"], 100)
+            return 2 * found["guests"]["turnaround_mean_seconds"] - 100
+        self.assertAlmostEqual(guest_ends(0), 10 / 0.5, 3)
+        self.assertAlmostEqual(guest_ends(30), 10 / 0.2, 3)
+
+    def test_queue_null_leaves_a_processor_empty(self):
+        experiment = {"name": "x", "primaries": [["GAUSS"]], "guests": [[None, "GAUSS"]],
+                      "dedicated_order": ["p0"]}
+        found = {row["regime"]: row for row in rows(
+            "001-queues", f"experiments={json.dumps([experiment])}")}
+        self.assertEqual(found["nice"]["primary_seconds"],
+                         found["dedicated"]["primary_seconds"])
+        self.bad("001-queues", 'experiments=[{"name":"x","primaries":[[null]]}]',
+                 "x: a group of 1 processes")
+
+    def cpus(self, loads, exchange="barrier", static=None):
+        program = {"name": "p", "loads": loads, "exchange": exchange}
+        if static:
+            program["static"] = static
+        return {row["case"]: row for row in rows(
+            "sandbox-balance", f"programs={json.dumps([program])}", "slice_ns=10000")}
+
+    def test_cpus_by_hand(self):
+        found = self.cpus([1, 4, 1, 4],
+                          static={"priorities": [4, 5, 4, 5], "places": [0, 0, 1, 1]})
+        # Each polls on half a CPU; asleep, both CPUs are busy all the time.
+        self.assertAlmostEqual(found["none"]["seconds"], 120 * 2 * 4 * 0.008, delta=0.03)
+        self.assertAlmostEqual(found["wait"]["seconds"], 120 * 5 * 0.008, delta=0.03)
+        for policy in ("static", "dlrb", "auto"):
+            self.assertAlmostEqual(found[policy]["seconds"], found["wait"]["seconds"],
+                                   delta=0.05)
+
+    def test_cpus_ring_waits_for_neighbours_only(self):
+        static = {"priorities": [4] * 6, "places": [0, 1, 0, 1, 0, 1]}
+        barrier = self.cpus([1, 1, 1, 1, 1, 8], static=static)
+        ring = self.cpus([1, 1, 1, 1, 1, 8], "ring", static)
+        # Three on a CPU until the short ones are done, then one alone; who wakes up
+        # comes first.
+        self.assertAlmostEqual(barrier["wait"]["seconds"], 120 * 10 * 0.008, delta=0.6)
+        self.assertLess(ring["wait"]["seconds"], 0.96 * barrier["wait"]["seconds"])
+        self.assertGreater(ring["wait"]["seconds"], 120 * 8 * 0.008)
+
+    def test_cpus_slices_delay_who_has_less_to_do(self):
+        """Equal ranks that poll: the last one of a CPU is late by a slice."""
+        program = [{"name": "p", "loads": [2.5] * 4, "exchange": "barrier"}]
+        long, short = (next(row["seconds"] for row in rows(
+            "sandbox-balance", f"programs={json.dumps(program)}", f"slice_ns={slice_}",
+            'cases=[{"name":"none","waits":"poll"}]')) for slice_ in (2800000, 10000))
+        self.assertGreater(long, 1.04 * short)
+        self.assertAlmostEqual(short, 120 * 2 * 2.5 * 0.008, delta=0.03)
+
     def test_threads_reference_case_computes_what_it_is_said_to(self):
         for waits in ("poll", "sleep"):
             first = rows("000-metbench", f"waits={waits}")[0]
@@ -118,6 +181,14 @@ class Models(unittest.TestCase):
         self.bad("000-metbench", 'cases=[{"name":"x","seconds":1,"policy":"odd"}]',
                  "x: policy=odd: wrong from 'odd' on")
         self.bad("000-fame", 'pairs=[{"name":"x","a":-1,"b":1}]', "a=-1: not a number")
+        self.bad("sandbox-balance", 'programs=[{"name":"p","loads":[1],"exchange":"x"}]',
+                 "p: exchange=x: not barrier or ring")
+        self.bad("sandbox-balance", 'programs=[{"name":"p","loads":[1],"exchange":"ring"}]',
+                 "p: static is missing")
+        self.bad("sandbox-balance", 'cases=[{"name":"x","waits":"poll","policy":"odd"}]',
+                 "x: policy=odd: wrong from 'odd' on")
+        self.bad("sandbox-balance", 'programs=[{"name":"p","loads":[0],"exchange":"ring"}]',
+                 "p: loads: not 0.001 to 1000")
         self.bad("002-mixes", 'mixes=[["CG"]]', "mixes: not a list of lists of 4")
         self.bad("002-mixes", 'mixes=[["CG","CG","XX","XX"]]', "'XX' is missing")
 
