@@ -15,7 +15,8 @@
  * it takes u / (1 - s) + 1 - u times as long; the guest has the rest. What a slow
  * process is for its application depends on the kind: a synchronous one goes as slowly
  * as its slowest process, but for what waits absorb; an irregular one hands the work to
- * others; the processes of an independent one end by themselves.
+ * others; a coordinated one, too, but its first process only hands it out; the
+ * processes of an independent one end by themselves.
  */
 #include "config.h"
 
@@ -32,7 +33,7 @@
 #define EXPERIMENTS_MAX  64
 #define NEVER            1e300
 
-typedef enum { SYNCHRONOUS, IRREGULAR, INDEPENDENT } kind_t;
+typedef enum { SYNCHRONOUS, IRREGULAR, COORDINATED, INDEPENDENT, KINDS } kind_t;
 typedef enum { DEDICATED, NICE, GUESTS, REGIMES } regime_t;
 
 typedef struct {
@@ -153,6 +154,9 @@ static void couple(const run_t *run, lane_t *lane, int first,
         if (!lane->on[i].of || lane->on[i].job != lane->on[first].job)
             continue;
         least = lane->on[i].rate < least ? lane->on[i].rate : least;
+        if (application->kind == COORDINATED && i == first &&
+            application->processes > 1)
+            continue;
         sum += lane->on[i].rate;
         n++;
     }
@@ -383,7 +387,8 @@ static int read_application(const char *name, json_object *object, setting_t *se
 {
     static const char *const known[] = {"processes",    "cpu_seconds", "others_seconds",
                                         "wall_seconds", "kind",        NULL};
-    static const char *const kinds[] = {"synchronous", "irregular", "independent"};
+    static const char *const kinds[] = {"synchronous", "irregular", "coordinated",
+                                        "independent"};
     application_t *application = &setting->application[setting->applications];
     const char *kind;
 
@@ -400,14 +405,16 @@ static int read_application(const char *name, json_object *object, setting_t *se
                       err) < 0 ||
         hpcb_sim_text(object, name, "kind", &kind, err) < 0)
         return -1;
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < KINDS; i++) {
         if (strcmp(kinds[i], kind) == 0) {
             application->kind = (kind_t)i;
             setting->applications++;
             return 0;
         }
     }
-    return hpcb_error(err, "%s: kind=%s: not synchronous, irregular or independent",
+    return hpcb_error(err,
+                      "%s: kind=%s: not synchronous, irregular, coordinated or "
+                      "independent",
                       name, kind);
 }
 

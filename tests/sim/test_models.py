@@ -82,6 +82,18 @@ class Models(unittest.TestCase):
         self.bad("001-queues", 'experiments=[{"name":"x","primaries":[[null]]}]',
                  "x: a group of 1 processes")
 
+    def test_queue_a_coordinator_only_hands_out(self):
+        def slowed(kind, guests):
+            experiment = {"name": "x", "primaries": [["HAL1"]], "guests": [guests],
+                          "dedicated_order": ["p0"]}
+            found = {row["regime"]: row["primary_seconds"] for row in rows(
+                "sandbox-beside", f"applications.HAL1.kind={kind}",
+                f"experiments={json.dumps([experiment])}")}
+            return found["nice"] / found["dedicated"]
+        self.assertEqual(slowed("coordinated", ["PAUP"]), 1)
+        self.assertAlmostEqual(slowed("coordinated", [None, "PAUP"]), 1.93, delta=0.03)
+        self.assertAlmostEqual(slowed("irregular", ["PAUP"]), 1.32, delta=0.03)
+
     def cpus(self, loads, exchange="barrier", static=None):
         program = {"name": "p", "loads": loads, "exchange": exchange}
         if static:
