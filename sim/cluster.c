@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/lend.h"
 #include "sim/cluster_parts.h"
 #include "sim/random.h"
 
@@ -18,6 +19,9 @@
 #define BACKFILL_DEPTH 100
 #define GUEST_FAILS    8
 #define TELL_EVERY     1024
+
+/* GuestMemoryReserve's default. */
+static const hpcb_lend_reserve_t reserve = {.percent = 5};
 
 bool hpcb_sim_is_guest(const hpcb_sim_cluster_t *cluster,
                        const hpcb_sim_history_t *history, size_t job)
@@ -263,7 +267,10 @@ static int state_begin(hpcb_sim_state_t *state)
 
     state->node = calloc(conf->nodes, sizeof(*state->node));
     state->run = calloc(history->n + 1, sizeof(*state->run));
-    if (!state->node || !state->run ||
+    /* A guest has at least a CPU. */
+    state->guest_at = calloc(conf->cpus, sizeof(*state->guest_at));
+    state->reserve = hpcb_lend_reserve(&reserve, (uint64_t)conf->memory * 1024);
+    if (!state->node || !state->run || !state->guest_at ||
         hpcb_sim_shelves_begin(&state->by_free, conf->nodes, conf->cpus + 1) < 0 ||
         hpcb_sim_shelves_begin(&state->by_idle, conf->nodes, conf->cpus + 2) < 0 ||
         hpcb_sim_plan_begin(&state->plan, from * HPCB_SIM_SECOND,
@@ -289,6 +296,7 @@ static void state_end(hpcb_sim_state_t *state)
     hpcb_sim_plan_free(&state->plan);
     free(state->node);
     free(state->run);
+    free(state->guest_at);
     free(state->part);
 }
 

@@ -11,7 +11,10 @@
  *   nice           a guest that has no free CPU shares a primary's, and slows it
  *   guests         a guest gets what primaries leave of their CPUs, and memory that is
  *                  promised to nobody
- *   guests_memory  the same, and memory that primaries asked for and do not use
+ *   guests_memory  the same, and memory that primaries asked for and do not use:
+ *                  policy/lend says how much, with hpcbd's default reserve and programs
+ *                  that are known; policy/memguard which guests end when a primary
+ *                  uses it
  *
  * A job's work is its running time in the history; a primary beside whose tasks guests
  * run is slower by a factor of the regime, on all of its nodes, as the slowest one

@@ -7,9 +7,11 @@
 
 #include <stdlib.h>
 
+#include "policy/lend.h"
 #include "sim/cluster_parts.h"
 
 #define LOOKS 16 /* at nodes, for a guest */
+#define KIB   1024
 
 bool hpcb_sim_overlaid(const hpcb_sim_state_t *state, uint32_t job)
 {
@@ -82,10 +84,25 @@ static bool slows(const hpcb_sim_state_t *state, const hpcb_sim_node_t *node)
 /* What a guest may have of the node's memory. */
 static int64_t guest_memory(const hpcb_sim_state_t *state, const hpcb_sim_node_t *node)
 {
-    int64_t held =
-        state->regime == HPCB_SIM_GUESTS_MEMORY ? node->expected : node->promised;
+    if (state->regime != HPCB_SIM_GUESTS_MEMORY)
+        return state->conf->memory - node->promised - node->guest_memory;
+    return (int64_t)(hpcb_lend_free((uint64_t)state->conf->memory * KIB, state->reserve,
+                                    (uint64_t)node->expected * KIB,
+                                    (uint64_t)node->guest_memory * KIB) /
+                     KIB);
+}
 
-    return state->conf->memory - held - node->guest_memory;
+/* A guest that asks for more than an empty node lends would never start: it is taken to
+ * ask for that. */
+static int64_t guest_asks(const hpcb_sim_state_t *state, const hpcb_sim_past_t *past)
+{
+    int64_t most = (int64_t)(hpcb_lend_free((uint64_t)state->conf->memory * KIB,
+                                            state->reserve, 0, 0) /
+                             KIB);
+
+    return state->regime == HPCB_SIM_GUESTS_MEMORY && past->memory_asked > most
+               ? most
+               : past->memory_asked;
 }
 
 /* Level 0 has nothing for a guest; above, by CPUs that nobody would use. */
@@ -144,15 +161,30 @@ static uint32_t new_part(hpcb_sim_state_t *state)
     return state->part_n++;
 }
 
+/* What policy/lend expects a primary to need: its program is known by earlier runs. */
+static int64_t expect(int64_t promised, int64_t used)
+{
+    hpcb_lend_job_t job = {.promised = (uint64_t)promised * KIB,
+                           .reported = true,
+                           .used = (uint64_t)used * KIB,
+                           .peak = (uint64_t)used * KIB,
+                           .profile = (uint64_t)used * KIB};
+
+    return (int64_t)(hpcb_lend_expected(&job, 0) / KIB);
+}
+
 /* Note that job holds cpus on a node; both lists get it. */
 static void hold(hpcb_sim_state_t *state, uint32_t job, uint32_t at, uint32_t cpus,
                  uint32_t *here)
 {
     const hpcb_sim_past_t *past = &state->history->job[job];
     uint32_t i = new_part(state);
+    int64_t promised, used;
 
     if (i == HPCB_SIM_NONE)
         return;
+    promised = past->memory_asked / past->cpus * cpus;
+    used = past->memory_used / past->cpus * cpus;
     state->part[i] = (hpcb_sim_part_t){
         .job = job,
         .node = at,
@@ -160,8 +192,9 @@ static void hold(hpcb_sim_state_t *state, uint32_t job, uint32_t at, uint32_t cp
         .next_here = *here,
         .prev_here = HPCB_SIM_NONE,
         .next_of_job = state->run[job].parts,
-        .promised = past->memory_asked / past->cpus * cpus,
-        .expected = past->memory_used / past->cpus * cpus,
+        .promised = promised,
+        .used = used,
+        .expected = expect(promised, used),
     };
     if (*here != HPCB_SIM_NONE)
         state->part[*here].prev_here = i;
@@ -180,14 +213,57 @@ static void begin_job(hpcb_sim_state_t *state, uint32_t job)
     run->parts = HPCB_SIM_NONE;
 }
 
-static void evict(hpcb_sim_state_t *state, hpcb_sim_node_t *node)
+static void evict(hpcb_sim_state_t *state, uint32_t job)
 {
-    while (node->guests != HPCB_SIM_NONE && guest_memory(state, node) < 0) {
-        uint32_t job = state->part[node->guests].job;
+    hpcb_sim_release(state, job);
+    hpcb_sim_enqueue_first(state, &state->guests, job);
+    state->evictions++;
+}
 
-        hpcb_sim_release(state, job);
-        hpcb_sim_enqueue_first(state, &state->guests, job);
-        state->evictions++;
+/* Memory that Slurm promises a primary: guests that have been promised it go. */
+static void preempt(hpcb_sim_state_t *state, hpcb_sim_node_t *node)
+{
+    while (node->guests != HPCB_SIM_NONE && guest_memory(state, node) < 0)
+        evict(state, state->part[node->guests].job);
+}
+
+/* The guests of a node as policy/memguard sees them, the latest first. */
+static size_t see_guests(hpcb_sim_state_t *state, const hpcb_sim_node_t *node,
+                         uint64_t *used)
+{
+    size_t n = 0;
+
+    *used = 0;
+    for (uint32_t i = node->guests; i != HPCB_SIM_NONE; i = state->part[i].next_here) {
+        uint32_t job = state->part[i].job;
+        uint64_t bytes = (uint64_t)state->history->job[job].memory_used * KIB;
+
+        *used += bytes;
+        state->guest_at[n++] = (hpcb_memguest_t){.used = bytes,
+                                                 .begin = state->run[job].start_ns,
+                                                 .own = HPCB_MEMGUARD_NO_LIMIT};
+    }
+    return n;
+}
+
+/* Memory that is lent: policy/memguard has it back once primaries use it. */
+static void take_back(hpcb_sim_state_t *state, const hpcb_sim_node_t *node)
+{
+    uint64_t real = (uint64_t)state->conf->memory * KIB, guests;
+    size_t n = see_guests(state, node, &guests);
+    hpcb_memnode_t seen = {.real = real,
+                           .reserve = state->reserve,
+                           .primaries = (uint64_t)node->used * KIB};
+    hpcb_memdecision_t decision;
+    uint32_t next, i = node->guests;
+
+    seen.available =
+        real > seen.primaries + guests ? real - seen.primaries - guests : 0;
+    hpcb_memguard_decide(&seen, state->guest_at, n, &decision);
+    for (size_t at = 0; at < n; at++, i = next) {
+        next = state->part[i].next_here;
+        if (state->guest_at[at].end)
+            evict(state, state->part[i].job);
     }
 }
 
@@ -204,24 +280,46 @@ static void take_cpus(hpcb_sim_state_t *state, uint32_t job, uint32_t at, uint32
     state->free_cpus -= cpus;
     node->load += (double)cpus * (double)state->history->job[job].load;
     node->promised += state->part[i].promised;
+    node->used += state->part[i].used;
     node->expected += state->part[i].expected;
     state->run[job].slowed += node->slows;
-    evict(state, node);
+    if (state->regime != HPCB_SIM_GUESTS_MEMORY)
+        preempt(state, node);
+    else if (node->guests != HPCB_SIM_NONE)
+        take_back(state, node);
     update(state, at);
 }
 
-/* The node that a job of cpus fits into best, or else the emptiest. */
-static uint32_t best_node(const hpcb_sim_state_t *state, uint32_t cpus)
+/* Of the nodes of a level, the first of a few whose guests need not go for that much
+ * memory (Slurm, too, tries without preemption first), or else the first. */
+static uint32_t calm_node(const hpcb_sim_state_t *state, uint32_t level, int64_t memory,
+                          unsigned *looks)
+{
+    uint32_t at = state->by_free.first[level];
+
+    if (state->regime == HPCB_SIM_DEDICATED || state->regime == HPCB_SIM_GUESTS_MEMORY)
+        return at;
+    for (; at != HPCB_SIM_NONE && *looks > 0; at = state->by_free.next[at], (*looks)--)
+        if (state->node[at].guests == HPCB_SIM_NONE ||
+            guest_memory(state, &state->node[at]) >= memory)
+            return at;
+    return HPCB_SIM_NONE;
+}
+
+/* The node that a part of cpus fits into best, or else the emptiest. */
+static uint32_t best_node(const hpcb_sim_state_t *state, uint32_t cpus, int64_t memory)
 {
     const uint32_t *first = state->by_free.first;
+    uint32_t most = state->conf->cpus, at = HPCB_SIM_NONE;
+    unsigned looks = LOOKS;
 
-    for (uint32_t level = cpus; level <= state->conf->cpus; level++)
-        if (first[level] != HPCB_SIM_NONE)
-            return first[level];
-    for (uint32_t level = state->conf->cpus; level > 0; level--)
-        if (first[level] != HPCB_SIM_NONE)
-            return first[level];
-    return HPCB_SIM_NONE;
+    for (uint32_t level = cpus; level <= most && at == HPCB_SIM_NONE; level++)
+        at = calm_node(state, level, memory, &looks);
+    for (uint32_t level = cpus; level <= most && at == HPCB_SIM_NONE; level++)
+        at = first[level];
+    for (uint32_t level = most; level > 0 && at == HPCB_SIM_NONE; level--)
+        at = first[level];
+    return at;
 }
 
 void hpcb_sim_start_primary(hpcb_sim_state_t *state, uint32_t job)
@@ -232,7 +330,8 @@ void hpcb_sim_start_primary(hpcb_sim_state_t *state, uint32_t job)
     begin_job(state, job);
     while (left > 0 && !state->no_memory) {
         uint32_t wanted = left < state->conf->cpus ? left : state->conf->cpus;
-        uint32_t at = best_node(state, wanted);
+        uint32_t at =
+            best_node(state, wanted, past->memory_asked / past->cpus * wanted);
         uint32_t cpus = state->node[at].free < left ? state->node[at].free : left;
 
         take_cpus(state, job, at, cpus);
@@ -255,7 +354,7 @@ static uint32_t guest_node(const hpcb_sim_state_t *state, const hpcb_sim_past_t 
             const hpcb_sim_node_t *node = &state->node[at];
 
             if (node->guest_cpus + past->cpus <= state->conf->cpus &&
-                guest_memory(state, node) >= past->memory_asked)
+                guest_memory(state, node) >= guest_asks(state, past))
                 return at;
             looks++;
         }
@@ -276,7 +375,7 @@ bool hpcb_sim_start_guest(hpcb_sim_state_t *state, uint32_t job)
     hold(state, job, at, past->cpus, &node->guests);
     node->guest_cpus += past->cpus;
     node->guest_load += (double)past->cpus * (double)past->load;
-    node->guest_memory += past->memory_asked;
+    node->guest_memory += guest_asks(state, past);
     update(state, at);
     state->started++;
     return true;
@@ -298,12 +397,13 @@ static void give_back(hpcb_sim_state_t *state, const hpcb_sim_part_t *part, bool
     if (guest) {
         node->guest_cpus -= part->cpus;
         node->guest_load = node->guest_cpus > 0 ? node->guest_load - load : 0;
-        node->guest_memory -= past->memory_asked;
+        node->guest_memory -= guest_asks(state, past);
     } else {
         node->free += part->cpus;
         state->free_cpus += part->cpus;
         node->load = node->free < state->conf->cpus ? node->load - load : 0;
         node->promised -= part->promised;
+        node->used -= part->used;
         node->expected -= part->expected;
     }
 }

@@ -6,6 +6,7 @@
 #ifndef HPCB_SIM_CLUSTER_PARTS_H
 #define HPCB_SIM_CLUSTER_PARTS_H
 
+#include "policy/memguard.h"
 #include "sim/cluster.h"
 #include "sim/heap.h"
 #include "sim/plan.h"
@@ -18,7 +19,8 @@ typedef struct {
     uint32_t job, node, cpus;
     uint32_t next_here, prev_here; /* on this node, of primaries or of guests */
     uint32_t next_of_job;          /* or of the free list */
-    int64_t promised, expected;    /* KiB */
+    int64_t promised, used;        /* KiB; what it has asked for and what it needs */
+    int64_t expected;              /* KiB, by policy/lend */
 } hpcb_sim_part_t;
 
 typedef struct {
@@ -26,9 +28,10 @@ typedef struct {
     uint32_t guest_cpus; /* CPUs that guests hold */
     double load,
         guest_load; /* CPUs that primaries and guests would use at full speed */
-    int64_t promised, expected, guest_memory; /* KiB */
-    uint32_t primaries, guests;               /* parts, the latest first */
-    bool slows;                               /* guests here slow primaries here */
+    int64_t promised, used, expected,
+        guest_memory;           /* KiB; guests: what they asked for */
+    uint32_t primaries, guests; /* parts, the latest first */
+    bool slows;                 /* guests here slow primaries here */
 } hpcb_sim_node_t;
 
 typedef struct {
@@ -55,6 +58,8 @@ typedef struct {
     hpcb_sim_part_t *part;
     uint32_t part_n, part_room, part_free;
     hpcb_sim_shelves_t by_free, by_idle;
+    hpcb_memguest_t *guest_at; /* of one node, while it is decided who has to go */
+    uint64_t reserve;          /* bytes a node that are not lent */
     hpcb_sim_plan_t plan;
     uint64_t free_cpus;
     hpcb_sim_queue_t primaries, guests; /* that wait */

@@ -101,6 +101,41 @@ class Replay(unittest.TestCase):
         self.assertGreater(regimes["guests"]["guest_turnaround_mean_seconds"], 990)
         self.assertLess(regimes["guests_memory"]["guest_turnaround_mean_seconds"], 250)
 
+    def test_lent_memory_is_what_policy_lends(self):
+        """RealMemory less a reserve of 512 MiB, less what the primary is expected to use,
+        which is an eighth more than it does."""
+        def waits(used, asked):
+            text = "\n".join((
+                swf(0, 1000, 2, 0.5, used=used * 1024, asked=2048 * 1024),
+                swf(10, 100, 1, 1.0, used=1024, asked=asked * 1024), ""))
+            said, _ = self.said(text, "--nodes", "2", "--cpus-per-node", "1", "--memory",
+                                "2048", "--guest-part", "100", "--guest-cost", "0")
+            return said["regimes"]["guests_memory"]["guest_turnaround_mean_seconds"] > 900
+        self.assertFalse(waits(800, 2048 - 512 - 900))
+        self.assertTrue(waits(800, 2048 - 512 - 899))
+
+    def test_lent_memory_is_taken_back_when_it_is_used(self):
+        # On each node the primary's two CPUs need used, the guest 700 MiB of 2048 less a
+        # reserve of 512.
+        def evictions(used):
+            jobs = [swf(0, 2000, 1, 1.0, used=700 * 1024, asked=700 * 1024),
+                    swf(20, 100, 4, 0.5, used=used * 512, asked=500 * 1024)]
+            said, _ = self.said("\n".join(jobs) + "\n", "--nodes", "2", "--cpus-per-node",
+                                "2", "--memory", "2048", "--guest-part", "100",
+                                "--guest-cost", "0")
+            regimes = said["regimes"]
+            self.assertEqual([regimes[name]["jobs"] for name in REGIMES], [2] * 4)
+            self.assertEqual(regimes["guests"]["evictions"], 0)
+            return regimes["guests_memory"]["evictions"]
+        self.assertEqual(evictions(2048 - 512 - 700), 0)
+        self.assertEqual(evictions(2048 - 512 - 700 + 2), 1)
+
+    def test_a_guest_that_asks_for_the_whole_node_starts(self):
+        text = swf(0, 100, 1, 1.0, used=1024, asked=2048 * 1024) + "\n"
+        said, _ = self.said(text, "--nodes", "2", "--cpus-per-node", "1", "--memory",
+                            "2048", "--guest-part", "100")
+        self.assertEqual([said["regimes"][name]["jobs"] for name in REGIMES], [1] * 4)
+
     def test_same_seed_same_bytes_and_all_members(self):
         trace = subprocess.run([sys.executable, os.path.join(SOURCE, "sim", "make-trace"),
                                 "--jobs", "500", "--nodes", "8"], check=True, text=True,
