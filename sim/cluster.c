@@ -105,15 +105,13 @@ static void backfill(hpcb_sim_state_t *state)
     }
 }
 
-static void start_guests(hpcb_sim_state_t *state)
+/* In their order, until so many have found no place. */
+static void start_guests(hpcb_sim_state_t *state, unsigned fails)
 {
     uint32_t job = state->guests.first;
     unsigned failed = 0;
 
-    if (!state->guests_changed)
-        return;
-    state->guests_changed = false;
-    while (job != HPCB_SIM_NONE && failed < GUEST_FAILS) {
+    while (job != HPCB_SIM_NONE && failed < fails) {
         uint32_t next = state->run[job].next;
 
         dequeue(state, &state->guests, job);
@@ -135,8 +133,23 @@ static void start_guests(hpcb_sim_state_t *state)
     }
 }
 
+/* The next time that jobs behind the first are looked at. */
+static void set_tick(hpcb_sim_state_t *state)
+{
+    hpcb_sim_event_t event = {.at_ns = state->next_backfill_ns, .id = TICK};
+
+    if (state->tick)
+        return;
+    state->tick = true;
+    if (hpcb_sim_heap_push(&state->heap, event) < 0)
+        state->no_memory = true;
+}
+
+/* Whenever something changes the first of each queue starts if it can; those behind it
+ * get a look from time to time, as Slurm's backfill has it. */
 static void schedule(hpcb_sim_state_t *state)
 {
+    bool behind, look = state->now_ns >= state->next_backfill_ns;
     uint32_t job;
 
     while ((job = state->primaries.first) != HPCB_SIM_NONE &&
@@ -144,20 +157,22 @@ static void schedule(hpcb_sim_state_t *state)
         dequeue(state, &state->primaries, job);
         hpcb_sim_start_primary(state, job);
     }
-    if (job != HPCB_SIM_NONE && state->run[job].next != HPCB_SIM_NONE &&
-        state->free_cpus > 0) {
-        if (state->now_ns >= state->next_backfill_ns) {
-            backfill(state);
-            state->next_backfill_ns = state->now_ns + BACKFILL_EVERY;
-        } else if (!state->tick) {
-            state->tick = true;
-            if (hpcb_sim_heap_push(&state->heap,
-                                   (hpcb_sim_event_t){.at_ns = state->next_backfill_ns,
-                                                      .id = TICK}) < 0)
-                state->no_memory = true;
-        }
+    behind = job != HPCB_SIM_NONE && state->run[job].next != HPCB_SIM_NONE &&
+             state->free_cpus > 0;
+    if (behind && look)
+        backfill(state);
+    if (state->guests_changed) {
+        start_guests(state, look ? GUEST_FAILS : 1);
+        state->guests_changed = false;
+        state->guests_wait = !look && state->guests.first != HPCB_SIM_NONE;
+    } else if (state->guests_wait && look) {
+        start_guests(state, GUEST_FAILS);
+        state->guests_wait = false;
     }
-    start_guests(state);
+    if (look && (behind || state->guests.first != HPCB_SIM_NONE))
+        state->next_backfill_ns = state->now_ns + BACKFILL_EVERY;
+    else if (!look && (behind || state->guests_wait))
+        set_tick(state);
 }
 
 typedef struct {

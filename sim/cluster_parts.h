@@ -64,7 +64,9 @@ typedef struct {
     uint64_t free_cpus;
     hpcb_sim_queue_t primaries, guests; /* that wait */
     bool no_memory;                     /* something is missing: the run is void */
-    bool guests_changed, tick;
+    bool guests_changed;                /* since the first of them was tried */
+    bool guests_wait;                   /* and those behind it have not been since */
+    bool tick;
     int64_t next_backfill_ns;
     uint64_t started;
     uint64_t evictions;
