@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "policy/balance.h"
+#include "policy/share.h"
 #include "sim/model.h"
 #include "sim/scenario.h"
 
@@ -28,6 +29,10 @@
 #define EQUAL      5
 #define PRIORITY   4
 #define ITERATIONS 1000000
+#define MICRO_MAX  16
+
+/* Of the decode slots, what a thread of priority 1 has next to others (table 2.3). */
+#define TRANSPARENT 32
 
 typedef struct {
     double speed[SPEEDS];
@@ -344,6 +349,91 @@ int hpcb_sim_threads_model(json_object *scenario, uint64_t seed,
     return run_cases(scenario, &setting, progress, rows, err);
 }
 
+typedef struct {
+    size_t n;
+    double alone[MICRO_MAX], together[MICRO_MAX][MICRO_MAX], width;
+} micro_t;
+
+/* Instructions a cycle of a thread next to another one, at a difference of priorities.
+ * One with the lower priority decodes width instructions in its slots (formula 2.1) at
+ * most; the other one comes as much closer to what it does alone as that one is slower.
+ */
+static double micro_ipc(const micro_t *micro, size_t own, size_t other, int difference)
+{
+    double together = micro->together[own][other], slower, most, gone;
+    unsigned slots;
+
+    if (difference == 0)
+        return together;
+    slots = hpcb_share_slots((unsigned)(difference > 0 ? difference : -difference));
+    most = micro->width / (slots > 0 ? slots : TRANSPARENT);
+    if (difference < 0)
+        return together < most ? together : most;
+    slower = micro->together[other][own];
+    gone = slower > most ? 1 - most / slower : 0;
+    return together + (micro->alone[own] - together) * gone;
+}
+
+static void put_micro(const micro_t *micro, json_object *names, size_t a, size_t b,
+                      json_object *rows)
+{
+    double equal = micro->together[a][b] + micro->together[b][a];
+
+    for (int d = -EQUAL; d <= EQUAL; d++) {
+        json_object *row = hpcb_sim_row(rows);
+        double now_a = micro_ipc(micro, a, b, d), now_b = micro_ipc(micro, b, a, -d);
+        char name[128];
+
+        snprintf(name, sizeof(name), "%s+%s",
+                 json_object_get_string(json_object_array_get_idx(names, a)),
+                 json_object_get_string(json_object_array_get_idx(names, b)));
+        hpcb_sim_put_text(row, "pair", name);
+        hpcb_sim_put_int(row, "difference", d);
+        hpcb_sim_put_real(row, "throughput", (now_a + now_b) / equal);
+        hpcb_sim_put_real(row, "a_by_alone", now_a / micro->alone[a]);
+    }
+}
+
+static int read_ipcs(json_object *list, size_t n, double ipc[], hpcb_error_t *err)
+{
+    if (!json_object_is_type(list, json_type_array) ||
+        json_object_array_length(list) != n)
+        return hpcb_error(err, "micro: not %zu numbers", n);
+    for (size_t i = 0; i < n; i++) {
+        ipc[i] = json_object_get_double(json_object_array_get_idx(list, i));
+        if (!(ipc[i] > 0 && ipc[i] <= 100))
+            return hpcb_error(err, "micro: not above 0 and at most 100");
+    }
+    return 0;
+}
+
+static int run_micro(json_object *object, json_object *rows, hpcb_error_t *err)
+{
+    static const char *const known[] = {"names", "alone", "together", "width", NULL};
+    json_object *names, *alone, *together;
+    micro_t micro = {0};
+
+    if (hpcb_sim_known(object, "micro", known, err) < 0 ||
+        hpcb_sim_list(object, "micro", "names", MICRO_MAX, &names, err) < 0 ||
+        hpcb_sim_list(object, "micro", "alone", MICRO_MAX, &alone, err) < 0 ||
+        hpcb_sim_list(object, "micro", "together", MICRO_MAX, &together, err) < 0 ||
+        hpcb_sim_real(object, "micro", "width", 1, 100, &micro.width, err) < 0)
+        return -1;
+    micro.n = json_object_array_length(names);
+    if (json_object_array_length(together) != micro.n)
+        return hpcb_error(err, "micro: together: not %zu rows", micro.n);
+    if (read_ipcs(alone, micro.n, micro.alone, err) < 0)
+        return -1;
+    for (size_t i = 0; i < micro.n; i++)
+        if (read_ipcs(json_object_array_get_idx(together, i), micro.n,
+                      micro.together[i], err) < 0)
+            return -1;
+    for (size_t a = 0; a < micro.n; a++)
+        for (size_t b = 0; b < micro.n; b++)
+            put_micro(&micro, names, a, b, rows);
+    return 0;
+}
+
 static int put_pair(json_object *pair, const double speeds[SPEEDS], json_object *rows,
                     hpcb_error_t *err)
 {
@@ -375,7 +465,7 @@ int hpcb_sim_pairs_model(json_object *scenario, uint64_t seed,
 {
     static const char *const known[] = {"model", "speed", "pairs", "micro", NULL};
     double speeds[SPEEDS] = {0};
-    json_object *list;
+    json_object *list, *micro;
 
     (void)seed;
     hpcb_sim_progress_begin(progress, 1);
@@ -391,6 +481,10 @@ int hpcb_sim_pairs_model(json_object *scenario, uint64_t seed,
         if (put_pair(pair, speeds, rows, err) < 0)
             return -1;
     }
+    if (hpcb_sim_has(scenario, "micro") &&
+        (hpcb_sim_object(scenario, "scenario", "micro", &micro, err) < 0 ||
+         run_micro(micro, rows, err) < 0))
+        return -1;
     hpcb_sim_progress_step(progress);
     return 0;
 }

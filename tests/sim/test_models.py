@@ -156,6 +156,20 @@ class Models(unittest.TestCase):
             found[7]["throughput"],
             (0.92 * 0.86 / 0.6 + 0.144 * 0.25 / 0.6) / (0.92 + 0.144), 4)
 
+    def test_pairs_of_micro_benchmarks_by_hand(self):
+        found = {(row["pair"], row["difference"]): row for row in rows("000-fame")}
+        # Table 2.5: cpu_int 1.14 alone, 0.65 next to cpu_fp, which has 0.41 and 0.40.
+        even = found["cpu_int+cpu_fp", 0]
+        self.assertEqual(even["throughput"], 1)
+        self.assertAlmostEqual(even["a_by_alone"], 0.65 / 1.14, 4)
+        # 31 of 32 slots: cpu_fp decodes 5 / 32 instructions a cycle at most.
+        gone = 1 - 5 / 32 / 0.4
+        faster = 0.65 + (1.14 - 0.65) * gone
+        self.assertAlmostEqual(found["cpu_int+cpu_fp", 4]["a_by_alone"], faster / 1.14, 4)
+        self.assertAlmostEqual(found["cpu_int+cpu_fp", 4]["throughput"],
+                               (faster + 5 / 32) / 1.05, 4)
+        self.assertAlmostEqual(found["cpu_fp+cpu_int", -4]["a_by_alone"], 5 / 32 / 0.41, 4)
+
     def test_gang_keeps_those_apart_that_saturate_the_bus(self):
         found = {(row["mix"], row["regime"]): row for row in rows("002-mixes",
                                                                    "nodes=[4]")}
@@ -192,6 +206,8 @@ class Models(unittest.TestCase):
         self.bad("000-metbench", "speed=[1]", "speed: not 11 numbers")
         self.bad("000-metbench", 'cases=[{"name":"x","seconds":1,"policy":"odd"}]',
                  "x: policy=odd: wrong from 'odd' on")
+        self.bad("000-fame", "micro.together=[[1]]", "micro: together: not 6 rows")
+        self.bad("000-fame", "micro.alone=[1,1,1,1,1,0]", "micro: not above 0")
         self.bad("000-fame", 'pairs=[{"name":"x","a":-1,"b":1}]', "a=-1: not a number")
         self.bad("sandbox-balance", 'programs=[{"name":"p","loads":[1],"exchange":"x"}]',
                  "p: exchange=x: not barrier or ring")
