@@ -132,12 +132,14 @@ def _column_labels(picture, labels, slot):
                      anchor="middle")
 
 
-def rows(title, labels, series, unit):
-    """Bars side by side, a row a label, for names."""
+def rows(title, labels, series, unit, spans=None):
+    """Bars side by side, a row a label, for names.  spans: from where to where the value
+    of each label may be, drawn as a line."""
     height = _TOP + _ROW * len(labels) + _BOTTOM
     picture = Picture(WIDTH, height, title)
     left = min(170.0, 14 + CHAR * max(len(label) for label in labels))
     values = [value for _, _, row in series for value in row]
+    values += [value for span in spans or () for value in span]
     marks = ticks(min([0, *values]), max([0, *values]) or 1)
     low, high = marks[0], marks[-1]
     right = WIDTH - 58
@@ -157,8 +159,13 @@ def rows(title, labels, series, unit):
             x, zero = x_of(row[at]), x_of(0)
             picture.rect(min(x, zero), top + tall * number, abs(x - zero), tall - 1,
                          cls, f"{label}, {name}: {_shown(row[at])} {unit}")
-            picture.text(max(x, zero) + 4, top + tall * number + tall / 2 + 4,
-                         _shown(row[at]), "small")
+            end = max(x, zero)
+            if spans:
+                middle = top + tall * number + tall / 2
+                picture.line(x_of(spans[at][0]), middle, x_of(spans[at][1]), middle, "span")
+                end = max(end, x_of(spans[at][1]))
+            picture.text(end + 4, top + tall * number + tall / 2 + 4, _shown(row[at]),
+                         "small")
     picture.line(x_of(0), _TOP, x_of(0), height - _BOTTOM, "axis")
     if len(series) > 1:
         picture.legend(left, 15, [(cls, name) for cls, name, _ in series])

@@ -3,6 +3,9 @@
 """hpcb-report's command line."""
 
 import argparse
+import contextlib
+import copy
+import io
 import os
 import pwd
 import sqlite3
@@ -246,6 +249,20 @@ def make_report(plan):
                   _cpus(plan, read)), read
 
 
+def _before(plan):
+    """The report of the time of the same length before; None if no job ended in it, or if
+    what was read cannot be read again."""
+    if plan.since is None or plan.options.sacct_file == "-":
+        return None
+    earlier = copy.copy(plan)
+    earlier.until = plan.since
+    earlier.since = 2 * plan.since - (time.time() if plan.until is None else plan.until)
+    # What is wrong with the sources has been said.
+    with contextlib.redirect_stderr(io.StringIO()):
+        report, _ = make_report(earlier)
+    return report if report.all.runs else None
+
+
 def _print(lines):
     for line in lines:
         print(line)
@@ -255,7 +272,7 @@ def show(plan, report, read):
     options = plan.options
     if options.html:
         from . import page
-        page.write(options.html, report, read)
+        page.write(options.html, report, read, _before(plan))
     if options.json:
         print(layout.as_json(report, read))
     elif options.csv:

@@ -204,19 +204,19 @@ def _spread(name, ordered):
     return figures
 
 
-def _interval(ordered):
+def interval(ordered, fewest):
     """The median lies between these with 95% confidence, however the values are spread:
     order statistics by the normal approximation of the binomial distribution.  None for
-    fewer than FEWEST."""
+    fewer than that."""
     count = len(ordered)
-    if count < FEWEST:
+    if count < fewest:
         return None, None
-    rank = math.floor((count - 1.96 * math.sqrt(count)) / 2)
+    rank = max(1, math.floor((count - 1.96 * math.sqrt(count)) / 2))
     return ordered[rank - 1], ordered[count - rank]
 
 
 def _slowdown(ordered):
-    low, high = _interval(ordered)
+    low, high = interval(ordered, FEWEST)
     return {"slowdown_runs": len(ordered),
             "slowdown_median": percentile(ordered, 50),
             "slowdown_low": low, "slowdown_high": high,

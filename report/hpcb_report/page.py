@@ -8,7 +8,7 @@ import time
 
 from . import charts, layout, timeline, verdict
 from .metrics import FEWEST
-from .slowdown import NodeLists
+from .slowdown import SPAN_FEWEST, NodeLists
 from .svg import escape
 from .text import ReportError
 from .times import iso
@@ -44,6 +44,7 @@ svg text { font: 11px system-ui, "DejaVu Sans", sans-serif; fill: var(--soft); }
 svg text.small { font-size: 10px; } svg text.inside { font-size: 9.5px; }
 svg text.primary-text { fill: var(--primary-ink); }
 svg text.guest-text { fill: var(--guest-ink); }
+.span { stroke: var(--ink); stroke-width: 1.5; }
 .grid { stroke: var(--line); stroke-width: 1; } .axis { stroke: var(--soft); }
 .primary { fill: var(--primary); } .guest { fill: var(--guest); }
 .scroll { overflow-x: auto; } .scroll figure { min-width: 720px; }
@@ -56,10 +57,10 @@ th { color: var(--soft); font-weight: 600; } td.left, th.left { text-align: left
 CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
-def write(path, report, sources):
-    """To path, whole or not at all; - is standard output.  ReportError where it cannot
-    be written."""
-    text = make(report, sources)
+def write(path, report, sources, before=None):
+    """To path, whole or not at all; - is standard output.  before: the report of the time
+    before, to compare.  ReportError where it cannot be written."""
+    text = make(report, sources, before)
     if path == "-":
         print(text, end="")
         return
@@ -89,14 +90,14 @@ def _umask():
     return mask
 
 
-def make(report, sources):
+def make(report, sources, before=None):
     body = [f"<h1>{escape(_title(report))}</h1>",
             *(f'<p class="verdict">{escape(said)}</p>' for said in
               verdict.sentences(report)),
-            f"<p>{escape(_source(report, sources))}</p>", _tiles(report)]
+            f"<p>{escape(_source(report, sources))}</p>", _tiles(report, before)]
     if report.all.runs:
         body += [_timeline(report), _pictures(report)]
-    body.append(_tables(report))
+    body += [_tables(report), _definitions()]
     return ("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
             f"<meta http-equiv=\"Content-Security-Policy\" content=\"{CONTENT_POLICY}\">"
             "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">"
@@ -111,7 +112,15 @@ def _title(report):
         return "No job ended in this period"
     begin = report.since if report.since is not None else said["first_submit"]
     finish = report.until if report.until is not None else said["last_end"]
-    return f"Jobs that ended {iso(begin)} – {iso(finish)}".replace("T", " ")
+    return f"Jobs that ended {_times(begin, finish)}"
+
+
+def _times(begin, finish):
+    return f"{iso(begin)} – {iso(finish)}".replace("T", " ")
+
+
+def _span(report):
+    return _times(report.since, report.until)
 
 
 def _source(report, sources):
@@ -123,7 +132,8 @@ def _source(report, sources):
             + "; ".join(read))
 
 
-def _tiles(report):
+def _figures(report):
+    """(name, value, what else there is to say) of each tile."""
     said, primary = report.totals, report.by_class["primary"]
     show = layout.cell
     gain = charts.gains(([said["throughput_primaries_per_hour"]],
@@ -131,7 +141,7 @@ def _tiles(report):
     slow = primary["slowdown_median"]
     if primary["slowdown_runs"] < FEWEST:
         slow = None
-    tiles = [
+    return [
         ("CPU hours to guests", show(said["guest_cpu_seconds"], "hours"),
          show(said["guest_cpu_fraction"], "percent") + " of all"),
         ("Primaries beside guests",
@@ -150,9 +160,17 @@ def _tiles(report):
          f"{report.by_class['guest']['jobs']} guests"),
         ("Evictions", str(said["evictions"]), "of guests"),
     ]
+
+
+def _tiles(report, before):
+    earlier = {name: value for name, value, _ in _figures(before)} if before else {}
+    told = "" if not before else (
+        f"<p>Before: {escape(_span(before))}, a time of the same length.</p>")
     return '<div class="tiles">' + "".join(
         f'<div class="tile"><span>{escape(name)}</span><b>{escape(value)}</b>'
-        f"<i>{escape(more)}</i></div>" for name, value, more in tiles) + "</div>"
+        f"<i>{escape(more)}</i>" +
+        (f"<i>before: {escape(earlier[name])}</i>" if name in earlier else "") + "</div>"
+        for name, value, more in _figures(report)) + "</div>" + told
 
 
 def _timeline(report):
@@ -202,15 +220,26 @@ def _application_pictures(applications):
                                         for row in shown) >= 600 else ("seconds", 1.0)
     times = [[row[member] / by for row in shown] for member in
              ("alone_median_seconds", "with_guests_median_seconds")]
-    change = [100.0 * (row["slowdown"] - 1) for row in shown]
     return [
         figure("Running time of primaries", f"median, {unit}", charts.rows(
             "Running time of primaries", labels, [("primary", "alone", times[0]),
                                                   ("guest", "with guests", times[1])],
-            unit)),
-        figure("Running time with guests", "percent above that alone", charts.rows(
-            "Change of running time", labels, [("guest", "change", change)],
-            "percent"))]
+            unit)), _change_picture(shown, labels)]
+
+
+def _change_picture(shown, labels):
+    """Of the applications whose median has an interval."""
+    found = [(label, [100.0 * (row[member] - 1) for member in
+                      ("slowdown", "slowdown_low", "slowdown_high")])
+             for label, row in zip(labels, shown) if row["slowdown_low"] is not None]
+    if not found:
+        return ("<figure><figcaption>Running time with guests</figcaption><p>No "
+                f"application has {SPAN_FEWEST} runs with guests beside it.</p></figure>")
+    return figure("Running time with guests", "percent above that alone; the line is the "
+                  "95% interval of the median", charts.rows(
+                      "Change of running time", [label for label, _ in found],
+                      [("guest", "change", [values[0] for _, values in found])],
+                      "percent", [values[1:] for _, values in found]))
 
 
 def table_html(headings, left, rows):
@@ -221,6 +250,24 @@ def table_html(headings, left, rows):
 
     return ('<div class="scroll"><table>' + row("th", headings) +
             "".join(row("td", cells) for cells in rows) + "</table></div>")
+
+
+_WORDS = (
+    ("CPU hours to guests", "CPU time that guests used, by their records or sacct."),
+    ("Primaries beside guests", "running time of a primary that shared a node with a guest "
+     "over the median of the same user's runs of the same name and CPUs without; the "
+     "median of these ratios."),
+    ("Stolen from primaries", "time in which a primary's tasks could run and waited for a "
+     "CPU. Guests are one cause of several."),
+    ("Efficiency", "CPU time that jobs used over the time of all CPUs of the cluster."),
+    ("Turnaround", "from submission to end."),
+    ("Evictions", "guests that were requeued or ended for a primary."),
+)
+
+
+def _definitions():
+    return "<h2>What the words mean</h2>" + "".join(
+        f"<p><b>{escape(word)}</b>: {escape(said)}</p>" for word, said in _WORDS)
 
 
 def _tables(report):

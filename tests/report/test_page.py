@@ -103,7 +103,8 @@ class Page(ReportCase):
     def test_every_picture_is_there(self):
         _, text = self.page(*self.history("--jobs", "160"))
         found = self.pictures(text)
-        self.assertEqual(list(found), PICTURES)
+        # No application has runs enough for the last one.
+        self.assertEqual(list(found), PICTURES[:6])
         for element in found.values():
             self.check_inside(element)
         bars = [shape for shape in found[PICTURES[0]].iter(
@@ -154,6 +155,25 @@ class Page(ReportCase):
         self.assertIn("<b>-</b><i>fewer than 30 runs to compare", text)
         self.assertEqual(self.verdict(line(1))[0], "No guest ended in this time.")
         self.assertEqual(self.verdict(), [])
+
+    def test_bars_rest_on_enough_runs(self):
+        few, enough = (self.page("--no-records", "--sacct-file",
+                                 self.put_lines(*self.pairs(count, 5)))[1]
+                       for count in (5, 6))
+        self.assertIn("No application has 6 runs with guests beside it.", few)
+        self.assertNotIn('class="span"', few)
+        self.check_inside(self.pictures(enough)[PICTURES[6]])
+        self.assertEqual(enough.count('class="span"'), 1)
+
+    def test_the_time_before_stands_beside(self):
+        day = [line(n, Start=NOON + 3600 * n, End=NOON + 3600 * n + 60) for n in (1, 2, 5)]
+        args = ("--no-records", "--sacct-file", self.put_lines(*day))
+        _, text = self.page(*args, "-S", f"@{NOON + 3600 * 4}", "-U", f"@{NOON + 3600 * 8}")
+        self.assertRegex(text, r"<b>1</b><i>1 primaries, 0 guests</i><i>before: 2</i>")
+        self.assertIn("a time of the same length", text)
+        for more in ((), ("-S", f"@{NOON}")):
+            _, text = self.page(*args, *more)
+            self.assertNotIn("before: ", text)
 
     def test_it_says_whose_and_when(self):
         _, text = self.page("--no-records", "--sacct-file", self.put_lines(line(1)))
