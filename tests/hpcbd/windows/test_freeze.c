@@ -31,7 +31,7 @@
 #define USER    V2_JOB "/step_0/user"
 #define TASK    USER "/task_0"
 #define KNOB    "/" HPCB_FREEZE_KNOB
-#define MANY    24000
+#define MANY    (3 * HPCB_FREEZE_LEVELS_MAX)
 #define JOB     4
 
 static const char *root;
