@@ -2,6 +2,7 @@
 # Copyright (C) 2026 The slurm-hpc-balance developers
 """The models queue, threads, pairs and gang: what can be worked out by hand."""
 
+import hashlib
 import importlib.machinery
 import importlib.util
 import json
@@ -129,6 +130,10 @@ class Models(unittest.TestCase):
             'cases=[{"name":"none","waits":"poll"}]')) for slice_ in (2800000, 10000))
         self.assertGreater(long, 1.04 * short)
         self.assertAlmostEqual(short, 120 * 2 * 2.5 * 0.008, delta=0.03)
+
+    def test_cpus_output_is_the_same_with_every_compiler(self):
+        text = json.dumps(rows("sandbox-balance"), sort_keys=True)
+        self.assertEqual(hashlib.sha256(text.encode()).hexdigest()[:16], "1ff71aefc3f69b10", text)
 
     def test_threads_reference_case_computes_what_it_is_said_to(self):
         for waits in ("poll", "sleep"):
