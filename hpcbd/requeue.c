@@ -21,17 +21,28 @@ static const struct {
     [HPCBD_REQUEUE_MEMORY] = {"", HPCBD_MEMORY_TEXT},
     [HPCBD_REQUEUE_STARVED] = {".starved", HPCBD_STARVED_TEXT},
     [HPCBD_REQUEUE_HARM] = {".harm", HPCBD_HARM_TEXT},
+    [HPCBD_REQUEUE_KILLED] = {".killed", HPCBD_MEMORY_TEXT},
 };
+
+int hpcbd_requeue_path(const char *state_dir, uint32_t job_id, hpcbd_requeue_t reason,
+                       char *path, size_t size, hpcb_error_t *err)
+{
+    int n = snprintf(path, size, "%s/" HPCBD_REQUEUE_DIR "/%" PRIu32 "%s", state_dir,
+                     job_id, reasons[reason].suffix);
+
+    return n >= 0 && (size_t)n < size
+               ? 0
+               : hpcb_error(err, "%.200s is too long", state_dir);
+}
 
 int hpcbd_requeue_note(const char *state_dir, uint32_t job_id, hpcbd_requeue_t reason,
                        uint64_t figure, hpcb_error_t *err)
 {
     char path[PATH_MAX], text[64];
-    int n = snprintf(path, sizeof(path), "%s/" HPCBD_REQUEUE_DIR "/%" PRIu32 "%s",
-                     state_dir, job_id, reasons[reason].suffix);
+    int n;
 
-    if (n < 0 || n >= (int)sizeof(path))
-        return hpcb_error(err, "%.200s is too long", state_dir);
+    if (hpcbd_requeue_path(state_dir, job_id, reason, path, sizeof(path), err) < 0)
+        return -1;
     n = snprintf(text, sizeof(text), "%" PRIu64 "\n", figure);
     return hpcb_file_swap(path, text, (size_t)n, 0600, err);
 }

@@ -11,6 +11,7 @@
 #define HPCB_HPCBD_REQUEUE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "common/error.h"
 
@@ -25,6 +26,9 @@ typedef enum {
     HPCBD_REQUEUE_MEMORY,  /* its processes have been killed: StateDir/ended/<jobid> */
     HPCBD_REQUEUE_STARVED, /* it runs: StateDir/ended/<jobid>.starved */
     HPCBD_REQUEUE_HARM,    /* it runs: StateDir/ended/<jobid>.harm */
+    HPCBD_REQUEUE_KILLED,  /* it has gone, and only if Slurm says that it was out of
+                              memory: StateDir/ended/<jobid>.killed, written and read by
+                              hpcbd/memory/killed.h */
     HPCBD_REQUEUE_REASONS
 } hpcbd_requeue_t;
 
@@ -32,6 +36,10 @@ typedef enum {
  * lacks) is for admins.  0, or -1 with errno and err. */
 int hpcbd_requeue_note(const char *state_dir, uint32_t job_id, hpcbd_requeue_t reason,
                        uint64_t figure, hpcb_error_t *err);
+
+/* Write the path of the note.  0, or -1 with err if it is too long. */
+int hpcbd_requeue_path(const char *state_dir, uint32_t job_id, hpcbd_requeue_t reason,
+                       char *path, size_t size, hpcb_error_t *err);
 
 /* The job and the reason of the note that has this name.  0, or -1 for another file. */
 int hpcbd_requeue_parse(const char *name, uint32_t *job_id, hpcbd_requeue_t *reason);

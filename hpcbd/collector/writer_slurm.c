@@ -218,5 +218,35 @@ static hpcbd_outcome_t requeue(uint32_t job_id, const char *text, bool ended)
     return outcome;
 }
 
-const hpcbd_slurm_t hpcbd_slurm = {
-    .get = get_comment, .set = set_comment, .requeue = requeue};
+static hpcbd_outcome_t how_it_ended(const slurm_job_info_t *job, time_t then)
+{
+    switch (job->job_state & JOB_STATE_BASE) {
+    case JOB_OOM:
+        return job->start_time <= then ? HPCBD_DONE : HPCBD_NO_REQUEUE;
+    case JOB_RUNNING:
+    case JOB_SUSPENDED:
+        return job->start_time <= then ? HPCBD_NOT_ENDED : HPCBD_NO_REQUEUE;
+    default:
+        return HPCBD_NO_REQUEUE;
+    }
+}
+
+/* All components of a heterogeneous job, and all tasks of an array, come with it. */
+static hpcbd_outcome_t out_of_memory(uint32_t job_id, time_t then)
+{
+    hpcbd_outcome_t outcome = HPCBD_NO_REQUEUE;
+    job_info_msg_t *jobs = NULL;
+
+    if (slurm_load_job(&jobs, job_id, SHOW_ALL))
+        return errno == ESLURM_INVALID_JOB_ID ? HPCBD_NO_REQUEUE : HPCBD_FAILED;
+    for (uint32_t i = 0; i < jobs->record_count; i++)
+        if (jobs->job_array[i].job_id == job_id)
+            outcome = how_it_ended(&jobs->job_array[i], then);
+    slurm_free_job_info_msg(jobs);
+    return outcome;
+}
+
+const hpcbd_slurm_t hpcbd_slurm = {.get = get_comment,
+                                   .set = set_comment,
+                                   .requeue = requeue,
+                                   .out_of_memory = out_of_memory};

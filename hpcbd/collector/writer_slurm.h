@@ -15,11 +15,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 typedef enum {
     HPCBD_DONE,
     HPCBD_NOT_ENDED, /* slurmdbd has not heard of its end yet, or not of the job */
-    HPCBD_FAILED,    /* slurmdbd does not answer */
+    HPCBD_FAILED,    /* slurmdbd or slurmctld does not answer */
     HPCBD_NO_DBD,    /* the cluster has none */
     HPCBD_NO_REQUEUE /* slurmctld does not know the job, or may not requeue it */
 } hpcbd_outcome_t;
@@ -38,6 +39,11 @@ typedef struct {
      * no batch job), which is cancelled if its processes have been killed (ended).  The
      * caller is root. */
     hpcbd_outcome_t (*requeue)(uint32_t job_id, const char *text, bool ended);
+
+    /* HPCBD_DONE if the run of the job that had begun by then ended for want of memory;
+     * HPCBD_NOT_ENDED if it still runs somewhere, HPCBD_NO_REQUEUE if it ended
+     * otherwise, or has another run. */
+    hpcbd_outcome_t (*out_of_memory)(uint32_t job_id, time_t then);
 } hpcbd_slurm_t;
 
 /* The module's only symbol. */

@@ -13,9 +13,7 @@
  */
 #include "config.h"
 
-#include <grp.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,6 +26,7 @@
 #include "cgroup/steps.h"
 #include "common/cleanup.h"
 #include "hpcbd/memory/end.h"
+#include "hpcbd/memory/notice.h"
 #include "hpcbd/requeue.h"
 
 #ifndef SYS_pidfd_getfd
@@ -37,11 +36,9 @@
 #define SYS_process_mrelease 448
 #endif
 
-#define ROUNDS_MAX    32  /* against a guest that forks */
-#define RELEASES_MAX  256 /* open at once */
-#define WRITE_SECONDS 5
-#define COPY_MS       20    /* that a guest lives longer so that its user can be told */
-#define NOBODY        65534 /* no group is needed to write */
+#define ROUNDS_MAX   32  /* against a guest that forks */
+#define RELEASES_MAX 256 /* open at once */
+#define COPY_MS      20  /* that a guest lives longer so that its user can be told */
 
 typedef struct {
     const hpcbd_ending_t *ending;
@@ -148,33 +145,17 @@ static int find_stderr(pid_t pid, void *arg)
     return notice->fd >= 0;
 }
 
-/* The kernel checks who writes for some kinds of files: it must not be root. */
-static void write_notice(const hpcbd_ending_t *ending, int fd)
-{
-    char text[256];
-    int n =
-        snprintf(text, sizeof(text),
-                 "slurm-hpc-balance: " HPCBD_MEMORY_TEXT " (job %" PRIu32
-                 " held %" PRIu64 " MiB on this node); it is requeued if it may be\n",
-                 ending->job_id, ending->used >> 20);
-
-    if (setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
-        setresuid(ending->uid, ending->uid, ending->uid) == 0 &&
-        write(fd, text, (size_t)n) < 0)
-        _exit(EXIT_FAILURE);
-}
-
 static void __attribute__((noreturn))
 be_teller(const hpcbd_ending_t *ending, int copied)
 {
     notice_t notice = {.ending = ending, .fd = -1};
 
     signal(SIGALRM, SIG_DFL);
-    alarm(WRITE_SECONDS);
+    alarm(HPCBD_NOTICE_SECONDS);
     hpcb_steps_each(ending->node, ending->steps, find_stderr, &notice);
     close(copied);
-    if (notice.fd >= 0)
-        write_notice(ending, notice.fd);
+    if (notice.fd >= 0 && hpcbd_notice_become(ending->uid) == 0)
+        hpcbd_notice_write(notice.fd, ending->job_id, ending->used);
     _exit(EXIT_SUCCESS);
 }
 

@@ -31,6 +31,7 @@
 #include "common/log.h"
 #include "hpcbd/memory/end.h"
 #include "hpcbd/memory/guard.h"
+#include "hpcbd/memory/killed.h"
 #include "hpcbd/memory/limit.h"
 #include "hpcbd/node/registry.h"
 #include "hpcbd/records/wire_live.h"
@@ -50,6 +51,8 @@
 typedef struct {
     uint32_t job_id;
     uint64_t begin_us;
+    uid_t uid;
+    char *output; /* while limited by us: hpcbd_killed_output; else NULL */
     hpcb_memrate_t rate;
     hpcb_memory_t memory;
     uint64_t peak;
@@ -98,6 +101,24 @@ uint64_t hpcbd_memory_reserve(const hpcb_conf_t *conf, uint64_t memory)
     return hpcb_lend_reserve(&reserve, memory);
 }
 
+/* The job has gone.  If our limit was in force, the kernel may have killed it there. */
+static void leave(const guard_t *guard, track_t *track)
+{
+    hpcbd_killed_t killed = {
+        .job_id = track->job_id, .uid = track->uid, .used = track->limit.set};
+    hpcb_error_t err;
+
+    if (track->output) {
+        snprintf(killed.output, sizeof(killed.output), "%s", track->output);
+        if (!track->term_ms &&
+            hpcbd_killed_note(guard->conf->state_dir, &killed, &err) < 0)
+            hpcb_log(HPCB_LOG_ERROR, "job %u: %s", track->job_id, err.text);
+    }
+    free(track->output);
+    track->output = NULL;
+    hpcbd_limit_end(&track->limit, guard->conf->state_dir, track->job_id);
+}
+
 static track_t *track_of(guard_t *guard, const hpcbd_job_t *job)
 {
     track_t *track = NULL;
@@ -111,9 +132,11 @@ static track_t *track_of(guard_t *guard, const hpcbd_job_t *job)
             guard->tracks[guard->n_tracks++] = track;
     }
     if (track && track->begin_us != job->state.begin_us) {
-        hpcbd_limit_end(&track->limit, guard->conf->state_dir, job->state.job_id);
-        *track =
-            (track_t){.job_id = job->state.job_id, .begin_us = job->state.begin_us};
+        if (track->begin_us)
+            leave(guard, track);
+        *track = (track_t){.job_id = job->state.job_id,
+                           .begin_us = job->state.begin_us,
+                           .uid = job->state.uid};
     }
     return track;
 }
@@ -123,8 +146,7 @@ static void forget_unseen(guard_t *guard)
     for (size_t i = guard->n_tracks; i-- > 0;) {
         if (guard->tracks[i]->seen)
             continue;
-        hpcbd_limit_end(&guard->tracks[i]->limit, guard->conf->state_dir,
-                        guard->tracks[i]->job_id);
+        leave(guard, guard->tracks[i]);
         free(guard->tracks[i]);
         guard->tracks[i] = guard->tracks[--guard->n_tracks];
     }
@@ -318,16 +340,33 @@ static uint64_t limit_of(const guard_t *guard, size_t i)
     return guard->guests[i].limit - least(track->asked, guard->guests[i].limit);
 }
 
+/* Its output is known as long as our limit is in force. */
+static void note_output(const guard_t *guard, track_t *track, const char *steps)
+{
+    char path[PATH_MAX];
+
+    if (track->limit.set && !track->output) {
+        hpcbd_killed_output(guard->node, steps, path, sizeof(path));
+        track->output = strdup(path);
+    } else if (!track->limit.set) {
+        free(track->output);
+        track->output = NULL;
+    }
+}
+
 static void limit_guest(guard_t *guard, size_t i)
 {
     track_t *track = guard->guest_tracks[i];
     hpcb_error_t err;
 
-    if (!track->limited || guard->guests[i].ending || guard->guests[i].end ||
-        hpcbd_limit_set(&track->limit, guard->conf->state_dir, track->job_id,
-                        version_of(guard), track->memory.dir, limit_of(guard, i),
-                        &err) == 0)
+    if (!track->limited || guard->guests[i].ending || guard->guests[i].end)
         return;
+    if (hpcbd_limit_set(&track->limit, guard->conf->state_dir, track->job_id,
+                        version_of(guard), track->memory.dir, limit_of(guard, i),
+                        &err) == 0) {
+        note_output(guard, track, guard->guest_jobs[i]->dir);
+        return;
+    }
     if (errno != EBUSY && errno != EINTR && !hpcb_knob_gone(errno))
         hpcb_log_once(&guard->complained, HPCB_LOG_ERROR, "job %u: %s", track->job_id,
                       err.text);

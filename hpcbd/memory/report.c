@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,8 @@
 #include "common/text.h"
 #include "hpcbd/memory/end.h"
 #include "hpcbd/memory/guard.h"
+#include "hpcbd/memory/killed.h"
+#include "hpcbd/memory/notice.h"
 #include "hpcbd/memory/report.h"
 #include "hpcbd/node/capacity.h"
 #include "hpcbd/records/seal.h"
@@ -125,19 +128,25 @@ static void send_report(reporter_t *reporter)
     reporter->sent = node.time;
 }
 
-/* True: there is nothing left to do for the job. */
-static bool requeue(reporter_t *reporter, uint32_t job_id, hpcbd_requeue_t reason)
+static bool has_slurm(reporter_t *reporter)
 {
-    bool ended = reason == HPCBD_REQUEUE_MEMORY;
     hpcb_error_t err;
 
     if (!reporter->slurm)
         reporter->slurm = hpcbd_slurm_load(&err);
-    if (!reporter->slurm) {
+    if (!reporter->slurm)
         hpcb_log_once(&reporter->no_slurm, HPCB_LOG_ERROR,
                       "guests that are ended are not requeued: %s", err.text);
+    return reporter->slurm != NULL;
+}
+
+/* True: there is nothing left to do for the job. */
+static bool requeue(reporter_t *reporter, uint32_t job_id, hpcbd_requeue_t reason)
+{
+    bool ended = reason == HPCBD_REQUEUE_MEMORY || reason == HPCBD_REQUEUE_KILLED;
+
+    if (!has_slurm(reporter))
         return true;
-    }
     switch (reporter->slurm->requeue(job_id, hpcbd_requeue_text(reason), ended)) {
     case HPCBD_DONE:
         hpcb_log(HPCB_LOG_INFO, "job %u: requeued", job_id);
@@ -151,11 +160,44 @@ static bool requeue(reporter_t *reporter, uint32_t job_id, hpcbd_requeue_t reaso
     }
 }
 
-static bool is_old(const char *path)
+/* When the note was left; 0: there is none. */
+static time_t time_of(const char *path)
 {
     struct stat status;
 
-    return lstat(path, &status) < 0 || time(NULL) - status.st_mtime > REQUEUE_SECONDS;
+    return lstat(path, &status) < 0 ? 0 : status.st_mtime;
+}
+
+/* The same for a guest that has gone; what it ended of, Slurm knows. */
+static bool requeue_killed(reporter_t *reporter, uint32_t job_id, const char *path)
+{
+    hpcbd_killed_t killed = {.job_id = job_id};
+
+    if (!has_slurm(reporter) || hpcbd_killed_read(path, &killed) < 0)
+        return true;
+    switch (reporter->slurm->out_of_memory(job_id, time_of(path))) {
+    case HPCBD_DONE:
+        break;
+    case HPCBD_NO_REQUEUE:
+        return true;
+    default:
+        return false;
+    }
+    if (!requeue(reporter, job_id, HPCBD_REQUEUE_KILLED))
+        return false;
+    hpcb_log(HPCB_LOG_INFO,
+             "job %u: " HPCBD_MEMORY_TEXT " (by the kernel; it held %lu MiB)", job_id,
+             (unsigned long)(killed.used >> 20));
+    if (killed.output[0])
+        hpcbd_notice_append(killed.uid, killed.output, job_id, killed.used);
+    return true;
+}
+
+static bool deal_with(reporter_t *reporter, const char *path, uint32_t job_id,
+                      hpcbd_requeue_t reason)
+{
+    return reason == HPCBD_REQUEUE_KILLED ? requeue_killed(reporter, job_id, path)
+                                          : requeue(reporter, job_id, reason);
 }
 
 static void requeue_all(reporter_t *reporter)
@@ -172,7 +214,8 @@ static void requeue_all(reporter_t *reporter)
         if (hpcbd_requeue_parse(entry->d_name, &job_id, &reason) < 0)
             continue;
         snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
-        if (requeue(reporter, job_id, reason) || is_old(path))
+        if (deal_with(reporter, path, job_id, reason) ||
+            time(NULL) - time_of(path) > REQUEUE_SECONDS)
             unlink(path);
     }
 }
@@ -198,6 +241,7 @@ int hpcbd_memory_report(void *conf)
     struct pollfd watcher = {.fd = watch(conf), .events = POLLIN};
     char events[4096];
 
+    signal(SIGCHLD, SIG_IGN); /* nobody waits for who tells a user */
     for (;;) {
         requeue_all(&reporter);
         send_report(&reporter);

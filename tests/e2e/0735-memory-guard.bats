@@ -171,6 +171,28 @@ limit_is_below() { [ "$(limit_of "$1" n1)" -lt "$2" ]; }
     run_in_node n1 /run/hpcb/lib/daemon start hpcbd
 }
 
+# With its only process all that could tell of it goes.
+@test "a guest that the kernel kills at our limit is requeued, and its user reads why" {
+    [[ $CONTROLLERS = *" memory "* ]] || skip "this kernel has no memory controller"
+    local own=$((SMALL * 3 / 4)) grown=$((SMALL * 5 / 8)) rate=$((SMALL / 16))
+    rm -f "$WORK/go"
+    guest=$(OUT=$WORK/killed-%j submit --guest --requeue --mem=$own -w n1 -n1 --wrap \
+        "while [ ! -e $WORK/go ]; do sleep 0.2; done; exec python3 $WORK/touch.py $((own - 64)) 300")
+    wait_for_state "$guest" RUNNING 30
+    primary=$(submit --mem=$((grown + 500)) -w n1 -n1 \
+        --wrap "exec python3 $WORK/touch.py $grown 300 0 $rate")
+    wait_until 30 limit_is_below "$guest" $own
+    wait_until 30 holds n1 primaries_expected $grown
+    [ "$(state_of "$guest")" = RUNNING ]
+    touch "$WORK/go"
+    wait_until 120 was_requeued "$guest"
+    rm -f "$WORK/go"
+    wait_until 10 grep -q 'slurm-hpc-balance: guest ended: a primary needed its memory' \
+        "$WORK/killed-$guest"
+    [[ $(as_root scontrol -o show job "$guest") = *"Comment=guest ended: a primary needed its memory"* ]]
+    [ "$(state_of "$primary")" = RUNNING ]
+}
+
 @test "a guest of two nodes ends on both" {
     guest=$(submit --guest --requeue --mem=700 -N2 -n2 \
         --wrap "srun -K1 python3 $WORK/touch.py 200 300")

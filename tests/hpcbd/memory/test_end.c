@@ -17,9 +17,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "cgroup/knob.h"
+#include "common/file.h"
 #include "hpcbd/memory/end.h"
+#include "hpcbd/memory/killed.h"
+#include "hpcbd/memory/notice.h"
 #include "hpcbd/requeue.h"
 #include "tests/cgroup/fake_kernel.h"
+#include "tests/common/tmp.h"
 
 #define JOB    "sys/fs/cgroup/system.slice/slurmstepd.scope/job_4"
 #define TASK   JOB "/step_0/user/task_0"
@@ -47,6 +51,7 @@ int fstat(int fd, struct stat *status)
 
 static struct {
     hpcb_node_t *node;
+    const char *root;
     char state[512], steps[640];
     pid_t guest, other;
 } job;
@@ -57,6 +62,7 @@ static void start_job(void)
     const char *root = fake_start("v2-slurm22");
     char ended[640], task[640], text[64];
 
+    job.root = root;
     job.guest = fake_task(100);
     job.other = fake_task(102);
     snprintf(job.state, sizeof(job.state), "%.400s/state", root);
@@ -138,6 +144,90 @@ START_TEST(the_user_is_told)
 }
 END_TEST
 
+static void link_stderr(pid_t pid, const char *target)
+{
+    char dir[640], name[704];
+
+    snprintf(dir, sizeof(dir), "%.400s/proc/%d/fd", job.root, (int)pid);
+    ck_assert_int_eq(hpcb_file_mkdirs(dir, 0755, NULL), 0);
+    snprintf(name, sizeof(name), "%s/2", dir);
+    ck_assert_int_eq(symlink(target, name), 0);
+}
+
+/* The first process with a file is the one: those of a step write to slurmstepd. */
+START_TEST(the_output_of_a_guest_is_known)
+{
+    char path[PATH_MAX];
+
+    start_job();
+    hpcbd_killed_output(job.node, job.steps, path, sizeof(path));
+    ck_assert_str_eq(path, "");
+    link_stderr(job.other, "pipe:[7]");
+    link_stderr(job.guest, "/home/user/a file\nof two lines");
+    hpcbd_killed_output(job.node, job.steps, path, sizeof(path));
+    ck_assert_str_eq(path, "/home/user/a file\nof two lines");
+    stop_job();
+}
+END_TEST
+
+START_TEST(the_note_of_a_killed_guest_says_all)
+{
+    hpcbd_killed_t killed = {.job_id = 4, .uid = 1234, .used = 5, .output = "/a b\nc"};
+    hpcbd_killed_t read = {.job_id = 7};
+    hpcbd_requeue_t reason;
+    uint32_t job_id;
+    char note[700];
+
+    start_job();
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(hpcbd_killed_note(job.state, &killed, NULL), 0);
+        snprintf(note, sizeof(note), "%s/" HPCBD_REQUEUE_DIR "/4.killed", job.state);
+        ck_assert_int_eq(hpcbd_killed_read(note, &read), 0);
+        ck_assert_uint_eq(read.job_id, 7);
+        ck_assert_uint_eq(read.uid, 1234);
+        ck_assert_uint_eq(read.used, 5);
+        ck_assert_str_eq(read.output, killed.output);
+        killed.output[0] = '\0';
+    }
+    ck_assert_int_eq(hpcbd_requeue_parse("4.killed", &job_id, &reason), 0);
+    ck_assert_uint_eq(reason, HPCBD_REQUEUE_KILLED);
+    fake_write("state/" HPCBD_REQUEUE_DIR "/4.killed", "5\n");
+    ck_assert_int_eq(hpcbd_killed_read(note, &read), -1);
+    stop_job();
+}
+END_TEST
+
+static void say_in(const char *path, uid_t uid)
+{
+    int status;
+
+    hpcbd_notice_append(uid, path, 4, 300 << 20);
+    ck_assert_int_gt(wait(&status), 0);
+}
+
+/* As the user: what is not the user's stays as it is, and so does what is no file. */
+START_TEST(only_the_user_s_file_is_written_to)
+{
+    char dir[TEST_TMP_MAX], path[TEST_TMP_MAX + 16], link[TEST_TMP_MAX + 16], text[512];
+
+    test_tmp_dir(dir);
+    ck_assert_int_eq(chmod(dir, 0755), 0);
+    snprintf(path, sizeof(path), "%s/output", dir);
+    snprintf(link, sizeof(link), "%s/link", dir);
+    ck_assert_int_eq(hpcb_file_replace(path, "first\n", 6, 0600, NULL), 0);
+    ck_assert_int_eq(symlink(path, link), 0);
+    say_in(path, 1234);
+    ck_assert_int_eq(hpcb_file_read(path, text, sizeof(text), NULL), 6);
+    ck_assert_int_eq(chown(path, 1234, 1234), 0);
+    say_in(link, 1234);
+    ck_assert_int_eq(hpcb_file_read(path, text, sizeof(text), NULL), 6);
+    say_in(path, 1234);
+    ck_assert_int_gt(hpcb_file_read(path, text, sizeof(text), NULL), 6);
+    ck_assert_ptr_nonnull(strstr(text, "first\nslurm-hpc-balance: " HPCBD_MEMORY_TEXT));
+    ck_assert_ptr_nonnull(strstr(text, "(job 4 held 300 MiB on this node)"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("memory_end");
@@ -149,6 +239,9 @@ int main(void)
     tcase_add_test(tc, only_processes_of_the_job_are_signalled);
     tcase_add_test(tc, no_guest_keeps_the_guard_waiting);
     tcase_add_test(tc, the_user_is_told);
+    tcase_add_test(tc, the_output_of_a_guest_is_known);
+    tcase_add_test(tc, the_note_of_a_killed_guest_says_all);
+    tcase_add_test(tc, only_the_user_s_file_is_written_to);
     suite_add_tcase(suite, tc);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
