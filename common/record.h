@@ -11,6 +11,7 @@
 
 #include "common/about.h"
 #include "common/beside.h"
+#include "common/ended.h"
 #include "common/measured.h"
 #include "common/state.h"
 #include "common/tasks.h"
@@ -31,7 +32,8 @@ typedef struct {
     hpcb_about_t about;
     const hpcb_task_usage_t *tasks; /* the caller's */
     size_t n_tasks;
-    hpcb_beside_t beside; /* of a primary; its list is the caller's */
+    hpcb_beside_t beside;           /* of a primary; its list is the caller's */
+    char ended_for[HPCB_ENDED_MAX]; /* of a guest; "": nobody ended it here */
 } hpcb_record_t;
 
 /* Render as one line of JSON (newline at the end); the caller frees it.  NULL with err

@@ -81,6 +81,7 @@ const hpcb_field_t hpcb_fields[] = {
     RUN("guest_cost_low", SIGNED, COMPUTED, false, "ratio", "the lower end of guest_cost's 95 % interval, the mean over the nodes", "round(avg(n.guest_cost_low), 6)", NONE),
     RUN("guest_cost_high", SIGNED, COMPUTED, false, "ratio", "the upper end of it", "round(avg(n.guest_cost_high), 6)", NONE),
     RUN("guest_cost_method", TEXT, COMPUTED, false, "", "how it was measured: run_delay is a bound from below", "min(n.guest_cost_method)", NONE),
+    RUN("ended_for", TEXT, COMPUTED, false, "", "of a guest that hpcbd ended: memory, if a primary needed its memory", "min(n.ended_for)", NONE),
     RUN("evictions", COUNT, COMPUTED, false, "", "of a guest: its earlier runs", "CASE run.class WHEN 'guest' THEN run.restart ELSE 0 END", NONE),
     NODE("node", TEXT, KEY, true, "", "Slurm's NodeName", NULL, IN(2, name, node)),
     NODE("begin", NUMBER, RECORD, true, "s since 1970", "when the prolog recorded the job", NULL, IN(8, seconds, job.begin_us)),
@@ -104,8 +105,9 @@ const hpcb_field_t hpcb_fields[] = {
     NODE("guest_cost_low", SIGNED, RECORD, false, "ratio", "the lower end of guest_cost's 95 % interval", NULL, IN(35, cost, measured.guest_cost.low)),
     NODE("guest_cost_high", SIGNED, RECORD, false, "ratio", "the upper end of it", NULL, IN(36, cost, measured.guest_cost.high)),
     NODE("guest_cost_method", TEXT, RECORD, false, "", "how it was measured", NULL, IN(37, known_word, measured.guest_cost.method)),
+    NODE("ended_for", TEXT, RECORD, false, "", "of a guest that hpcbd ended here: memory, if a primary needed its memory", NULL, IN(38, known_word, ended_for)),
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): the member is a pointer */
-    NODE("tasks", JSON, RECORD, false, "", "what up to 256 tasks used", NULL, IN(38, tasks, tasks)),
+    NODE("tasks", JSON, RECORD, false, "", "what up to 256 tasks used", NULL, IN(39, tasks, tasks)),
     /* End of hpcb_fields */
 };
 /* clang-format on */

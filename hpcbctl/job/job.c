@@ -432,6 +432,7 @@ int hpcb_job_end(const hpcb_ctl_t *ctl)
     recorded = describe_end(&conf, load_conf(ctl, &conf), &asked, &record);
     complain(hpcb_node_open("/", &node, &err), &err);
     collect_measured(&conf, asked.job_id, &record.measured);
+    hpcb_ended_load(conf.state_dir, asked.job_id, record.ended_for);
     collect_usage(&conf, node, asked.job_id, &record.usage);
     record.n_tasks = hpcb_tasks_load(conf.state_dir, asked.job_id, tasks);
     if (recorded)

@@ -25,6 +25,7 @@
 
 #include "cgroup/steps.h"
 #include "common/cleanup.h"
+#include "common/ended.h"
 #include "hpcbd/memory/end.h"
 #include "hpcbd/memory/notice.h"
 #include "hpcbd/requeue.h"
@@ -184,6 +185,8 @@ int hpcbd_memory_end(const hpcbd_ending_t *ending, bool first, hpcb_error_t *err
                       : 0;
     int total;
 
+    if (first)
+        hpcb_ended_save(ending->state_dir, ending->job_id, HPCB_ENDED_MEMORY, NULL);
     /* Nobody's: nobody is told. */
     if (first && ending->uid != (uid_t)-1)
         tell_user(ending);

@@ -46,7 +46,7 @@ _DATABASE_VERSION = 1
 
 _RECORD = ("rid", "cluster", "job", "restart", "user", "partition", "name", "klass",
            "submit", "start", "end", "wall", "cpu", "delay", "node_wall", "capacity",
-           "cpus", "beside", "evictions", "complete", "network", "memory")
+           "cpus", "beside", "evictions", "complete", "network", "memory", "ended_for")
 
 _RECORD_VIEW = """CREATE TEMP VIEW record AS SELECT id AS rid, cluster, job_id AS job,
   restart, coalesce(nullif(user, ''), CAST(user_id AS TEXT)) AS user, partition,
@@ -56,7 +56,8 @@ _RECORD_VIEW = """CREATE TEMP VIEW record AS SELECT id AS rid, cluster, job_id A
   cpu_seconds AS cpu, run_delay_seconds AS delay,
   node_seconds AS node_wall, allocated_cpu_seconds AS capacity, cpus,
   CASE WHEN guests_beside IS NULL THEN -1 ELSE guests_beside > 0 END AS beside,
-  evictions, complete, network_bytes AS network, memory_bytes AS memory
+  evictions, complete, network_bytes AS network, memory_bytes AS memory,
+  {ended_for} AS ended_for
   FROM rec.run WHERE seq IS NOT NULL"""
 
 _TABLES = """
@@ -72,7 +73,7 @@ CREATE TEMP TABLE record (rid INTEGER PRIMARY KEY, cluster TEXT, job INTEGER,
   restart INTEGER, user TEXT, partition TEXT, name TEXT, klass INTEGER, submit REAL,
   start REAL, "end" REAL, wall REAL, cpu REAL, delay REAL, node_wall REAL,
   capacity REAL, cpus INTEGER, beside INTEGER, evictions INTEGER, complete INTEGER,
-  network INTEGER, memory INTEGER,
+  network INTEGER, memory INTEGER, ended_for TEXT,
   UNIQUE (cluster, job, restart) ON CONFLICT REPLACE);
 CREATE TEMP TABLE record_node (rid INTEGER, node TEXT, PRIMARY KEY (rid, node))
   WITHOUT ROWID;
@@ -195,7 +196,10 @@ class Base:
         self.db.execute("PRAGMA rec.cache_size = -16000")
         # One state of it for all questions.
         self.db.execute("BEGIN")
-        self.db.execute(_RECORD_VIEW)
+        # A database that no collector of this release has opened yet lacks it.
+        known = self.one("SELECT 1 FROM pragma_table_info('run', 'rec') "
+                         "WHERE name = 'ended_for'")
+        self.db.execute(_RECORD_VIEW.format(ended_for="ended_for" if known else "NULL"))
         self.db.execute("CREATE TEMP VIEW record_node AS SELECT run AS rid, node "
                         "FROM rec.node")
         self.has_record = self.attached = True

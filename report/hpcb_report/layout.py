@@ -112,6 +112,9 @@ def _summary(report):
     yield (f"Jobs {said['jobs']}, unfinished {said['unfinished']}, cancelled before "
            f"they started {said['never_started']}, evictions of guests "
            f"{said['evictions']}")
+    if said["ended_for_memory"]:
+        yield (f"Guests ended for memory {said['ended_for_memory']}, CPU hours that they "
+               f"lost {cell(said['ended_for_memory_cpu_seconds'], 'hours')}")
     if not report.all.runs:
         return
     yield (f"Throughput {cell(said['throughput_jobs_per_hour'], 'real')} jobs/h, of "

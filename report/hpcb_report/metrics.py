@@ -40,7 +40,9 @@ _SUMS = """count(*), sum(f.final), sum(f.cpu), sum(f.capacity),
   sum(CASE WHEN f.measured THEN f.delay ELSE 0.0 END),
   sum(CASE WHEN f.measured THEN f.node_wall ELSE 0.0 END), sum(f.measured),
   sum(f.evictions), total(f.network), count(f.network), total(f.memory),
-  count(f.memory), min(coalesce(f.submit, f.start)), max(f."end")"""
+  count(f.memory), sum(f.for_memory),
+  sum(CASE WHEN f.for_memory THEN f.cpu ELSE 0.0 END), min(coalesce(f.submit, f.start)),
+  max(f."end")"""
 
 
 class Group:
@@ -48,19 +50,20 @@ class Group:
 
     __slots__ = ("runs", "jobs", "cpu", "capacity", "delay", "node_wall", "measured",
                  "evictions", "network", "network_runs", "memory", "memory_runs",
-                 "first", "last", "figures")
+                 "for_memory", "lost", "first", "last", "figures")
 
-    def __init__(self, sums=(0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, 0.0, 0, 0.0, 0, math.inf,
-                             -math.inf)):
+    def __init__(self, sums=(0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, 0.0, 0, 0.0, 0, 0, 0.0,
+                             math.inf, -math.inf)):
         (self.runs, self.jobs, self.cpu, self.capacity, self.delay, self.node_wall,
          self.measured, self.evictions, self.network, self.network_runs, self.memory,
-         self.memory_runs, self.first, self.last) = sums
+         self.memory_runs, self.for_memory, self.lost, self.first,
+         self.last) = sums
         self.figures = _no_figures()
 
     def merge(self, other):
         for name in ("jobs", "runs", "cpu", "capacity", "delay", "node_wall",
                      "measured", "evictions", "network", "network_runs", "memory",
-                     "memory_runs"):
+                     "memory_runs", "for_memory", "lost"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.first = min(self.first, other.first)
         self.last = max(self.last, other.last)
@@ -258,6 +261,8 @@ def figures(group, reasons, since=None):
         "stolen_fraction": ratio(group.delay, group.node_wall),
         **slow,
         "evictions": group.evictions,
+        "ended_for_memory": group.for_memory,
+        "ended_for_memory_cpu_seconds": group.lost,
         "runs_measured": group.measured,
         **_transfers(group, reasons),
     }

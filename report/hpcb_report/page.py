@@ -158,7 +158,9 @@ def _figures(report):
          "95%: " + show(said["turnaround_p95_seconds"], "time")),
         ("Jobs", str(said["jobs"]), f"{primary['jobs']} primaries, "
          f"{report.by_class['guest']['jobs']} guests"),
-        ("Evictions", str(said["evictions"]), "of guests"),
+        ("Evictions", str(said["evictions"]), "of guests; for memory "
+         f"{said['ended_for_memory']}, lost "
+         f"{show(said['ended_for_memory_cpu_seconds'], 'hours')} CPU h"),
     ]
 
 

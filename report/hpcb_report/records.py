@@ -63,6 +63,10 @@ def _day(seconds):
     return time.strftime("%Y-%m-%d", time.gmtime(max(0, seconds)))
 
 
+def _word(value):
+    return clean(value) if isinstance(value, str) else None
+
+
 class Reader:
     """bad counts lines that are no records."""
 
@@ -151,6 +155,7 @@ class Reader:
             known["wall_seconds"] = max(known["wall_seconds"], wall)
             for name in ("cpus", "cpu_seconds", "run_delay_seconds"):
                 known[name] += record[name]
+            known["ended_for"] = known.get("ended_for") or record.get("ended_for")
             for name in ("network_bytes", "memory_bytes"):
                 parts = known.get(name), record.get(name)
                 known[name] = None if None in parts else sum(parts)
@@ -188,5 +193,5 @@ class Reader:
              clean(user or str(record["user_id"])), clean(partition), clean(name),
              CLASS_CODES.get(record["class"], UNKNOWN), submit, start, end, wall, cpu,
              delay, node_wall, capacity, record["cpus"], beside, evictions, complete,
-             *moved),
+             *moved, _word(record.get("ended_for"))),
             [clean(node) for node in nodes])

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "common/ended.h"
 #include "common/file.h"
 #include "common/measured.h"
 #include "tests/common/tmp.h"
@@ -68,6 +69,23 @@ START_TEST(a_long_reason_is_cut)
 }
 END_TEST
 
+START_TEST(why_a_guest_was_ended)
+{
+    char why[HPCB_ENDED_MAX] = "x", file[TEST_TMP_MAX + 64];
+
+    start();
+    hpcb_ended_load(dir, 7, why);
+    ck_assert_str_eq(why, "");
+    ck_assert_int_eq(hpcb_ended_save(dir, 7, HPCB_ENDED_MEMORY, NULL), 0);
+    hpcb_ended_load(dir, 7, why);
+    ck_assert_str_eq(why, "memory");
+    snprintf(file, sizeof(file), "%s/jobs/7.ended", dir);
+    ck_assert_int_eq(hpcb_file_replace(file, "no word\n", 8, 0644, NULL), 0);
+    hpcb_ended_load(dir, 7, why);
+    ck_assert_str_eq(why, "");
+}
+END_TEST
+
 START_TEST(no_file_is_a_reason)
 {
     hpcb_measured_t out;
@@ -117,6 +135,7 @@ int main(void)
     SRunner *runner;
     int failed;
 
+    tcase_add_test(tcase, why_a_guest_was_ended);
     tcase_add_test(tcase, comes_back);
     tcase_add_test(tcase, a_long_reason_is_cut);
     tcase_add_test(tcase, no_file_is_a_reason);

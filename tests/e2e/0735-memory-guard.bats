@@ -81,6 +81,12 @@ holds() { # holds NODE KEY MIB: within a hundredth and 64 MiB
     [ $mib -ge $(($3 * 99 / 100)) ] && [ $mib -le $(($3 * 101 / 100 + 64)) ]
 }
 
+# What hpcb-report counts.
+has_ended_for_memory() {
+    as_root hpcb-report --records=/run/hpcb/collector --export=jsonl |
+        grep "\"job_id\":$1,\"restart\":0," | grep -q '"ended_for":"memory"'
+}
+
 was_requeued() { [ "$(job_field "$1" Restarts)" = 1 ]; }
 
 @test "status says what guests hold" {
@@ -98,6 +104,7 @@ was_requeued() { [ "$(job_field "$1" Restarts)" = 1 ]; }
     wait_until 30 was_requeued "$guest"
     grep -q 'slurm-hpc-balance: guest ended: a primary needed its memory' "$WORK/guest-$guest"
     [[ $(as_root scontrol -o show job "$guest") = *"Comment=guest ended: a primary needed its memory"* ]]
+    wait_until 20 has_ended_for_memory "$guest"
     wait_for_end "$primary" 60
     grep -q '^done' "$WORK/primary-$primary"
     [ "$(state_of "$primary")" = COMPLETED ]

@@ -81,6 +81,24 @@ class Exports(DatabaseCase):
         self.assertEqual([node["guest_cost_low"] for node in run["node_records"]],
                          [-0.01, 0.03, None])
 
+    def test_a_guest_that_was_ended_on_one_node_was_ended(self):
+        parts = [node_record(1, nodes=2, node=node, ended_for=why, **{"class": "guest"})
+                 for node, why in (("n1", None), ("n2", "memory"))]
+        place = self.fill(*parts)
+        run, = [json.loads(text) for text in self.export(place).splitlines()]
+        self.assertEqual(run["ended_for"], "memory")
+        totals = self.json("--no-sacct", "--records", place)["totals"]
+        self.assertEqual(totals["ended_for_memory"], 1)
+        self.assertEqual(totals["ended_for_memory_cpu_seconds"], 16.0)
+        text = self.report("--no-sacct", "--records", place)
+        self.assertIn("Guests ended for memory 1, CPU hours that they lost 0.00", text)
+
+    def test_a_database_of_an_older_release_is_read(self):
+        place = self.fill(*self.RECORDS)
+        self.change(place, "ALTER TABLE run DROP COLUMN ended_for")
+        totals = self.json("--no-sacct", "--records", place)["totals"]
+        self.assertEqual((totals["runs"], totals["ended_for_memory"]), (5, 0))
+
     def test_an_export_is_imported_as_the_same(self):
         first = self.export(self.fill(*self.RECORDS))
         again = self.export(self.fill(*first.splitlines(keepends=True), name="other"))

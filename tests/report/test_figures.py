@@ -215,6 +215,15 @@ class Requeues(ReportCase):
     def test_records_alone(self):
         self.check(self.from_records(*self.RECORDS))
 
+    def test_ended_for_memory(self):
+        records = ({**self.RECORDS[0], "ended_for": "memory"},
+                   {**self.RECORDS[1], "ended_for": None},
+                   record(2, **{"class": "guest"}, ended_for="harm"))
+        for said in (self.from_records(*records), self.from_both(records, self.LINES)):
+            self.assertEqual(said["totals"]["ended_for_memory"], 1)
+            self.assertEqual(said["totals"]["ended_for_memory_cpu_seconds"], 3.0)
+            self.assertEqual(said["by_class"]["primary"]["ended_for_memory"], 0)
+
     def test_both_in_any_order(self):
         for lines in (self.LINES, self.LINES[::-1]):
             for records in (self.RECORDS, self.RECORDS[::-1]):

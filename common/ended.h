@@ -1,0 +1,27 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Why hpcbd has ended a guest here: a word in StateDir/jobs/<jobid>.ended, for the
+ * job's record.
+ */
+#ifndef HPCB_COMMON_ENDED_H
+#define HPCB_COMMON_ENDED_H
+
+#include <stdint.h>
+#include "common/error.h"
+
+#define HPCB_ENDED_MAX 16 /* a word of lower-case letters, and its NUL */
+
+/* A primary needed its memory. */
+#define HPCB_ENDED_MEMORY "memory"
+
+/* 0, or -1 with errno and err. */
+int hpcb_ended_save(const char *state_dir, uint32_t job_id, const char *why,
+                    hpcb_error_t *err);
+
+/* "" for a job that nobody has ended. */
+void hpcb_ended_load(const char *state_dir, uint32_t job_id, char why[HPCB_ENDED_MAX]);
+
+#endif
