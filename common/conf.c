@@ -433,6 +433,8 @@ static const conf_key_t keys[] = {
      "allowed: 0% to 90%, or a size above 0 with K, M, G or T"},
     {"GuestMemorySettle", "60", set_number, FIELD(guest_memory_settle), 0, 86400,
      "allowed: 0 to 86400 (seconds, without a unit)"},
+    {"GuestRemoveIPC", "yes", set_yes_no, FIELD(guest_remove_ipc), 0, 0,
+     "allowed: yes, no"},
     {"GuestSiblings", "auto", set_siblings, FIELD(guest_siblings), 0, 0,
      "allowed: auto, cookie, avoid, throttle, none"},
     {"GuestSiblingDifference", "5", set_number, FIELD(guest_sibling_difference), 0, 5,

@@ -61,6 +61,7 @@ typedef struct {
     bool guest_memory_unused;         /* GuestMemory=unused */
     hpcb_memory_reserve_t guest_memory_reserve; /* GuestMemoryReserve=5% */
     uint32_t guest_memory_settle;               /* GuestMemorySettle=60: seconds */
+    bool guest_remove_ipc;                      /* GuestRemoveIPC=yes */
     hpcb_guest_siblings_t guest_siblings;       /* GuestSiblings=auto */
     uint32_t guest_sibling_difference;          /* GuestSiblingDifference=5 (0..5) */
     bool guest_siblings_required;               /* GuestSiblingsRequired=no */

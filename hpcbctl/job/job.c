@@ -35,6 +35,7 @@
 #include "common/text.h"
 #include "hpcbctl/job/beside.h"
 #include "hpcbctl/job/cpus.h"
+#include "hpcbctl/job/leftovers.h"
 #include "hpcbctl/hostlist.h"
 #include "hpcbctl/status/totals.h"
 #include "hpcbctl/verbs.h"
@@ -441,6 +442,8 @@ int hpcb_job_end(const hpcb_ctl_t *ctl)
     if (counts)
         write_record(&conf, &record);
     free(record.beside.guests);
+    if (recorded && record.job.klass == HPCB_CLASS_GUEST && conf.guest_remove_ipc)
+        hpcb_leftovers_remove(conf.state_dir, &record.job, HPCB_LEFTOVERS_DIR);
     if (node)
         complain(hpcb_isolate_cleanup(node, conf.guest_cgroup, asked.job_id, &err),
                  &err);

@@ -30,6 +30,7 @@ static const char *const key_names[] = {
     "GuestMemory",
     "GuestMemoryReserve",
     "GuestMemorySettle",
+    "GuestRemoveIPC",
     "GuestSiblings",
     "GuestSiblingDifference",
     "GuestSiblingsRequired",
@@ -93,6 +94,7 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_uint_eq(conf.guest_memory_reserve.percent, 5);
     ck_assert_uint_eq(conf.guest_memory_reserve.bytes, 0);
     ck_assert_uint_eq(conf.guest_memory_settle, 60);
+    ck_assert(conf.guest_remove_ipc);
     ck_assert_int_eq(conf.guest_siblings, HPCB_GUEST_SIBLINGS_AUTO);
     ck_assert_uint_eq(conf.guest_sibling_difference, 5);
     ck_assert(!conf.guest_siblings_required);
@@ -501,7 +503,8 @@ START_TEST(duplicates_of_each_key_are_refused)
             value = "/x";
         else if (strstr(key_names[i], "Gres") || strstr(key_names[i], "Pin") ||
                  strstr(key_names[i], "Required") || strstr(key_names[i], "Waiters") ||
-                 strstr(key_names[i], "Frequency") || strstr(key_names[i], "Tag"))
+                 strstr(key_names[i], "Frequency") || strstr(key_names[i], "Tag") ||
+                 strstr(key_names[i], "RemoveIPC"))
             value = "no";
         else if (strcmp(key_names[i], "GuestMinShare") == 0 ||
                  strcmp(key_names[i], "GuestMaxSlowdown") == 0)

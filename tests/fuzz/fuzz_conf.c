@@ -72,6 +72,7 @@ static void check_round_trip(const hpcb_conf_t *conf)
         "ExclusivePartitions=%s\nGuestPinToPrimaries=%s\n"
         "GuestCgroup=%s\nGuestOomScoreAdj=%d\nGuestMemoryHigh=%u\nGuestMemory=%s\n"
         "GuestMemoryReserve=%" PRIu64 "%s\nGuestMemorySettle=%u\n"
+        "GuestRemoveIPC=%s\n"
         "GuestMaxSlowdown=%u.%04u%%\nGuestMinShare=%u.%04u%%\nGuestStarvedAfter=%"
         "u\nStateDir=%s\n"
         "SpoolDir=%s\nProfileStore=%s\nYieldWaits=%s\nYieldSpin=%u\nYieldNapMax=%"
@@ -89,10 +90,11 @@ static void check_round_trip(const hpcb_conf_t *conf)
         conf->guest_oom_score_adj, conf->guest_memory_high,
         conf->guest_memory_unused ? "unused" : "allocated",
         reserve->bytes ? reserve->bytes : reserve->percent, reserve->bytes ? "" : "%",
-        conf->guest_memory_settle, conf->guest_max_slowdown_ppm / 10000,
-        conf->guest_max_slowdown_ppm % 10000, conf->guest_min_share_ppm / 10000,
-        conf->guest_min_share_ppm % 10000, conf->guest_starved_after, conf->state_dir,
-        conf->spool_dir, conf->profile_store, conf->yield_waits, conf->yield_spin_us,
+        conf->guest_memory_settle, conf->guest_remove_ipc ? "yes" : "no",
+        conf->guest_max_slowdown_ppm / 10000, conf->guest_max_slowdown_ppm % 10000,
+        conf->guest_min_share_ppm / 10000, conf->guest_min_share_ppm % 10000,
+        conf->guest_starved_after, conf->state_dir, conf->spool_dir,
+        conf->profile_store, conf->yield_waits, conf->yield_spin_us,
         conf->yield_nap_max_us, conf->mpi_library, conf->collector_hosts,
         conf->collector_port, conf->collector_dir, conf->collector_wait,
         conf->admin_comment_rate, conf->admin_comment_tag ? "yes" : "no", conf->windows,
