@@ -7,11 +7,13 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -132,6 +134,19 @@ static void __attribute__((noreturn)) be_the_user(owner_t *owner, const char *di
     _exit(EXIT_SUCCESS);
 }
 
+/* The user may have stopped it, alarm and all. */
+static void wait_or_kill(pid_t child)
+{
+    struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, child, 0),
+                           .events = POLLIN};
+
+    if (ended.fd < 0 || poll(&ended, 1, (SECONDS + 1) * 1000) != 1)
+        kill(child, SIGKILL);
+    if (ended.fd >= 0)
+        close(ended.fd);
+    waitpid(child, NULL, 0);
+}
+
 void hpcb_leftovers_remove(const char *state_dir, const hpcb_job_state_t *guest,
                            const char *dir)
 {
@@ -146,5 +161,5 @@ void hpcb_leftovers_remove(const char *state_dir, const hpcb_job_state_t *guest,
     if (child == 0)
         be_the_user(&owner, dir);
     if (child > 0)
-        waitpid(child, NULL, 0);
+        wait_or_kill(child);
 }

@@ -7,6 +7,7 @@
 
 #include <check.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/shm.h>
@@ -18,8 +19,10 @@
 #include "hpcbctl/job/leftovers.h"
 #include "tests/common/tmp.h"
 
-#define USER  1234
-#define OTHER 1235
+#define USER    1234
+#define OTHER   1235
+#define STOPPER 61235 /* nobody else's: all that it has is stopped */
+#define MANY    2000
 
 static char state_dir[TEST_TMP_MAX], shm[TEST_TMP_MAX];
 static hpcb_job_state_t guest;
@@ -155,6 +158,50 @@ START_TEST(what_is_root_s_stays)
 END_TEST
 
 /* One that a process has attached stays. */
+static pid_t begin_to_stop_all(uid_t uid)
+{
+    pid_t attacker = fork();
+
+    ck_assert_int_ge(attacker, 0);
+    if (attacker > 0)
+        return attacker;
+    alarm(60);
+    if (setresuid(uid, uid, uid) < 0)
+        _exit(EXIT_FAILURE);
+    for (;;)
+        kill(-1, SIGSTOP);
+}
+
+/* An epilog that does not end drains the node. */
+START_TEST(a_user_who_stops_it_holds_up_nobody)
+{
+    pid_t attacker;
+    char name[32];
+    int tries = 0;
+
+    start();
+    guest.uid = STOPPER;
+    ck_assert_int_eq(hpcb_state_save(state_dir, &guest, NULL), 0);
+    attacker = begin_to_stop_all(STOPPER);
+    do {
+        for (int i = 0; i < MANY; i++) {
+            snprintf(name, sizeof(name), "%d_%d", tries, i);
+            make_file(name, STOPPER);
+        }
+        end();
+        for (int i = 0; i < MANY; i++) {
+            snprintf(name, sizeof(name), "%d_%d", tries, i);
+            if (is_there(name))
+                break;
+            *name = '\0';
+        }
+    } while (!*name && ++tries < 20);
+    ck_assert_msg(*name, "nobody was stopped in %d tries", tries);
+    kill(attacker, SIGKILL);
+    ck_assert_int_eq(waitpid(attacker, NULL, 0), attacker);
+}
+END_TEST
+
 START_TEST(shared_memory_of_system_v_goes)
 {
     struct shmid_ds status;
@@ -190,6 +237,7 @@ int main(void)
     tcase_add_test(tc, what_was_there_before_stays);
     tcase_add_test(tc, another_job_of_the_user_keeps_it);
     tcase_add_test(tc, what_is_root_s_stays);
+    tcase_add_test(tc, a_user_who_stops_it_holds_up_nobody);
     tcase_add_test(tc, shared_memory_of_system_v_goes);
     suite_add_tcase(suite, tc);
     srunner_run_all(runner, CK_ENV);
