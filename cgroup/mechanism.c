@@ -29,6 +29,8 @@ static const hpcb_mechanism_t table[] = {
      false, ROW(memory_high), hpcb_row_undo},
     {"realtime-limit", "no real-time policy, and no way to one", false, true, true,
      ROW(realtime_limit), hpcb_row_undo},
+    {"long-slice", "slices of 100 ms, so that primaries' may be as long", false, true,
+     false, ROW(long_slice), hpcb_row_undo},
     {"freeze", "stop a guest's tasks", false, false, false, ROW(freeze),
      hpcb_freeze_undo},
     {"cpu-affinity", "keep a guest off chosen CPUs", false, false, false,

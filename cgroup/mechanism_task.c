@@ -5,7 +5,7 @@
 /*
  * Rows that act on tasks: sched-idle and nice (which isolate only where guest and
  * primary are in one group of the scheduler), ionice, oom-score, realtime-limit,
- * cpu-affinity.
+ * long-slice, cpu-affinity.
  */
 #include "config.h"
 
@@ -17,6 +17,7 @@
 #include <string.h>
 #include "cgroup/knob.h"
 #include "cgroup/rows.h"
+#include "cgroup/slices.h"
 #include "cgroup/task.h"
 
 #define SCHED_IDLE_TEXT "5 0" /* SCHED_IDLE of linux/sched.h, priority 0 */
@@ -265,6 +266,28 @@ int hpcb_realtime_limit_verify(const hpcb_target_t *target, hpcb_error_t *err)
     if (hpcb_task_realtime(target->pid))
         return hpcb_error(err, "task %d has a real-time policy", (int)target->pid);
     return 0;
+}
+
+/*
+ * A task is interrupted in its slice only after the shortest one of all that wait for
+ * its CPU (Linux 6.18), so that a primary's long slice (cgroup/slices.h) needs guests
+ * with long ones.  A user may shorten it again; what that costs a primary, policy/guard
+ * bounds by other means.
+ */
+int hpcb_long_slice_probe(const hpcb_node_t *node, hpcb_error_t *err)
+{
+    return hpcb_slices_probe(node, err);
+}
+
+int hpcb_long_slice_apply(const hpcb_target_t *target, hpcb_error_t *err)
+{
+    hpcb_row_begin(target, "long-slice");
+    return hpcb_row_set_threads(target, "slice", HPCB_SLICE_GUEST, err);
+}
+
+int hpcb_long_slice_verify(const hpcb_target_t *target, hpcb_error_t *err)
+{
+    return hpcb_row_check_threads(target, "slice", HPCB_SLICE_GUEST, err);
 }
 
 int hpcb_cpu_affinity_probe(const hpcb_node_t *node, hpcb_error_t *err)

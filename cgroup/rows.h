@@ -25,6 +25,7 @@ HPCB_ROW(oom_score);
 HPCB_ROW(cpu_affinity);
 HPCB_ROW(memory_high);
 HPCB_ROW(realtime_limit);
+HPCB_ROW(long_slice);
 HPCB_ROW(io_weight);
 HPCB_ROW(freeze);
 HPCB_ROW(ppr);

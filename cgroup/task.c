@@ -116,6 +116,68 @@ static int set_ioprio(pid_t pid, const char *text)
     return (int)syscall(SYS_ioprio_set, IOPRIO_PROCESS, pid, value);
 }
 
+/* struct sched_attr of linux/sched/types.h, which older C libraries lack. */
+typedef struct {
+    uint32_t size;
+    uint32_t policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime; /* of a policy that shares fairly: the slice */
+    uint64_t deadline;
+    uint64_t period;
+} sched_attributes_t;
+
+#define KEEP_POLICY UINT64_C(0x08) /* SCHED_FLAG_KEEP_POLICY */
+
+/* Other policies have a runtime that means something else, or ignore it. */
+static int read_slice(pid_t tid, sched_attributes_t *now)
+{
+    memset(now, 0, sizeof(*now));
+    if (syscall(SYS_sched_getattr, tid, now, sizeof(*now), 0) < 0)
+        return -1;
+    if ((now->policy == SCHED_OTHER || now->policy == SCHED_BATCH) && now->runtime)
+        return 0;
+    errno = ENOTSUP;
+    return -1;
+}
+
+static int write_slice(pid_t tid, sched_attributes_t now, uint64_t slice_ns)
+{
+    now.size = sizeof(now);
+    now.flags |= KEEP_POLICY;
+    now.runtime = slice_ns;
+    return (int)syscall(SYS_sched_setattr, tid, &now, 0);
+}
+
+static int get_slice(pid_t tid, char *text, size_t size)
+{
+    sched_attributes_t now;
+
+    if (read_slice(tid, &now) < 0)
+        return -1;
+    snprintf(text, size, "%" PRIu64, now.runtime);
+    return 0;
+}
+
+/* A slice that the kernel would give it anyhow is left to the kernel, as it was. */
+static int set_slice(pid_t tid, const char *text)
+{
+    sched_attributes_t now;
+    long slice_ns;
+
+    if (number(text, 0, LONG_MAX, &slice_ns) < 0)
+        return -1;
+    if (read_slice(tid, &now) < 0)
+        return errno == ENOTSUP ? 0 : -1;
+    if (write_slice(tid, now, 0) < 0)
+        return -1;
+    if (slice_ns == 0 ||
+        (read_slice(tid, &now) == 0 && now.runtime == (uint64_t)slice_ns))
+        return 0;
+    return write_slice(tid, now, (uint64_t)slice_ns);
+}
+
 static const char digits[] = "0123456789abcdef";
 
 static unsigned nibble(const cpu_set_t *mask, size_t index)
@@ -359,6 +421,7 @@ static const attribute_t attributes[] = {
     {"policy", get_policy, set_policy},
     {"nice", get_nice, set_nice},
     {"ioprio", get_ioprio, set_ioprio},
+    {"slice", get_slice, set_slice},
     {"affinity", get_affinity, set_affinity},
     {"process-affinity", get_process_affinity, set_process_affinity},
     {"rlimit-nice", get_rlimit_nice, set_rlimit_nice},

@@ -24,6 +24,10 @@
  *   policy         thread   "<policy> <static priority>", SCHED_RESET_ON_FORK included
  *   nice           thread   -20..19
  *   ioprio         thread   class << 13 | level, as ioprio_get(2)
+ *   slice          thread   how long it runs before others have their turn, ns (Linux
+ *                           6.12); "0": the kernel's own.  If the policy has none or
+ *                           the kernel does not tell, it cannot be read (ENOTSUP), and
+ *                           is set to nothing
  *   affinity       thread   hexadecimal mask, highest CPU first
  *   process-affinity  process  the same for all of its threads, also those that it has
  *                           started since; ENOTUNIQ where they differ

@@ -25,6 +25,7 @@
 #include "hpcbd/harm/crumbs.h"
 #include "hpcbd/harm/experiment.h"
 #include "hpcbd/harm/restrain.h"
+#include "hpcbd/harm/slices.h"
 #include "hpcbd/hpcbd.h"
 #include "hpcbd/log.h"
 #include "hpcbd/memory/memory.h"
@@ -60,6 +61,7 @@ static const hpcbd_part_t *const node_parts[] = {
     &hpcbd_window,
     &hpcbd_crumbs,
     &hpcbd_restrain,
+    &hpcbd_slices,
     &hpcbd_experiment,
     &hpcbd_balance,
     &hpcbd_sense,

@@ -10,6 +10,16 @@ static void step_to(hpcb_guard_t *guard, hpcb_guard_level_t level, uint64_t now_
     guard->since_ns = now_ns;
 }
 
+/* Where the kernel takes no slices their level does not exist. */
+static hpcb_guard_level_t level_after(const hpcb_guard_conf_t *conf,
+                                      hpcb_guard_level_t level, int step)
+{
+    level = (hpcb_guard_level_t)((int)level + step);
+    if (level == HPCB_GUARD_SLICES && !conf->slices)
+        level = (hpcb_guard_level_t)((int)level + step);
+    return level;
+}
+
 /* A step that has to be taken again comes back more slowly. */
 static void lengthen_pause(const hpcb_guard_conf_t *conf, hpcb_guard_t *guard)
 {
@@ -24,13 +34,15 @@ static void restrict_further(const hpcb_guard_conf_t *conf, hpcb_guard_t *guard,
     bool again = guard->level == HPCB_GUARD_QUARTER && guard->tried_again;
 
     lengthen_pause(conf, guard);
-    step_to(guard, again ? HPCB_GUARD_REQUEUE : guard->level + 1, now_ns);
+    step_to(guard, again ? HPCB_GUARD_REQUEUE : level_after(conf, guard->level, 1),
+            now_ns);
 }
 
-static void give_back(hpcb_guard_t *guard, uint64_t now_ns)
+static void give_back(const hpcb_guard_conf_t *conf, hpcb_guard_t *guard,
+                      uint64_t now_ns)
 {
     guard->tried_again |= guard->level == HPCB_GUARD_STOP;
-    step_to(guard, guard->level - 1, now_ns);
+    step_to(guard, level_after(conf, guard->level, -1), now_ns);
     if (guard->level == HPCB_GUARD_FREE)
         guard->tried_again = false;
 }
@@ -50,7 +62,7 @@ hpcb_guard_level_t hpcb_guard_step(const hpcb_guard_conf_t *conf, hpcb_guard_t *
         restrict_further(conf, guard, now_ns);
     else if (guard->level > HPCB_GUARD_FREE && quiet >= pause &&
              (blind || (estimate && estimate->high < conf->max_slowdown)))
-        give_back(guard, now_ns);
+        give_back(conf, guard, now_ns);
     return guard->level;
 }
 

@@ -7,11 +7,12 @@
  * next to nothing.
  *
  * Harm: while the interval of the estimate (policy/harm) lies above the limit as a
- * whole, guests next to that primary are restricted further, a step at a time: to half
- * of their time, to a quarter, stopped.  While it lies below the limit as a whole, they
- * get a step back, after a pause that doubles with each restriction; guests that were
- * stopped are tried again after the pause, and requeued if they prove as harmful as
- * before.  In between nothing changes.
+ * whole, the guard takes a step further: the primary's tasks get long time slices,
+ * which cost guests nothing, and then guests next to it are restricted to half of their
+ * time, to a quarter, stopped.  While it lies below the limit as a whole, they get a
+ * step back, after a pause that doubles with each restriction; guests that were stopped
+ * are tried again after the pause, and requeued if they prove as harmful as before.  In
+ * between nothing changes.
  *
  * Crumbs: next to a primary that never waits an idle group still runs, for a tick at a
  * time.  That costs a fine-grained parallel primary more than it gives the guest, so a
@@ -32,6 +33,7 @@
 /* What guests next to a primary may do; each allows less than the one before. */
 typedef enum {
     HPCB_GUARD_FREE,
+    HPCB_GUARD_SLICES,  /* all; the primary's tasks have long slices from here on */
     HPCB_GUARD_HALF,    /* runs in half of the time */
     HPCB_GUARD_QUARTER, /* in a quarter of it */
     HPCB_GUARD_STOP,
@@ -43,6 +45,7 @@ typedef struct {
     uint64_t look_ns;    /* evidence is collected this long before the next step */
     uint64_t return_ns;  /* first pause before a step back */
     uint64_t longest_ns; /* last pause */
+    bool slices;         /* the kernel takes slices; without, that step is left out */
 } hpcb_guard_conf_t;
 
 /* Of one primary.  All zero: free, nothing known. */

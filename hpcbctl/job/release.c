@@ -37,6 +37,7 @@
 #include "cgroup/knob.h"
 #include "cgroup/mechanism.h"
 #include "cgroup/siblings.h"
+#include "cgroup/slices.h"
 #include "cgroup/steps.h"
 #include "cgroup/task.h"
 #include "cgroup/undo.h"
@@ -468,7 +469,7 @@ static int print(json_object *report, bool json)
     return fflush(stdout);
 }
 
-/* What hpcbd, if one was killed, has left favoured or frozen. */
+/* What hpcbd, if one was killed, has left favoured, frozen or with long slices. */
 static void release_windows(const hpcb_conf_t *conf, const hpcb_node_t *node,
                             unsigned *problems)
 {
@@ -482,6 +483,10 @@ static void release_windows(const hpcb_conf_t *conf, const hpcb_node_t *node,
     }
     if (hpcb_freeze_release(node, conf->state_dir, &err) < 0) {
         hpcb_log(HPCB_LOG_ERROR, "frozen guests: %s", err.text);
+        ++*problems;
+    }
+    if (hpcb_slices_release(node, &err) < 0) {
+        hpcb_log(HPCB_LOG_ERROR, "long slices: %s", err.text);
         ++*problems;
     }
 }

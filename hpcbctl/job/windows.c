@@ -15,6 +15,7 @@
 
 #include "cgroup/favour.h"
 #include "cgroup/freeze.h"
+#include "cgroup/slices.h"
 #include "common/cleanup.h"
 #include "common/conf.h"
 #include "common/log.h"
@@ -223,7 +224,7 @@ int hpcb_release_windows(const hpcb_ctl_t *ctl)
     hpcb_node_t *node;
     hpcb_conf_t conf;
     hpcb_error_t err;
-    int favoured, frozen, balanced;
+    int favoured, frozen, balanced, slices;
 
     if (load_conf(ctl, &conf))
         return 1;
@@ -236,13 +237,15 @@ int hpcb_release_windows(const hpcb_ctl_t *ctl)
     frozen = hpcb_freeze_release(node, conf.state_dir, favoured < 0 ? NULL : &err);
     balanced =
         hpcb_balance_release(node, &conf, favoured < 0 || frozen < 0 ? NULL : &err);
+    slices = hpcb_slices_release(
+        node, favoured < 0 || frozen < 0 || balanced < 0 ? NULL : &err);
     hpcb_node_close(node);
-    if (favoured < 0 || frozen < 0 || balanced < 0) {
+    if (favoured < 0 || frozen < 0 || balanced < 0 || slices < 0) {
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
         return 1;
     }
     printf("%d settings of favoured and %d of balanced jobs undone, %d groups of "
-           "guests thawed\n",
-           favoured, balanced, frozen);
+           "guests thawed, slices of %d threads given back\n",
+           favoured, balanced, frozen, slices);
     return 0;
 }

@@ -323,6 +323,14 @@ static void put_harm(json_object *harm, FILE *out)
               "Guests that Slurm was asked to requeue because they cost a primary too "
               "much.",
               hpcb_json_get_u64(harm, "requeues"));
+    put_one(out, "hpcb_primaries_with_slices",
+            "Primaries on this node with long time slices because guests cost them too "
+            "much.",
+            hpcb_json_get_u64(harm, "slices"));
+    put_typed(
+        out, "hpcb_primary_slices_total", "counter",
+        "How often a primary got long time slices because guests cost it too much.",
+        hpcb_json_get_u64(harm, "slices_given"));
 }
 
 static void put_collector(json_object *stats, FILE *out)

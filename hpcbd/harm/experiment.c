@@ -18,6 +18,7 @@
 #include "hpcbd/harm/experiment.h"
 #include "hpcbd/harm/progress.h"
 #include "hpcbd/harm/restrain.h"
+#include "hpcbd/harm/slices.h"
 #include "hpcbd/windows/windows.h"
 
 #define MS     INT64_C(1000000)
@@ -251,6 +252,7 @@ static void say_step(const primary_t *primary, hpcb_guard_level_t was,
 {
     static const char *const what[] = {
         [HPCB_GUARD_FREE] = "run freely",
+        [HPCB_GUARD_SLICES] = "run freely, and its tasks have slices of 100 ms",
         [HPCB_GUARD_HALF] = "run in half of the time",
         [HPCB_GUARD_QUARTER] = "run in a quarter of the time",
         [HPCB_GUARD_STOP] = "are stopped",
@@ -278,6 +280,7 @@ static hpcb_guard_level_t step_guard(primary_t *primary)
         .look_ns = GUARD_LOOK_NS,
         .return_ns = GUARD_RETURN_NS,
         .longest_ns = GUARD_LONGEST_NS,
+        .slices = hpcbd_slices_possible(),
     };
     hpcb_guard_level_t was = primary->guard.level, level;
     hpcb_harm_estimate_t found;
@@ -302,9 +305,11 @@ static void step_guards(void)
     for (size_t i = 0; i < engine.count; i++) {
         hpcb_guard_level_t level = step_guard(engine.primaries[i]);
 
+        hpcbd_slices_set(engine.primaries[i]->job_id,
+                         level >= HPCB_GUARD_SLICES && level < HPCB_GUARD_REQUEUE);
         most = level > most ? level : most;
     }
-    hpcbd_restrain_guests(most);
+    hpcbd_restrain_guests(most > HPCB_GUARD_SLICES ? most : HPCB_GUARD_FREE);
 }
 
 /* The first stop of all primaries that are next to guests. */
@@ -318,10 +323,12 @@ static void plan_next(const hpcbd_registry_t *registry)
     engine.job_id = 0;
     engine.edge = BEFORE;
     engine.running = running_now(registry);
-    if (wanted)
+    if (wanted) {
         step_guards();
-    else
+    } else {
         hpcbd_restrain_guests(HPCB_GUARD_FREE);
+        hpcbd_slices_end();
+    }
     for (size_t i = 0; wanted && i < registry->count; i++) {
         const hpcbd_job_t *job = registry->jobs[i];
         hpcb_harm_stop_t stop;

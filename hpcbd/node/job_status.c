@@ -16,6 +16,7 @@
 #include "hpcbd/harm/crumbs.h"
 #include "hpcbd/harm/experiment.h"
 #include "hpcbd/harm/restrain.h"
+#include "hpcbd/harm/slices.h"
 #include "hpcbd/memory/memory.h"
 #include "hpcbd/windows/peers.h"
 #include "hpcbd/node/job_status.h"
@@ -153,9 +154,11 @@ static json_object *harm_status(void)
 
     if (!object)
         return NULL;
-    add_number(object, "level", stats->level);
+    add_number(object, "level", stats->level ? stats->level - HPCB_GUARD_SLICES : 0);
     add_number(object, "steps", stats->steps);
     add_number(object, "requeues", stats->requeues);
+    add_number(object, "slices", hpcbd_slices_stats()->jobs);
+    add_number(object, "slices_given", hpcbd_slices_stats()->given);
     return object;
 }
 

@@ -29,6 +29,7 @@ typedef enum {
     HPCBD_WATCHDOG_GUESTS,     /* decide again about guests that are stopped */
     HPCBD_WATCHDOG_EXPERIMENT, /* end an experiment */
     HPCBD_WATCHDOG_GUARD,      /* give guests that harm their next turn */
+    HPCBD_WATCHDOG_SLICES,     /* decide again about primaries with long slices */
     HPCBD_WATCHDOG_DEADLINES
 } hpcbd_watchdog_deadline_t;
 

@@ -16,8 +16,8 @@
  *
  * What survives a crash: undo logs below StateDir/window and the log of frozen guests
  * (both written before what they undo), threads that can be told by their priority, and
- * the watchdog, which undoes all of it.  A daemon that starts does the same before it
- * does anything else.
+ * the watchdog, which undoes all of it, and what hpcbd/harm has done, too.  A daemon
+ * that starts does the same before it does anything else.
  */
 #include "config.h"
 
@@ -29,6 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cgroup/slices.h"
 #include "common/log.h"
 #include "common/window.h"
 #include "hpcbd/windows/calm.h"
@@ -530,6 +531,8 @@ static void release(void *arg)
         0)
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
     if (hpcb_freeze_release(engine.node, conf->state_dir, &err) < 0)
+        hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
+    if (hpcb_slices_release(engine.node, &err) < 0)
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
 }
 

@@ -240,6 +240,32 @@ START_TEST(restores_each_attribute)
 }
 END_TEST
 
+/* The kernel's own is given back as that: whoever chose one keeps it. */
+START_TEST(restores_slices)
+{
+    static const char *const before[] = {"0", "7000000"};
+    char old[HPCB_TASK_TEXT_MAX], now[HPCB_TASK_TEXT_MAX];
+    hpcb_undo_t *undo;
+    pid_t pid;
+
+    if (hpcb_task_get(getpid(), "slice", old, sizeof(old), NULL) < 0)
+        return; /* before Linux 6.12 */
+    undo = open_undo();
+    pid = sleeper();
+    ck_assert_int_eq(hpcb_task_set(pid, "slice", before[_i], NULL), 0);
+    ck_assert_int_eq(hpcb_task_get(pid, "slice", old, sizeof(old), NULL), 0);
+    ck_assert_int_eq(hpcb_undo_note_task(undo, pid, "slice", old, NULL), 0);
+    ck_assert_int_eq(hpcb_task_set(pid, "slice", "100000000", NULL), 0);
+    ck_assert_int_eq(hpcb_task_get(pid, "slice", now, sizeof(now), NULL), 0);
+    ck_assert_str_eq(now, "100000000");
+    hpcb_undo_close(undo);
+    ck_assert_int_eq(replay(), 1);
+    ck_assert_int_eq(hpcb_task_get(pid, "slice", now, sizeof(now), NULL), 0);
+    ck_assert_str_eq(now, old);
+    real_reap(pid);
+}
+END_TEST
+
 START_TEST(refuses_odd_attributes)
 {
     static const char *const bad[][2] = {
@@ -250,6 +276,7 @@ START_TEST(refuses_odd_attributes)
         {"affinity", "G"},    {"oom_score_adj", "5000"},
         {"rlimit-nice", "0"}, {"rlimit-rtprio", "0"},
         {"flavour", "sour"},  {"cgroup", "/nonexistent"},
+        {"slice", "-1"},      {"slice", "1 ms"},
     };
     hpcb_error_t err = {""};
 
@@ -586,6 +613,7 @@ int main(void)
     tcase_add_test(tcase, skips_malformed_lines);
     tcase_add_test(tcase, leaves_other_tasks_alone);
     tcase_add_test(tcase, restores_each_attribute);
+    tcase_add_loop_test(tcase, restores_slices, 0, 2);
     tcase_add_test(tcase, refuses_odd_attributes);
     tcase_add_test(tcase, reverts_only_its_own);
     tcase_add_test(tcase, does_not_grow_when_repeated);

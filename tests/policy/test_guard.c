@@ -12,6 +12,11 @@ static const hpcb_guard_conf_t conf = {.max_slowdown = 0.01,
                                        .look_ns = 10 * S,
                                        .return_ns = 60 * S,
                                        .longest_ns = 480 * S};
+static const hpcb_guard_conf_t with_slices = {.max_slowdown = 0.01,
+                                              .look_ns = 10 * S,
+                                              .return_ns = 60 * S,
+                                              .longest_ns = 480 * S,
+                                              .slices = true};
 static const hpcb_harm_estimate_t harmful = {0.03, 0.015, 0.045, 20};
 static const hpcb_harm_estimate_t unclear = {0.012, 0.0, 0.024, 20};
 static const hpcb_harm_estimate_t harmless = {0.001, -0.001, 0.003, 20};
@@ -36,6 +41,41 @@ START_TEST(harm_stops_guests_step_by_step)
     ck_assert_uint_eq(seconds_until(&guard, HPCB_GUARD_HALF, &harmful, &now), 0);
     ck_assert_uint_eq(seconds_until(&guard, HPCB_GUARD_QUARTER, &harmful, &now), 10);
     ck_assert_uint_eq(seconds_until(&guard, HPCB_GUARD_STOP, &harmful, &now), 10);
+}
+END_TEST
+
+/* The step that costs guests nothing is the first one there and the last one back. */
+START_TEST(slices_come_first)
+{
+    static const hpcb_guard_level_t there[] = {HPCB_GUARD_SLICES, HPCB_GUARD_HALF,
+                                               HPCB_GUARD_QUARTER, HPCB_GUARD_STOP};
+    hpcb_guard_t guard = {0};
+    uint64_t now = 1000 * S;
+
+    for (size_t i = 0; i < sizeof(there) / sizeof(there[0]); i++, now += 10 * S)
+        ck_assert_int_eq(hpcb_guard_step(&with_slices, &guard, &harmful, now),
+                         there[i]);
+    for (size_t i = sizeof(there) / sizeof(there[0]) - 1; i-- > 0;) {
+        now += 480 * S;
+        ck_assert_int_eq(hpcb_guard_step(&with_slices, &guard, &harmless, now),
+                         there[i]);
+    }
+    now += 480 * S;
+    ck_assert_int_eq(hpcb_guard_step(&with_slices, &guard, &harmless, now),
+                     HPCB_GUARD_FREE);
+}
+END_TEST
+
+START_TEST(slices_that_cure_stay)
+{
+    hpcb_guard_t guard = {0};
+    uint64_t now = 1000 * S, end = now + 60 * S;
+
+    ck_assert_int_eq(hpcb_guard_step(&with_slices, &guard, &harmful, now),
+                     HPCB_GUARD_SLICES);
+    for (; now < end; now += S)
+        ck_assert_int_eq(hpcb_guard_step(&with_slices, &guard, &unclear, now),
+                         HPCB_GUARD_SLICES);
 }
 END_TEST
 
@@ -214,6 +254,8 @@ int main(void)
     int failed;
 
     tcase_add_test(tcase, harm_stops_guests_step_by_step);
+    tcase_add_test(tcase, slices_come_first);
+    tcase_add_test(tcase, slices_that_cure_stay);
     tcase_add_test(tcase, nothing_without_evidence);
     tcase_add_test(tcase, undecided_keeps_the_level);
     tcase_add_test(tcase, returns_slowly);

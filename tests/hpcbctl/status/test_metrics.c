@@ -159,6 +159,8 @@ static const char *const wanted[] = {
     "\nhpcb_guests_restricted 2\n",
     "\n# TYPE hpcb_guest_restrictions_total counter\nhpcb_guest_restrictions_total 5\n",
     "\nhpcb_guest_harmful_total 4\n",
+    "\nhpcb_primaries_with_slices 1\n",
+    "\n# TYPE hpcb_primary_slices_total counter\nhpcb_primary_slices_total 6\n",
     "\nhpcb_jobs_running{class=\"primary\"} 1\n",
     "\nhpcb_running_cpu_seconds{class=\"guest\"} 2.500000\n",
     "\nhpcb_running_stolen_seconds{class=\"primary\"} 0.125000\n",
@@ -180,7 +182,8 @@ START_TEST(the_text_says_what_is_here)
     metrics.status = json_tokener_parse(status_text);
     metrics.memory = json_tokener_parse("{\"lent\":4096,\"guests\":1024}");
     metrics.crumbs = json_tokener_parse("{\"stopped\":1,\"stops\":12,\"requeues\":3}");
-    metrics.harm = json_tokener_parse("{\"level\":2,\"steps\":5,\"requeues\":4}");
+    metrics.harm = json_tokener_parse("{\"level\":2,\"steps\":5,\"requeues\":4,"
+                                      "\"slices\":1,\"slices_given\":6}");
     metrics.totals[HPCB_CLASS_GUEST] = ONE;
     ck_assert_ptr_nonnull(metrics.status);
     hpcb_metrics_text(&metrics, out);

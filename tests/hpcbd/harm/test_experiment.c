@@ -15,6 +15,7 @@
 #include "hpcbd/harm/experiment.h"
 #include "hpcbd/harm/progress.h"
 #include "hpcbd/harm/restrain.h"
+#include "hpcbd/harm/slices.h"
 #include "hpcbd/windows/windows.h"
 #include "tests/common/scratch.h"
 
@@ -42,6 +43,9 @@ static double ran_us, waited_us;
 static double harm;
 static hpcb_guard_level_t level, worst;
 static unsigned requeues;
+/* Slices: whether the node has them, which part of the harm they cure, who has them. */
+static bool slices_possible, long_slices;
+static double cured;
 
 int __real_clock_gettime(clockid_t clock, struct timespec *now);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
@@ -87,6 +91,9 @@ static void work_until_now(void)
                   : level < HPCB_GUARD_STOP ? part[level]
                                             : 0;
     double taken = registry.count > 1 && !frozen ? runs * harm : 0;
+
+    if (long_slices)
+        taken *= 1 - cured;
 
     ran_us += passed_us * (1 - taken);
     waited_us += passed_us * taken;
@@ -182,6 +189,26 @@ void hpcbd_restrain_guests(hpcb_guard_level_t wanted)
     worst = wanted > worst ? wanted : worst;
 }
 
+bool hpcbd_slices_possible(void)
+{
+    return slices_possible;
+}
+
+/* Of the primary that is harmed, and of nobody else. */
+void hpcbd_slices_set(uint32_t job_id, bool wanted)
+{
+    ck_assert(job_id == PRIMARY || (job_id == OTHER && !wanted));
+    work_until_now();
+    if (job_id == PRIMARY)
+        long_slices = wanted;
+}
+
+void hpcbd_slices_end(void)
+{
+    work_until_now();
+    long_slices = false;
+}
+
 static void set_job(hpcbd_job_t *job, uint32_t job_id, hpcb_class_t klass)
 {
     *job = (hpcbd_job_t){.state = {.job_id = job_id, .klass = klass, .begin_us = 1},
@@ -198,6 +225,8 @@ static void begin(void)
     harm = HARM;
     level = worst = HPCB_GUARD_FREE;
     requeues = 0;
+    slices_possible = long_slices = false;
+    cured = 0;
     late_ns = frozen_ns = stops = held = 0;
     can_freeze = readable = true;
     set_job(&guest, GUEST, HPCB_CLASS_GUEST);
@@ -446,6 +475,39 @@ START_TEST(who_harms_in_a_quarter_of_the_time_goes)
 }
 END_TEST
 
+START_TEST(slices_that_cure_harm_leave_guests_alone)
+{
+    begin();
+    slices_possible = true;
+    cured = 0.99;
+    run(120);
+    ck_assert(long_slices);
+    run(3600);
+    ck_assert_int_eq(worst, HPCB_GUARD_FREE);
+    /* Without guests there is nothing to be cured. */
+    registry.count = 1;
+    run(20);
+    ck_assert(!long_slices);
+    end();
+}
+END_TEST
+
+START_TEST(harm_that_slices_do_not_cure_restricts)
+{
+    begin();
+    slices_possible = true;
+    run(120);
+    ck_assert(long_slices);
+    ck_assert_int_eq(level, HPCB_GUARD_FREE);
+    run(90);
+    ck_assert(long_slices);
+    ck_assert_int_eq(level, HPCB_GUARD_HALF);
+    run(7200);
+    ck_assert_uint_ge(requeues, 1);
+    end();
+}
+END_TEST
+
 START_TEST(without_its_primary_guests_run)
 {
     begin();
@@ -477,6 +539,8 @@ int main(void)
     tcase_add_test(tc, who_harms_is_restricted_within_two_minutes);
     tcase_add_test(tc, who_does_no_harm_runs);
     tcase_add_test(tc, who_harms_in_a_quarter_of_the_time_goes);
+    tcase_add_test(tc, slices_that_cure_harm_leave_guests_alone);
+    tcase_add_test(tc, harm_that_slices_do_not_cure_restricts);
     tcase_add_test(tc, without_its_primary_guests_run);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

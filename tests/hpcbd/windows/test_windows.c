@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "cgroup/favour.h"
+#include "cgroup/slices.h"
 #include "common/state.h"
 #include "hpcbd/windows/calm.h"
 #include "hpcbd/windows/watchdog.h"
@@ -133,6 +134,13 @@ int hpcb_favour_release(const hpcb_node_t *node, const char *state_dir,
     (void)node;
     (void)state_dir;
     (void)cgroup;
+    (void)err;
+    return 0;
+}
+
+int hpcb_slices_release(const hpcb_node_t *node, hpcb_error_t *err)
+{
+    (void)node;
     (void)err;
     return 0;
 }

@@ -1,0 +1,157 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "cgroup/slices.h"
+#include "cgroup/steps.h"
+#include "cgroup/task.h"
+#include "common/cleanup.h"
+#include "common/text.h"
+
+#define KERNELS_OWN "0"
+
+int hpcb_slices_probe(const hpcb_node_t *node, hpcb_error_t *err)
+{
+    if (!hpcb_node_linux(node, 6, 12))
+        return hpcb_error(err, "slices need Linux 6.12");
+    if (hpcb_node_sched_ext(node))
+        return hpcb_error(err, "a sched_ext scheduler is loaded");
+    return 0;
+}
+
+/* True while tid is a thread of the process pid that began at start. */
+static bool belongs(pid_t tid, pid_t pid, uint64_t start)
+{
+    uint64_t now;
+
+    return hpcb_task_start(pid, &now) == 0 && now == start &&
+           (syscall(SYS_tgkill, pid, tid, 0) == 0 || errno != ESRCH);
+}
+
+static bool has_ours(pid_t tid)
+{
+    char now[HPCB_TASK_TEXT_MAX];
+
+    return hpcb_task_get(tid, "slice", now, sizeof(now), NULL) == 0 &&
+           strcmp(now, HPCB_SLICE_PRIMARY) == 0;
+}
+
+/* True if it has the kernel's own now. */
+static bool reset(pid_t tid)
+{
+    return hpcb_task_set(tid, "slice", KERNELS_OWN, NULL) == 0;
+}
+
+/* The kernel does not tell whose choice a slice is: it is its own one if it is the same
+ * without. */
+static bool is_chosen(pid_t tid, const char *slice)
+{
+    char own[HPCB_TASK_TEXT_MAX];
+
+    if (!reset(tid) || hpcb_task_get(tid, "slice", own, sizeof(own), NULL) < 0)
+        return true;
+    if (strcmp(own, slice) == 0)
+        return false;
+    hpcb_task_set(tid, "slice", slice, NULL);
+    return true;
+}
+
+/* Its id may go to a thread of somebody else's at any time: asked before and after. */
+static bool lengthen_thread(pid_t tid, pid_t pid, uint64_t start)
+{
+    char now[HPCB_TASK_TEXT_MAX];
+
+    if (hpcb_task_get(tid, "slice", now, sizeof(now), NULL) < 0 ||
+        strcmp(now, HPCB_SLICE_PRIMARY) == 0 || !belongs(tid, pid, start) ||
+        is_chosen(tid, now) ||
+        hpcb_task_set(tid, "slice", HPCB_SLICE_PRIMARY, NULL) < 0)
+        return false;
+    if (belongs(tid, pid, start))
+        return true;
+    if (has_ours(tid))
+        reset(tid);
+    return false;
+}
+
+static bool restore_thread(pid_t tid, pid_t pid, uint64_t start)
+{
+    return has_ours(tid) && belongs(tid, pid, start) && reset(tid);
+}
+
+typedef struct {
+    bool (*change)(pid_t tid, pid_t pid, uint64_t start);
+    int changed;
+    int limit;
+} walk_t;
+
+static int visit(pid_t pid, void *arg)
+{
+    walk_t *walk = arg;
+    hpcb_autofree pid_t *tids = NULL;
+    size_t count = 0;
+    uint64_t start;
+
+    if (hpcb_task_start(pid, &start) < 0 ||
+        hpcb_task_threads(pid, &tids, &count, NULL) < 0)
+        return 0;
+    for (size_t i = 0; i < count && walk->changed < walk->limit; i++)
+        walk->changed += walk->change(tids[i], pid, start);
+    return walk->changed >= walk->limit;
+}
+
+static int change_job(const hpcb_node_t *node, const char *dir,
+                      bool (*change)(pid_t tid, pid_t pid, uint64_t start))
+{
+    walk_t walk = {.change = change, .limit = HPCB_SLICES_MAX};
+
+    return hpcb_steps_each(node, dir, visit, &walk) < 0 ? -1 : walk.changed;
+}
+
+int hpcb_slices_lengthen(const hpcb_node_t *node, const char *dir)
+{
+    return change_job(node, dir, lengthen_thread);
+}
+
+int hpcb_slices_restore(const hpcb_node_t *node, const char *dir)
+{
+    return change_job(node, dir, restore_thread);
+}
+
+/* Of somebody outside of jobs it is his own. */
+static bool in_job(const hpcb_node_t *node, pid_t pid)
+{
+    char dir[PATH_MAX];
+
+    return hpcb_steps_job(node, pid, dir, sizeof(dir), NULL) == 0;
+}
+
+int hpcb_slices_release(const hpcb_node_t *node, hpcb_error_t *err)
+{
+    hpcb_autoclosedir DIR *handle = NULL;
+    walk_t walk = {.change = restore_thread, .limit = INT_MAX};
+    struct dirent *entry;
+
+    if (!hpcb_node_live(node) || hpcb_slices_probe(node, NULL) < 0)
+        return 0;
+    handle = opendir("/proc");
+    if (!handle)
+        return hpcb_error(err, "/proc: %s", strerror(errno));
+    while ((entry = readdir(handle))) {
+        uint64_t pid;
+
+        if (hpcb_text_u64(entry->d_name, INT32_MAX, &pid) == 0 &&
+            in_job(node, (pid_t)pid))
+            visit((pid_t)pid, &walk);
+    }
+    return walk.changed;
+}

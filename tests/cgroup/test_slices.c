@@ -1,0 +1,165 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/* Long slices of a primary's threads (cgroup/slices.c): real tasks that a copy of a
+ * snapshot shows in a job.  Before Linux 6.12 there is nothing to test. */
+#include "config.h"
+
+#include <check.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cgroup/mechanism.h"
+#include "cgroup/slices.h"
+#include "cgroup/steps.h"
+#include "cgroup/task.h"
+#include "tests/cgroup/fake_kernel.h"
+
+static hpcb_node_t *node;
+static char job[PATH_MAX];
+static pid_t task;
+
+/* The task is in the group that its /proc says. */
+static void list_task(void)
+{
+    char dir[PATH_MAX], path[PATH_MAX + 16];
+    FILE *procs;
+
+    ck_assert_int_eq(
+        hpcb_node_task_dir(node, task, HPCB_CTL_FREEZER, dir, sizeof(dir), NULL), 0);
+    snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
+    procs = fopen(path, "w");
+    ck_assert_ptr_nonnull(procs);
+    fprintf(procs, "%d\n", (int)task);
+    ck_assert_int_eq(fclose(procs), 0);
+}
+
+static bool begin(const char *snapshot)
+{
+    char text[64];
+
+    if (hpcb_task_get(getpid(), "slice", text, sizeof(text), NULL) < 0)
+        return false;
+    ck_assert_int_eq(hpcb_node_open(fake_start(snapshot), &node, NULL), 0);
+    task = fake_task(101);
+    ck_assert_int_eq(hpcb_steps_job(node, task, job, sizeof(job), NULL), 0);
+    list_task();
+    return true;
+}
+
+static void end(void)
+{
+    hpcb_node_close(node);
+    fake_stop();
+}
+
+static const char *slice_of(pid_t pid)
+{
+    static char text[64];
+
+    ck_assert_int_eq(hpcb_task_get(pid, "slice", text, sizeof(text), NULL), 0);
+    return text;
+}
+
+START_TEST(a_primary_gets_them_and_gives_them_back)
+{
+    char own[64];
+
+    if (!begin(_i ? "real-24.11-v2" : "real-22.05-v1"))
+        return;
+    strcpy(own, slice_of(task));
+    ck_assert_int_ge(hpcb_slices_lengthen(node, job), 1);
+    ck_assert_str_eq(slice_of(task), HPCB_SLICE_PRIMARY);
+    ck_assert_int_eq(hpcb_slices_lengthen(node, job), 0);
+    ck_assert_str_eq(slice_of(getpid()), own);
+    ck_assert_int_ge(hpcb_slices_restore(node, job), 1);
+    ck_assert_str_eq(slice_of(task), own);
+    ck_assert_int_eq(hpcb_slices_restore(node, job), 0);
+    end();
+}
+END_TEST
+
+START_TEST(a_slice_that_was_chosen_stays)
+{
+    if (!begin("real-22.05-v1"))
+        return;
+    ck_assert_int_eq(hpcb_task_set(task, "slice", "5000000", NULL), 0);
+    hpcb_slices_lengthen(node, job);
+    ck_assert_str_eq(slice_of(task), "5000000");
+    hpcb_slices_restore(node, job);
+    ck_assert_str_eq(slice_of(task), "5000000");
+    end();
+}
+END_TEST
+
+START_TEST(other_policies_are_left_alone)
+{
+    char policy[64];
+
+    if (!begin("real-22.05-v1"))
+        return;
+    ck_assert_int_eq(hpcb_task_set(task, "policy", "5 0", NULL), 0);
+    hpcb_slices_lengthen(node, job);
+    ck_assert_int_eq(hpcb_task_get(task, "policy", policy, sizeof(policy), NULL), 0);
+    ck_assert_str_eq(policy, "5 0");
+    end();
+}
+END_TEST
+
+START_TEST(guests_have_the_longest)
+{
+    const hpcb_mechanism_t *row = hpcb_mechanism_find("long-slice");
+    hpcb_target_t target = {.job_id = 1, .guest_cgroup = "hpcb_guest"};
+    char own[64];
+
+    if (!begin("real-22.05-v1"))
+        return;
+    target.node = node;
+    target.pid = task;
+    strcpy(own, slice_of(task));
+    ck_assert_int_eq(hpcb_undo_open(NULL, 1, &target.undo, NULL), 0);
+    ck_assert_int_eq(row->probe(node, NULL), 0);
+    ck_assert_int_lt(row->verify(&target, NULL), 0);
+    ck_assert_int_eq(row->apply(&target, NULL), 0);
+    ck_assert_int_eq(row->verify(&target, NULL), 0);
+    ck_assert_str_eq(slice_of(task), HPCB_SLICE_GUEST);
+    ck_assert_int_eq(row->undo(row, &target, NULL), 0);
+    ck_assert_str_eq(slice_of(task), own);
+    hpcb_undo_close(target.undo);
+    end();
+}
+END_TEST
+
+START_TEST(an_older_kernel_has_none)
+{
+    hpcb_error_t err;
+
+    ck_assert_int_eq(hpcb_node_open(fake_start("real-24.11-v2"), &node, NULL), 0);
+    ck_assert_int_lt(hpcb_slices_probe(node, &err), 0);
+    ck_assert_ptr_nonnull(strstr(err.text, "6.12"));
+    end();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("slices");
+    TCase *tcase = tcase_create("slices");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_loop_test(tcase, a_primary_gets_them_and_gives_them_back, 0, 2);
+    tcase_add_test(tcase, a_slice_that_was_chosen_stays);
+    tcase_add_test(tcase, other_policies_are_left_alone);
+    tcase_add_test(tcase, guests_have_the_longest);
+    tcase_add_test(tcase, an_older_kernel_has_none);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
