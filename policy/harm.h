@@ -15,8 +15,8 @@
  * guests do.  Neighbouring times are alike, so the difference within a comparison is
  * taken, not that of two long means, and what comparisons scatter among themselves
  * gives the interval (Student's t over the comparisons).  A comparison across a change
- * of phase is an outlier: the tails are winsorized before mean and interval are
- * computed (Tukey and McLaughlin, 1963).
+ * of phase is an outlier: those beyond fences around the inner comparisons (Tukey,
+ * 1977) count as if they lay there.
  */
 #ifndef HPCB_POLICY_HARM_H
 #define HPCB_POLICY_HARM_H

@@ -1,0 +1,197 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Whole runs of experiments on a primary, as hpcbd makes them (200 ms in ten seconds),
+ * estimate and guard together, with the noise that run delay has on real nodes: what
+ * takes the primary's CPU comes in ticks of 4 ms, guests' harm too; daemons take
+ * shorter pieces at any time; the load of the node drifts; and phases in which the
+ * primary hardly wants its CPU come and go.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "policy/guard.h"
+#include "policy/harm.h"
+
+#define S UINT64_C(1000000000)
+
+#define RUNS     50
+#define PERIOD_S 10
+#define OFF_MS   200.0
+#define TICK_MS  4.0
+
+typedef struct {
+    uint64_t seed;
+    double harm;  /* part of the primary's time without guests */
+    double drift; /* logarithm of how busy daemons are */
+    double wants; /* part of the time that the primary wants its CPU for */
+} node_t;
+
+/* Evenly in 0..1 (SplitMix64; what rand_r says in a row depends on one another). */
+static double some(node_t *node)
+{
+    uint64_t x = node->seed += UINT64_C(0x9e3779b97f4a7c15);
+
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    x ^= x >> 31;
+    return ((double)(x >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* How often something happens that does so at random, mean times on average. */
+static unsigned how_often(node_t *node, double mean)
+{
+    double left = exp(-mean);
+    unsigned times = 0;
+
+    for (double p = some(node); p > left; p *= some(node))
+        times++;
+    return times;
+}
+
+/* Ten seconds pass: a slow walk of the daemons, a change of phase now and then. */
+static void pass(node_t *node)
+{
+    node->drift = 0.9 * node->drift + 0.4 * (some(node) - 0.5);
+    if (some(node) < 0.05)
+        node->wants = 0.3 + 0.7 * some(node);
+}
+
+/* The rate in one time of comparison, of ran / (ran + waited). */
+static double rate(node_t *node, bool guests)
+{
+    double wanted_ms = OFF_MS * node->wants, waited_ms = 0;
+    unsigned daemons = how_often(node, 0.4 * exp(node->drift));
+
+    for (unsigned i = 0; i < daemons; i++)
+        waited_ms += 1.5 * some(node);
+    if (guests)
+        waited_ms += TICK_MS * how_often(node, node->harm / (1 + node->harm) *
+                                                   wanted_ms / TICK_MS);
+    return fmax(1 - waited_ms / wanted_ms, 0.05);
+}
+
+static void compare_once(node_t *node, hpcb_harm_t *harm)
+{
+    double before, without, after;
+
+    pass(node);
+    before = rate(node, true);
+    without = rate(node, false);
+    after = rate(node, true);
+    ck_assert(hpcb_harm_add(harm, (before + after) / 2, without));
+}
+
+static node_t some_node(double harm, unsigned seed)
+{
+    return (node_t){.seed = seed * UINT64_C(0x100000001b3), .harm = harm, .wants = 1};
+}
+
+static const double harms[] = {0.0, 0.005, 0.01, 0.02, 0.05, 0.1};
+static const int minutes[] = {10, 60};
+
+START_TEST(the_interval_covers_the_truth)
+{
+    static hpcb_harm_t harm;
+    double truth = harms[_i % 6], width = 0;
+    int comparisons = minutes[_i / 6] * 60 / PERIOD_S, covered = 0;
+
+    for (unsigned run = 1; run <= RUNS; run++) {
+        node_t node = some_node(truth, run);
+        hpcb_harm_estimate_t estimate = {0};
+
+        harm = (hpcb_harm_t){.count = 0};
+        for (int i = 0; i < comparisons; i++)
+            compare_once(&node, &harm);
+        ck_assert(hpcb_harm_estimate(&harm, &estimate));
+        covered += estimate.low <= truth && truth <= estimate.high;
+        width += (estimate.high - estimate.low) / RUNS;
+    }
+    printf("harm %4.1f %%, %2d min: %2d of %d intervals cover it, mean width %.2f %%\n",
+           100 * truth, minutes[_i / 6], covered, RUNS, 100 * width);
+    ck_assert_int_ge(covered, 45);
+}
+END_TEST
+
+static const hpcb_guard_conf_t conf = {.max_slowdown = 0.01,
+                                       .look_ns = 60 * S,
+                                       .return_ns = 300 * S,
+                                       .longest_ns = 3600 * S,
+                                       .slices = true};
+
+/* The seconds until the guard's first step; 0: none in an hour. */
+static unsigned seconds_until_step(double truth, unsigned run)
+{
+    static hpcb_harm_t harm;
+    node_t node = some_node(truth, run);
+    hpcb_guard_t guard = {0};
+
+    harm = (hpcb_harm_t){.count = 0};
+    for (unsigned second = PERIOD_S; second <= 3600; second += PERIOD_S) {
+        hpcb_harm_estimate_t estimate;
+        bool known;
+
+        compare_once(&node, &harm);
+        known = hpcb_harm_estimate(&harm, &estimate);
+        if (hpcb_guard_step(&conf, &guard, known ? &estimate : NULL, second * S) !=
+            HPCB_GUARD_FREE)
+            return second;
+    }
+    return 0;
+}
+
+START_TEST(no_harm_raises_no_alarm)
+{
+    for (unsigned run = 1; run <= RUNS; run++)
+        ck_assert_uint_eq(seconds_until_step(0.0, run), 0);
+}
+END_TEST
+
+static int compare(const void *a, const void *b)
+{
+    const unsigned *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* A harm of twice the limit lies at the edge of what two minutes can tell. */
+START_TEST(harm_is_acted_upon)
+{
+    static const double found[] = {0.02, 0.05, 0.1};
+    static const unsigned least_in_time[] = {RUNS / 3, RUNS - 2, RUNS};
+    unsigned seconds[RUNS], in_time = 0;
+
+    for (unsigned run = 0; run < RUNS; run++) {
+        seconds[run] = seconds_until_step(found[_i], run + 1);
+        ck_assert_uint_gt(seconds[run], 0);
+        in_time += seconds[run] <= 120;
+    }
+    qsort(seconds, RUNS, sizeof(*seconds), compare);
+    printf("harm %4.1f %%: %u of %d runs within 120 s, half within %u s, all within %u "
+           "s\n",
+           100 * found[_i], in_time, RUNS, seconds[RUNS / 2], seconds[RUNS - 1]);
+    ck_assert_uint_ge(in_time, least_in_time[_i]);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("experiments");
+    TCase *tcase = tcase_create("experiments");
+    SRunner *runner;
+    int failed;
+
+    tcase_set_timeout(tcase, 120);
+    tcase_add_loop_test(tcase, the_interval_covers_the_truth, 0, 12);
+    tcase_add_test(tcase, no_harm_raises_no_alarm);
+    tcase_add_loop_test(tcase, harm_is_acted_upon, 0, 3);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
