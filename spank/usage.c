@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "common/tasks.h"
 #include "sensor/meter.h"
+#include "spank/gain.h"
 #include "spank/stepd.h"
 #include "spank/usage.h"
 
@@ -55,6 +56,8 @@ void hpcb_spank_usage_task_exit(spank_t sp, const hpcb_step_t *step)
         return;
     if (read_job(step, &err) < 0)
         hpcb_log(HPCB_LOG_DEBUG, "%s", err.text);
+    else
+        hpcb_spank_gain_print(sp, step, &job_total, scope);
 }
 
 /* Not after the epilog, which would leave a file that nobody removes.  slurmd may leave

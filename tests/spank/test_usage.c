@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "common/state.h"
+#include "common/tasks.h"
 #include "common/tell.h"
 #include "tests/spank/tests.h"
 
@@ -180,6 +181,66 @@ START_TEST(nothing_to_read)
 }
 END_TEST
 
+/* ---- the line at the end of a batch script ---- */
+
+#define GUEST_LINE                                                                     \
+    "hpc_balance: this guest got 00:00:07 of CPU time on this node, 1% of 6 CPUs for " \
+    "00:01:4"
+#define BALANCED_LINE "hpc_balance: this job used 1% of 6 CPUs on this node for 00:01:4"
+#define RANKS         "; load balance of 2 ranks 75% (mean CPU time by the highest)"
+
+/* A step of a job that began so many seconds ago. */
+static void end_step(uint32_t step_id, const char *klass, const char *policy,
+                     unsigned seconds)
+{
+    uint64_t now_us = (uint64_t)time(NULL) * 1000000;
+
+    load_v2();
+    test_write("state/jobs/9",
+               "JobId=9\nUid=%u\nClass=%s\nPolicy=%s\nYieldWaits=no\nPartition=p\n"
+               "Begin=%llu\n",
+               (unsigned)test_user(), klass, policy,
+               (unsigned long long)(now_us - (uint64_t)seconds * 1000000));
+    host_step(&(host_step_t){.job_id = JOB,
+                             .step_id = step_id,
+                             .uid = test_user(),
+                             .tasks = 1,
+                             .forked = show_v2});
+    ck_assert_int_eq(host_failures(), 0);
+}
+
+START_TEST(a_guest_reads_what_it_got)
+{
+    end_step(SLURM_BATCH_SCRIPT, "guest", "none", 100);
+    ck_assert_msg(host_log_count(GUEST_LINE) == 1, "%s", host_log());
+}
+END_TEST
+
+START_TEST(a_balanced_job_reads_how_its_ranks_differ)
+{
+    const hpcb_task_usage_t tasks[] = {
+        {"0", 0, 1000000, 0}, {"1", 0, 3000000, 0}, {"1", 1, 6000000, 0}};
+    char path[1024];
+
+    snprintf(path, sizeof(path), "%s/state", test_dir());
+    test_write("state/jobs/9.tasks", "%s", "");
+    ck_assert_int_eq(hpcb_tasks_add(path, JOB, tasks, 3, NULL), 0);
+    end_step(SLURM_BATCH_SCRIPT, "primary", "dlrb", 100);
+    ck_assert_msg(host_log_count(BALANCED_LINE) == 1 && host_log_count(RANKS) == 1,
+                  "%s", host_log());
+}
+END_TEST
+
+/* A step of srun's, a job that asked for nothing, one that has only begun. */
+START_TEST(nobody_else_reads_a_line)
+{
+    end_step(0, "guest", "none", 100);
+    end_step(SLURM_BATCH_SCRIPT, "primary", "none", 100);
+    end_step(SLURM_BATCH_SCRIPT, "guest", "none", 0);
+    ck_assert_msg(host_log_count("hpc_balance: this ") == 0, "%s", host_log());
+}
+END_TEST
+
 /* ---- this kernel, with a group of our own that is removed again ---- */
 
 static char group[64], cpu_dir[256], unified_dir[256];
@@ -304,6 +365,9 @@ TCase *usage_tests(void)
     tcase_add_test(tc, no_usage_after_the_epilog);
     tcase_add_test(tc, usage_without_a_record);
     tcase_add_test(tc, nothing_to_read);
+    tcase_add_test(tc, a_guest_reads_what_it_got);
+    tcase_add_test(tc, a_balanced_job_reads_how_its_ranks_differ);
+    tcase_add_test(tc, nobody_else_reads_a_line);
     tcase_add_test(tc, live_guest);
     tcase_add_test(tc, live_primary);
     return tc;
