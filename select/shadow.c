@@ -154,6 +154,7 @@ extern int select_p_reconfigure(void)
 	int rc;
 
 	_begin_anew();
+	hpcb_share_of_old();
 	view = hpcb_memory_view_none();
 	rc = CALL_STOCK(select_p_reconfigure);
 	hpcb_memory_unview(view);

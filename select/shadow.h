@@ -51,6 +51,10 @@ extern part_record_t *hpcb_unshare(const hpcb_test_t *test);
 /* Undo it; NULL is fine. */
 extern void hpcb_share_again(const hpcb_test_t *test, part_record_t *part_ptr);
 
+/* Before stock counts all jobs anew: those that began under OverSubscribe=NO, in a
+ * partition that has FORCE now, share their nodes as those that begin now. */
+extern void hpcb_share_of_old(void);
+
 /* hide.c: the other queue's cores, out of stock's sight for one call */
 
 typedef struct hpcb_hidden hpcb_hidden_t;

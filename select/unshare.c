@@ -15,6 +15,11 @@
  * place wherever stock gets at it through what the write locks on jobs and
  * nodes keep from others: the job, select/cons_tres' table, and for a forecast,
  * which takes jobs out of that table, the jobs.
+ *
+ * A job also keeps how its partition shared when the job began (node_req), over
+ * restarts of slurmctld. Jobs that began under OverSubscribe=NO close their nodes
+ * to all jobs of a partition that says FORCE now, guests and primaries, until
+ * the last of them has ended.
  */
 #include "select/shadow.h"
 
@@ -118,4 +123,22 @@ extern void hpcb_share_again(const hpcb_test_t *test, part_record_t *part_ptr)
 	/* Else guests could not use its nodes. */
 	if (test->job_ptr->job_resrcs)
 		test->job_ptr->job_resrcs->node_req = NODE_CR_AVAILABLE;
+}
+
+static int _open_nodes(void *x, void *arg)
+{
+	job_record_t *job_ptr = x;
+
+	(void) arg;
+	if (job_ptr->part_ptr && job_ptr->job_resrcs &&
+	    (job_ptr->part_ptr->max_share & SHARED_FORCE) &&
+	    (job_ptr->job_resrcs->node_req == NODE_CR_ONE_ROW))
+		job_ptr->job_resrcs->node_req = NODE_CR_AVAILABLE;
+	return 0;
+}
+
+extern void hpcb_share_of_old(void)
+{
+	if (&job_list && job_list)
+		list_for_each(job_list, _open_nodes, NULL);
 }

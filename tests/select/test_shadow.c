@@ -187,6 +187,31 @@ START_TEST(primaries_of_two_partitions_share_no_core)
 }
 END_TEST
 
+/* slurmctld has been restarted with OverSubscribe=FORCE:1 in the place of NO. */
+START_TEST(jobs_that_began_alone_open_their_nodes)
+{
+	job_record_t *old[3];
+	int n;
+
+	for (n = 0; n < 3; n++) {
+		old[n] = _running(primaries, n, 0, 10, 0);
+		old[n]->job_resrcs->node_req = NODE_CR_ONE_ROW;
+	}
+	_load();
+	ck_assert(_starts(_pending(primaries, 3 * CORES - 3, 10, UNKNOWN),
+			  SELECT_MODE_RUN_NOW, NULL, NULL));
+	ck_assert(!_starts(_pending(primaries, 3 * CORES - 2, 10, UNKNOWN),
+			   SELECT_MODE_RUN_NOW, NULL, NULL));
+	ck_assert(_starts(_pending(guests, 3 * CORES, 10, UNKNOWN),
+			  SELECT_MODE_RUN_NOW, NULL, NULL));
+	/* In a partition that still says NO they stay as they are. */
+	primaries->max_share = 1;
+	old[0]->job_resrcs->node_req = NODE_CR_ONE_ROW;
+	tables_recount(plugin);
+	ck_assert_uint_eq(old[0]->job_resrcs->node_req, NODE_CR_ONE_ROW);
+}
+END_TEST
+
 /* What another thread sees of a partition while jobs are tested. */
 typedef struct {
 	const part_record_t *part;
@@ -636,6 +661,7 @@ static Suite *_suite(void)
 	tcase_add_checked_fixture(few, _few, NULL);
 	tcase_add_test(few, primaries_see_no_guests);
 	tcase_add_test(few, primaries_of_two_partitions_share_no_core);
+	tcase_add_test(few, jobs_that_began_alone_open_their_nodes);
 	tcase_add_test(few, nobody_sees_that_primaries_do_not_share);
 	tcase_add_loop_test(few, only_guests_in_the_way_go, 0,
 			    sizeof(cases) / sizeof(cases[0]));
