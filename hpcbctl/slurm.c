@@ -17,17 +17,23 @@
 #define ANSWER_MS  10000
 #define ANSWER_MAX (8 * 1024 * 1024)
 
-/* Run scontrol with args (at most 5, ended by NULL). */
-static int ask(const char *const *args, char **answer, hpcb_error_t *err)
+/* Run program with args (at most 6, ended by NULL). */
+static int ask_by(const char *program, const char *const *args, char **answer,
+                  hpcb_error_t *err)
 {
-    char scontrol[PATH_MAX];
-    char *argv[8] = {scontrol};
+    char path[PATH_MAX];
+    char *argv[8] = {path};
 
-    if (hpcb_run_find("scontrol", scontrol, sizeof(scontrol), err))
+    if (hpcb_run_find(program, path, sizeof(path), err))
         return -1;
     for (int i = 0; i < 6 && args[i]; i++)
         argv[i + 1] = (char *)args[i];
     return hpcb_run(argv, ANSWER_MS, ANSWER_MAX, answer, err);
+}
+
+static int ask(const char *const *args, char **answer, hpcb_error_t *err)
+{
+    return ask_by("scontrol", args, answer, err);
 }
 
 static int must_ask(const char *const *args, char **answer, hpcb_error_t *err)
@@ -137,4 +143,22 @@ uint64_t hpcb_slurm_qos_threshold(const char *qos)
     if (ask(show_qos, &answer, NULL) != 0)
         return UINT64_MAX;
     return hpcb_slurm_parse_threshold(answer, qos);
+}
+
+double hpcb_slurm_parse_factor(const char *text)
+{
+    char *end;
+    double factor = strtod(text, &end);
+
+    return end > text && (*end == '\n' || *end == '\0') && factor >= 0 ? factor : -1;
+}
+
+double hpcb_slurm_usage_factor(const char *qos)
+{
+    const char *show_qos[] = {"-n", "-P", "show", "qos", qos, "format=UsageFactor"};
+    hpcb_autofree char *answer = NULL;
+
+    if (ask_by("sacctmgr", show_qos, &answer, NULL) != 0)
+        return -1;
+    return hpcb_slurm_parse_factor(answer);
 }

@@ -40,4 +40,8 @@ const hpcb_table_t *hpcb_slurm_partition(const hpcb_slurm_t *slurm, const char *
 uint64_t hpcb_slurm_qos_threshold(const char *qos);
 uint64_t hpcb_slurm_parse_threshold(const char *text, const char *qos);
 
+/* UsageFactor of a QOS, as slurmdbd knows it; -1 if it does not say. */
+double hpcb_slurm_usage_factor(const char *qos);
+double hpcb_slurm_parse_factor(const char *text);
+
 #endif

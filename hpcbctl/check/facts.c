@@ -25,7 +25,7 @@ static void read_host(hpcb_facts_t *facts)
 
 void hpcb_facts_local(const char *conf_path, const char *root, hpcb_facts_t *facts)
 {
-    *facts = (hpcb_facts_t){.qos_threshold = UINT64_MAX};
+    *facts = (hpcb_facts_t){.qos_threshold = UINT64_MAX, .qos_usage_factor = -1};
     snprintf(facts->root, sizeof(facts->root), "%s", root);
     read_host(facts);
     hpcb_conf_defaults(&facts->conf);
@@ -44,8 +44,10 @@ int hpcb_facts_cluster(hpcb_facts_t *facts, hpcb_error_t *err)
     hpcb_node_name(node, sizeof(node));
     if (hpcb_slurm_ask(node, &facts->slurm, err))
         return -1;
-    if (*facts->conf.guest_qos)
-        facts->qos_threshold = hpcb_slurm_qos_threshold(facts->conf.guest_qos);
+    if (!*facts->conf.guest_qos)
+        return 0;
+    facts->qos_threshold = hpcb_slurm_qos_threshold(facts->conf.guest_qos);
+    facts->qos_usage_factor = hpcb_slurm_usage_factor(facts->conf.guest_qos);
     return 0;
 }
 

@@ -20,6 +20,7 @@ typedef struct {
     bool answered;              /* slurmctld did; slurm is empty otherwise */
     hpcb_error_t cluster_error; /* why not */
     uint64_t qos_threshold;     /* of GuestQOS; UINT64_MAX: none */
+    double qos_usage_factor;    /* of GuestQOS; -1: not known */
     char host[HPCB_HOST_MAX];   /* this host's short name */
     bool on_node;               /* it is one of the cluster's nodes */
     bool on_controller;         /* it is one of SlurmctldHost */

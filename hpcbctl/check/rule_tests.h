@@ -67,6 +67,9 @@ HPCB_RULE(munge);
 HPCB_RULE(ssh_sessions);
 HPCB_RULE(outside_jobs);
 
+/* rules_charging.c: what guests' CPUs count for */
+HPCB_RULE(charging);
+
 /* rules_profile.c: what decides where guests go */
 HPCB_RULE(profile_store);
 HPCB_RULE(node_capacities);

@@ -176,6 +176,20 @@ START_TEST(test_threshold)
 }
 END_TEST
 
+static const struct {
+    const char *text;
+    double factor;
+} factors[] = {
+    {"0.000000\n", 0}, {"1.5\n", 1.5},      {"0", 0},   {"", -1},
+    {"\n", -1},        {"UsageFactor", -1}, {"0x", -1}, {"-1.0\n", -1},
+};
+
+START_TEST(test_usage_factor)
+{
+    ck_assert_double_eq(hpcb_slurm_parse_factor(factors[_i].text), factors[_i].factor);
+}
+END_TEST
+
 #define ROWS(table) ((int)(sizeof(table) / sizeof((table)[0])))
 
 int main(void)
@@ -193,6 +207,7 @@ int main(void)
     tcase_add_test(tcase, test_numbers);
     tcase_add_test(tcase, test_lists);
     tcase_add_loop_test(tcase, test_threshold, 0, ROWS(thresholds));
+    tcase_add_loop_test(tcase, test_usage_factor, 0, ROWS(factors));
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

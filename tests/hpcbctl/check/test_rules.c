@@ -559,6 +559,36 @@ START_TEST(test_accounting)
 }
 END_TEST
 
+/* What a guest holds counts, unless its QOS or its partition says otherwise. */
+START_TEST(test_charging)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    set_config("PriorityWeightFairShare", "1000");
+    expect_only(before, "charging", WARN, "GuestQOS=guest");
+    set_config("PriorityWeightFairShare", "0");
+    set_config("AccountingStorageEnforce", "associations,limits");
+    expect_only(before, "charging", WARN, "GuestQOS=guest");
+    strcpy(cluster.facts.conf.guest_qos, "visitor");
+    cluster.facts.qos_usage_factor = 1;
+    expect_only(before, "charging", WARN,
+                "sacctmgr -i modify qos visitor set UsageFactor=0");
+    cluster.facts.qos_usage_factor = -1;
+    expect_only(before, "charging", ELSEWHERE, NULL);
+    cluster.facts.qos_usage_factor = 0;
+    expect_only(before, "none", OK, NULL);
+    cluster.facts.qos_usage_factor = 1;
+    replace("guest", "State=UP", "State=UP TRESBillingWeights=CPU=0.0,Mem=0.25G");
+    expect_only(before, "charging", WARN, "UsageFactor=0");
+    replace("guest", "Mem=0.25G", "Mem=0");
+    expect_only(before, "charging", WARN, "UsageFactor=0");
+    set_config("AccountingStorageEnforce", "none");
+    set_config("PriorityWeightFairShare", "1000");
+    expect_only(before, "none", OK, NULL);
+}
+END_TEST
+
 /* Without guests the other rules of rules_partition.c have nothing to look at. */
 START_TEST(test_no_guest_partition)
 {
@@ -1077,6 +1107,15 @@ static void set_in_partition(const char *partition, const char *key, const char 
         replace(partition, old, new);
 }
 
+/* With the QOS that the line speaks of. */
+static void add_guest_qos(const char *name)
+{
+    hpcb_conf_t *conf = &cluster.facts.conf;
+
+    snprintf(conf->guest_qos, sizeof(conf->guest_qos), "%s", name);
+    cluster.facts.qos_usage_factor = 0;
+}
+
 static void paste_partition(char *line)
 {
     char *rest = NULL, *word = strtok_r(line, " ", &rest);
@@ -1109,11 +1148,13 @@ static void paste(const char *mend)
     if (strcmp(line, "ExclusivePartitions") == 0)
         snprintf(cluster.facts.conf.exclusive_partitions,
                  sizeof(cluster.facts.conf.exclusive_partitions), "%s", value + 1);
+    else if (strcmp(line, "GuestQOS") == 0)
+        add_guest_qos(value + 1);
     else
         set_config(line, value + 1);
 }
 
-/* Of slurm.conf, and where the whole nodes of a partition go. */
+/* Of slurm.conf, where the whole nodes of a partition go, and the guests' QOS. */
 static bool is_pasted(const hpcb_finding_t *finding)
 {
     const char *file = finding->file ? strrchr(finding->file, '/') : NULL;
@@ -1121,7 +1162,8 @@ static bool is_pasted(const hpcb_finding_t *finding)
     return finding->mend && finding->verdict != ELSEWHERE &&
            strcmp(finding->rule->name, "primaries-apart") != 0 && /* a package */
            ((file && strcmp(file, "/slurm.conf") == 0) ||
-            strncmp(finding->mend, "ExclusivePartitions=", 20) == 0);
+            strncmp(finding->mend, "ExclusivePartitions=", 20) == 0 ||
+            strncmp(finding->mend, "GuestQOS=", 9) == 0);
 }
 
 /* One line a setting: two that differ would undo each other. */
@@ -1190,6 +1232,22 @@ static const struct {
      {NULL},
      {"SlurmctldParameters", "enable_user_top,idle_on_node_suspend"},
      {NULL}},
+    {"configless",
+     {OTHER("debug", "n1", "100", NO_FORCE)},
+     {"SlurmctldParameters", "enable_configless", "PrologFlags", "X11", "TaskPlugin",
+      "task/affinity"},
+     {"OverSubscribe", "NO"}},
+    {"several clusters",
+     {OTHER("cloud", "n2", "1", NO_FORCE)},
+     {"FederationParameters", "fed_display", "PriorityType", "priority/basic",
+      "JobSubmitPlugins", "lua", "SchedulerParameters", "bf_window=4320"},
+     {"PriorityTier", "1"}},
+    {"no slurmdbd",
+     {NULL},
+     {"AccountingStorageType", "accounting_storage/none", "JobAcctGatherType",
+      "jobacct_gather/none", "SelectTypeParameters", "CR_CORE", "SchedulerType",
+      "sched/builtin"},
+     {NULL}},
     {"guests are default, down, and somewhere else",
      {NULL},
      {"AccountingStorageEnforce", "limits,qos"},
@@ -1239,6 +1297,7 @@ static void add_tests(TCase *tcase)
     tcase_add_test(tcase, test_guest_default_memory);
     tcase_add_test(tcase, test_reserve_by_qos);
     tcase_add_test(tcase, test_accounting);
+    tcase_add_test(tcase, test_charging);
     tcase_add_test(tcase, test_no_guest_partition);
     tcase_add_test(tcase, test_guests_alone);
     tcase_add_test(tcase, test_mended_line_keeps_the_rest);
