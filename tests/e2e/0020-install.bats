@@ -41,7 +41,7 @@ checked() { # checked HOST: 0 FAIL, 0 WARN
 @test "a guest runs beside a primary that holds its core" {
     p=$(submit -N2 --mem=100M --wrap 'srun sleep 20')
     wait_for_state "$p" RUNNING 60
-    g=$(submit --guest -n1 --mem=100M --wrap 'sleep 4')
+    g=$(OUT=$WORK/guest.out submit --guest -n1 --mem=100M --wrap 'sleep 4')
     wait_for_state "$g" RUNNING 60
     [ "$(state_of "$p")" = RUNNING ]
     said=$(run_in_node "$(node_of "$g")" hpcbctl top)
@@ -49,6 +49,8 @@ checked() { # checked HOST: 0 FAIL, 0 WARN
     grep -qE "^ *1 primaries +1 CPUs held" <<< "$said"
     grep -qE "^$g +guest +$(as_user id -un) +guest +1 +[0-9.]+ +[0-9.]+ +[0-9]+ +[a-z]" <<< "$said"
     wait_for_end "$g" 60
+    cat "$WORK/guest.out"
+    grep -qE 'hpc_balance: this guest got 00:00:0[0-9] of CPU time on this node, [0-9]+% of 1 CPU for 00:00:' "$WORK/guest.out"
     wait_for_end "$p" 60
 }
 
