@@ -28,6 +28,7 @@ static hpcb_select_memory_t settings;
 static lender_t *lenders = NULL;	/* by slurmctld's number of the node */
 static int n_lenders = 0;
 static time_t last_until = 0;	/* no report counts any longer */
+static time_t first_until = 0;	/* all nodes lend so long, 0: not all do */
 
 static time_t now = 0;
 static uint32_t applied_reports = 0, applied_recount = 0;
@@ -48,6 +49,11 @@ extern bool hpcb_lends_somewhere(void)
 	return settings.unused && n_lenders && (last_until > now);
 }
 
+extern bool hpcb_lends_everywhere(void)
+{
+	return settings.unused && n_lenders && (first_until > now);
+}
+
 extern uint64_t hpcb_lent(const hpcb_usage_t *usage, int node_inx)
 {
 	return hpcb_lend_free(lenders[node_inx].usable, 0,
@@ -60,6 +66,7 @@ extern void hpcb_lend_begin(void)
 	hpcb_select_memory(&settings);
 	xfree(lenders);
 	n_lenders = 0;
+	first_until = 0;
 }
 
 static uint64_t _mib(uint64_t bytes)
@@ -115,6 +122,16 @@ static void _apply_node(hpcb_usage_t *usage, const hpcb_live_node_t *report,
 			       0, 0) >> MIB_SHIFT;
 }
 
+static time_t _first_until(void)
+{
+	time_t first = n_lenders ? lenders[0].until : 0;
+	int i;
+
+	for (i = 1; i < n_lenders; i++)
+		first = MIN(first, lenders[i].until);
+	return first;
+}
+
 static void _apply(hpcb_usage_t *usage)
 {
 	size_t i;
@@ -133,6 +150,7 @@ static void _apply(hpcb_usage_t *usage)
 		    hpcb_live_is_fresh(report, now))
 			_apply_node(usage, report, node_inx);
 	}
+	first_until = _first_until();
 	applied_recount = hpcb_jobs_recounts();
 }
 

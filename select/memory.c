@@ -66,9 +66,12 @@ static bool _is_kept_out(const job_record_t *job_ptr)
 static bool _only_lenders(const job_resources_t *resources)
 {
 	bitstr_t *nodes = resources->node_bitmap;
-	int i, first = bit_ffs(nodes);
-	int last = (first == -1) ? -2 : bit_fls(nodes);
+	int i, first, last;
 
+	if (hpcb_lends_everywhere())
+		return true;
+	first = bit_ffs(nodes);
+	last = (first == -1) ? -2 : bit_fls(nodes);
 	for (i = first; i <= last; i++) {
 		if (bit_test(nodes, i) && !hpcb_lends(i))
 			return false;

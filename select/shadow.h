@@ -139,6 +139,8 @@ extern void hpcb_lend_refresh(hpcb_usage_t *usage);
 /* Does the node protect primaries, and says so? */
 extern bool hpcb_lends(int node_inx);
 extern bool hpcb_lends_somewhere(void);
+/* On each node of the cluster. */
+extern bool hpcb_lends_everywhere(void);
 /* What a further guest can have on a node that lends, in MiB. */
 extern uint64_t hpcb_lent(const hpcb_usage_t *usage, int node_inx);
 
