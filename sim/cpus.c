@@ -300,7 +300,7 @@ static int read_numbers(json_object *object, const char *where, const char *key,
 static int place(run_t *run, uint16_t at[], hpcb_error_t *err)
 {
     unsigned n = run->program->n, cpus = (unsigned)run->setting->cpus;
-    int64_t value[RANKS_MAX];
+    int64_t value[RANKS_MAX] = {0};
 
     run->places.n = run->how->bound ? cpus : 1;
     for (unsigned i = 0; i < cpus; i++)
@@ -321,7 +321,7 @@ static int place(run_t *run, uint16_t at[], hpcb_error_t *err)
 /* The policy with the program's own settings, if it is static. */
 static int settle(const program_t *program, case_t *how, hpcb_error_t *err)
 {
-    int64_t value[RANKS_MAX];
+    int64_t value[RANKS_MAX] = {0};
 
     if (how->conf.kind != HPCB_BALANCE_STATIC)
         return 0;
