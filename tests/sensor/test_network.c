@@ -183,16 +183,19 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Send at rate bytes a second for RUN_MS.  Returns the bytes of payload. */
+/* Send at rate bytes a second for RUN_MS, to the last byte: what were still under way
+ * would be counted by whoever is asked later.  Returns the bytes of payload. */
 static uint64_t load(int type, const char *host, double rate)
 {
+    const struct linger until_sent = {.l_onoff = 1, .l_linger = 60};
     static char buffer[1 << 16];
     int fd = connected(type, host);
     size_t most = type == SOCK_STREAM ? sizeof(buffer) : DATAGRAM;
     double start = seconds(), end = start + RUN_MS / 1000.0;
     uint64_t sent = 0;
 
-    if (fd < 0)
+    if (fd < 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &until_sent, sizeof(until_sent)) < 0)
         _exit(1);
     for (double now = start; now < end; now = seconds()) {
         double due = (now - start) * rate - (double)sent;
