@@ -18,7 +18,7 @@
 #include "cgroup/task.h"
 #include "common/cleanup.h"
 #include "common/file.h"
-#include "spank/exiting.h"
+#include "cgroup/exiting.h"
 
 #define DEPTH_MAX   8    /* job_N/step_N/user/task_N is 4 */
 #define THREADS_MAX 4096 /* looked at in one round */
@@ -252,7 +252,7 @@ static bool walk_tree(walk_t *walk, const char *dir, int depth)
     return more;
 }
 
-int hpcb_spank_exiting_lift(const char *dir, const char *group)
+int hpcb_exiting_lift(const char *dir, const char *group)
 {
     walk_t walk = {.visit = lift_process, .budget = THREADS_MAX, .group = group};
 
@@ -267,7 +267,7 @@ int hpcb_spank_exiting_lift(const char *dir, const char *group)
     return walk.refused ? -1 : 0;
 }
 
-size_t hpcb_spank_exiting_lower(const char *dir, bool dying, size_t from)
+size_t hpcb_exiting_lower(const char *dir, bool dying, size_t from)
 {
     walk_t walk = {
         .visit = lower_process, .dying = dying, .skip = from, .budget = LOWER_MAX};
@@ -277,7 +277,7 @@ size_t hpcb_spank_exiting_lower(const char *dir, bool dying, size_t from)
     return walk_tree(&walk, dir, 0) ? 0 : from + LOWER_MAX;
 }
 
-bool hpcb_spank_exiting_all(const char *dir)
+bool hpcb_exiting_all(const char *dir)
 {
     walk_t walk = {.visit = is_exiting, .budget = THREADS_MAX};
 

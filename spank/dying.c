@@ -36,7 +36,7 @@
 #include "cgroup/life.h"
 #include "common/log.h"
 #include "spank/dying.h"
-#include "spank/exiting.h"
+#include "cgroup/exiting.h"
 #include "spank/siblings.h"
 #include "spank/stepd.h"
 
@@ -169,13 +169,13 @@ static bool wake_job(unsigned round, unsigned *lifted)
     bool go_on = true;
 
     *lifted = 0;
-    if (!job_is_idle() || !hpcb_spank_exiting_all(watch.dir))
+    if (!job_is_idle() || !hpcb_exiting_all(watch.dir))
         return true;
     set_weight(round);
     do {
         go_on = sleep_ms(GLANCE_MS);
         *lifted += GLANCE_MS;
-    } while (go_on && *lifted < PERIOD_MS && hpcb_spank_exiting_all(watch.dir));
+    } while (go_on && *lifted < PERIOD_MS && hpcb_exiting_all(watch.dir));
     (void)hpcb_knob_write(watch.dir, HPCB_KNOB_IDLE, "1", NULL);
     return go_on;
 }
@@ -185,7 +185,7 @@ static void lower_all(bool dying)
     size_t from = 0;
 
     do
-        from = hpcb_spank_exiting_lower(watch.dir, dying, from);
+        from = hpcb_exiting_lower(watch.dir, dying, from);
     while (from > 0);
 }
 
@@ -194,7 +194,7 @@ static bool lift_job(unsigned round, unsigned *lifted)
 {
     bool refused = hpcb_spank_stepd_lift() < 0;
 
-    if (hpcb_spank_exiting_lift(watch.dir, watch.group) < 0 || refused)
+    if (hpcb_exiting_lift(watch.dir, watch.group) < 0 || refused)
         return wake_job(round, lifted);
     *lifted = lift_ms(round);
     if (!sleep_ms(*lifted))
@@ -222,7 +222,7 @@ static void *watcher(void *step)
     pthread_mutex_lock(&watch.lock);
     for (unsigned round = 0; rest_ms(PERIOD_MS - lifted);) {
         lifted = 0;
-        from = hpcb_spank_exiting_lower(watch.dir, false, from);
+        from = hpcb_exiting_lower(watch.dir, false, from);
         if (!step_ends()) {
             round = 0;
             renew_siblings(step);

@@ -8,7 +8,7 @@
  *   thaw      the groups of ours that someone froze
  *   replay    the undo log: knobs and tasks get back what was there before
  *   cookies   of core scheduling, which children have inherited that no log knows
- *   realtime  a guest's thread that has a real-time policy loses it (spank/exiting.c
+ *   realtime  a guest's thread that has a real-time policy loses it (cgroup/exiting.c
  *             gives one to processes that exit)
  *   scores    (oom_score_adj), likewise
  *   remove    guest groups (children that no log knows leave them) and meter groups,

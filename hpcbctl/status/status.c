@@ -236,7 +236,7 @@ static void look_at_guest(const walk_t *walk, force_t *force)
             continue;
         }
         /* Of one that exits the kernel says on v1 that it is in the root group, and we
-         * lift it so that it gets there (spank/exiting.h). */
+         * lift it so that it gets there (cgroup/exiting.h). */
         if (hpcb_life_over(force->tasks[i].pid))
             continue;
         if (force->exposed++ == 0) {

@@ -3,8 +3,11 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * A killed process of an idle group gets next to no CPU beside a primary that spins,
+ * A killed process of an idle group gets next to no CPU on a node whose primaries spin,
  * and so frees its memory late: process_mrelease(2) (Linux 5.15) takes it back here.
+ * But for shared memory, memory files and tmpfs, which only go with the process: a
+ * primary that grows meanwhile would meet the OOM killer, to which the guest is gone
+ * already.  So these processes exit as SCHED_FIFO.
  *
  * The line for the user goes to what the guest has as its standard error.  What that
  * is, the guest says, and be it a file system of its own (FUSE) that never answers.  So
@@ -23,6 +26,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cgroup/exiting.h"
 #include "cgroup/steps.h"
 #include "common/cleanup.h"
 #include "common/ended.h"
@@ -103,6 +107,8 @@ static int signal_all(const hpcbd_ending_t *ending, sweep_t *sweep)
         sweep->count = 0;
         hpcb_steps_each(ending->node, ending->steps, signal_process, sweep);
         total += sweep->count;
+        if (sweep->count > 0 && sweep->signo == SIGKILL)
+            hpcb_exiting_lift(ending->steps, ending->group);
         release(sweep);
         if (sweep->count == 0 || sweep->signo != SIGKILL)
             break;

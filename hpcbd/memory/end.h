@@ -22,12 +22,14 @@ typedef struct {
     uint32_t job_id;
     uid_t uid;
     const char *steps; /* hpcb_steps_job */
+    const char *group; /* of the cpu controller, as hpcb_exiting_lift takes it */
     uint64_t used;     /* bytes, for the note */
     bool at_once;      /* SIGKILL; else SIGTERM, and SIGKILL by the next call */
 } hpcbd_ending_t;
 
 /* Signal all processes of the job, again and again as long as new ones appear (up to
- * a limit: the next call goes on), and take back the memory of those that were killed.
+ * a limit: the next call goes on), and take back the memory of those that were killed:
+ * what is private here, and shared memory by having them exit ahead of everything else.
  * first: leave the note, and tell the user, for which it waits 20 ms at most.  The
  * number of processes that were signalled, or -1 with err if there is no note. */
 int hpcbd_memory_end(const hpcbd_ending_t *ending, bool first, hpcb_error_t *err);

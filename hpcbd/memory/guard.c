@@ -255,8 +255,23 @@ static int sample(guard_t *guard)
     return 0;
 }
 
+/* The job's group in v1's cpu controller, "" if it can have none. */
+static void find_group(const guard_t *guard, uint32_t job_id, char *group, size_t size)
+{
+    const char *mount = hpcb_node_mount(guard->node, HPCB_CTL_CPU);
+    char name[HPCB_NAME_MAX + 32];
+    int n = -1;
+
+    if (hpcb_node_version(guard->node, HPCB_CTL_CPU) == 1 &&
+        hpcb_node_job_group(guard->conf->guest_cgroup, job_id, name, sizeof(name)) == 0)
+        n = snprintf(group, size, "%s/%s", mount, name);
+    if (n < 0 || (size_t)n >= size)
+        group[0] = '\0';
+}
+
 static void end_guest(guard_t *guard, size_t i, bool at_once)
 {
+    char group[PATH_MAX];
     const hpcbd_job_t *job = guard->guest_jobs[i];
     track_t *track = guard->guest_tracks[i];
     bool first = !track->term_ms;
@@ -266,6 +281,7 @@ static void end_guest(guard_t *guard, size_t i, bool at_once)
         .job_id = job->state.job_id,
         .uid = job->state.uid,
         .steps = job->dir,
+        .group = group,
         .used = track->memory.used,
         .at_once = at_once || (!first && now_ms() - track->term_ms >= TERM_MS),
     };
@@ -273,6 +289,7 @@ static void end_guest(guard_t *guard, size_t i, bool at_once)
 
     if (!first && !ending.at_once)
         return;
+    find_group(guard, job->state.job_id, group, sizeof(group));
     if (first)
         hpcb_log(HPCB_LOG_INFO, "job %u: " HPCBD_MEMORY_TEXT " (%s; it held %lu MiB)",
                  job->state.job_id, ending.at_once ? "SIGKILL" : "SIGTERM",

@@ -3,7 +3,7 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What spank/exiting.c lifts while ids change hands: a thread that calls execve takes
+ * What cgroup/exiting.c lifts while ids change hands: a thread that calls execve takes
  * over the id of its leader, and a new process may get the id of an old one.  Both are
  * made to happen where they hurt most, between the look and sched_setscheduler, which
  * this program defines itself; where SCHED_FIFO is not permitted it sets SCHED_BATCH.
@@ -29,7 +29,7 @@
 #include <unistd.h>
 #include "cgroup/task.h"
 #include "cgroup/life.h"
-#include "spank/exiting.h"
+#include "cgroup/exiting.h"
 #include "tests/common/tmp.h"
 #include "tests/spank/ending.h"
 
@@ -112,7 +112,7 @@ static void in_group(pid_t pid)
 
 static void lift(void)
 {
-    ck_assert_int_eq(hpcb_spank_exiting_lift(dir, ""), 0);
+    ck_assert_int_eq(hpcb_exiting_lift(dir, ""), 0);
 }
 
 /* An exiting process in the group, or -1 with a line. */
@@ -136,9 +136,9 @@ START_TEST(exiting_process_is_lifted)
     ck_assert_int_eq(hpcb_life(pid), HPCB_EXITING);
     lift();
     ck_assert_int_eq(sched_getscheduler(pid), LIFTED);
-    hpcb_spank_exiting_lower(dir, false, 0);
+    hpcb_exiting_lower(dir, false, 0);
     ck_assert_int_eq(sched_getscheduler(pid), LIFTED);
-    hpcb_spank_exiting_lower(dir, true, 0);
+    hpcb_exiting_lower(dir, true, 0);
     ck_assert_int_eq(sched_getscheduler(pid), SCHED_OTHER);
     ending_end();
 }
@@ -153,7 +153,7 @@ START_TEST(zombie_is_gone)
     ck_assert_int_eq(hpcb_life(pid), HPCB_GONE);
     lift();
     ck_assert_uint_eq(sets, 0);
-    ck_assert(hpcb_spank_exiting_all(dir));
+    ck_assert(hpcb_exiting_all(dir));
     waitpid(pid, NULL, 0);
 }
 END_TEST
@@ -181,7 +181,7 @@ START_TEST(living_process_is_not)
     lift();
     ck_assert_uint_eq(sets, 0);
     ck_assert_int_eq(sched_setscheduler(pid, LIFTED, &lowest), 0);
-    hpcb_spank_exiting_lower(dir, false, 0);
+    hpcb_exiting_lower(dir, false, 0);
     ck_assert_int_eq(sched_getscheduler(pid), SCHED_OTHER);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
@@ -284,7 +284,7 @@ END_TEST
 static void *lift_on(void *stop)
 {
     while (!__atomic_load_n((bool *)stop, __ATOMIC_RELAXED))
-        (void)hpcb_spank_exiting_lift(dir, "");
+        (void)hpcb_exiting_lift(dir, "");
     return NULL;
 }
 

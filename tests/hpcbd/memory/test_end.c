@@ -49,6 +49,17 @@ int fstat(int fd, struct stat *status)
     return rc;
 }
 
+/* Whose processes were lifted. */
+static char lifted[640];
+
+int __wrap_hpcb_exiting_lift(const char *dir, const char *group);
+int __wrap_hpcb_exiting_lift(const char *dir, const char *group)
+{
+    (void)group;
+    snprintf(lifted, sizeof(lifted), "%s", dir);
+    return 0;
+}
+
 static struct {
     hpcb_node_t *node;
     const char *root;
@@ -90,6 +101,7 @@ static void end_guest(uid_t uid)
                                    .job_id = 4,
                                    .uid = uid,
                                    .steps = job.steps,
+                                   .group = "",
                                    .at_once = true};
 
     ck_assert_int_ge(hpcbd_memory_end(&ending, true, NULL), 1);
@@ -140,6 +152,17 @@ START_TEST(the_user_is_told)
     close(saved);
     close(ends[0]);
     close(ends[1]);
+    stop_job();
+}
+END_TEST
+
+/* Its memory that is shared goes with it, and so it must not wait for a CPU. */
+START_TEST(who_is_killed_exits_ahead_of_others)
+{
+    start_job();
+    ck_assert_str_eq(lifted, "");
+    end_guest(NOBODY);
+    ck_assert_str_eq(lifted, job.steps);
     stop_job();
 }
 END_TEST
@@ -239,6 +262,7 @@ int main(void)
     tcase_add_test(tc, only_processes_of_the_job_are_signalled);
     tcase_add_test(tc, no_guest_keeps_the_guard_waiting);
     tcase_add_test(tc, the_user_is_told);
+    tcase_add_test(tc, who_is_killed_exits_ahead_of_others);
     tcase_add_test(tc, the_output_of_a_guest_is_known);
     tcase_add_test(tc, the_note_of_a_killed_guest_says_all);
     tcase_add_test(tc, only_the_user_s_file_is_written_to);
