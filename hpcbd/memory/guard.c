@@ -360,9 +360,9 @@ static uint64_t limit_of(const guard_t *guard, size_t i)
 /* Its output is known as long as our limit is in force. */
 static void note_output(const guard_t *guard, track_t *track, const char *steps)
 {
-    char path[PATH_MAX];
-
     if (track->limit.set && !track->output) {
+        char path[PATH_MAX];
+
         hpcbd_killed_output(guard->node, steps, path, sizeof(path));
         track->output = strdup(path);
     } else if (!track->limit.set) {

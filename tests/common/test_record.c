@@ -65,7 +65,8 @@ static const char sample_json[] =
     "\"executable\":\"cg.B\",\"submit\":1699999990,\"guests_beside\":[5,9],"
     "\"guest_cpu_seconds\":2.500000,\"guest_cost\":0.011234,"
     "\"guest_cost_low\":-0.002000,\"guest_cost_high\":0.024468,"
-    "\"guest_cost_method\":\"run_delay\",\"ended_for\":\"memory\",\"tasks\":[{\"step\":\"0\","
+    "\"guest_cost_method\":\"run_delay\",\"ended_for\":\"memory\",\"tasks\":[{\"step\":"
+    "\"0\","
     "\"task\":3,\"cpu_seconds\":1.500000,\"run_delay_seconds\":0.000001}]}\n";
 
 static void expect_equal(const hpcb_record_t *a, const hpcb_record_t *b)
