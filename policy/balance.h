@@ -171,6 +171,10 @@ void hpcb_balance_spun(hpcb_balance_t *balance, bool spun);
 /* auto has given up for now: nothing is to be done about who spins, either. */
 bool hpcb_balance_rests(const hpcb_balance_conf_t *conf, const hpcb_balance_t *balance);
 
+/* Whether the policy says where ranks run, and not only how fast: ranks that may run
+ * anywhere are otherwise better placed by the kernel. */
+bool hpcb_balance_places_ranks(const hpcb_balance_conf_t *conf);
+
 /* Whether places are in order, none twice, and as many as can be. */
 bool hpcb_balance_places_ok(const hpcb_balance_places_t *places);
 

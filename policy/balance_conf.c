@@ -53,6 +53,11 @@ hpcb_balance_conf_t hpcb_balance_conf(hpcb_balance_kind_t kind)
     };
 }
 
+bool hpcb_balance_places_ranks(const hpcb_balance_conf_t *conf)
+{
+    return conf->kind == HPCB_BALANCE_DLRB || conf->kind == HPCB_BALANCE_AUTO;
+}
+
 /* The whole number at *text, which moves behind it. */
 static int number(const char **text, unsigned least, unsigned most, unsigned *value)
 {

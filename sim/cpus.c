@@ -430,8 +430,8 @@ static int read_case(json_object *object, case_t *how, hpcb_error_t *err)
                           bad);
     how->acts = true;
     how->conf.linear = true;
-    how->bound = how->conf.kind != HPCB_BALANCE_UNIFORM &&
-                 how->conf.kind != HPCB_BALANCE_ADAPTIVE;
+    how->bound =
+        how->conf.kind == HPCB_BALANCE_STATIC || hpcb_balance_places_ranks(&how->conf);
     return 0;
 }
 

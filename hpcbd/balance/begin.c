@@ -116,11 +116,6 @@ static void leave_free(hpcbd_unit_t *unit)
     hpcb_balance_begin(&unit->conf, &unit->places, unit->n, at, &unit->balance);
 }
 
-static bool places_ranks(const hpcb_balance_conf_t *conf)
-{
-    return conf->kind == HPCB_BALANCE_DLRB || conf->kind == HPCB_BALANCE_AUTO;
-}
-
 /* Nothing can be moved from rank to rank but the power of the node.  What places ranks,
  * or compares those of a core, has nothing to do here: adaptive does. */
 static int begin_hints(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit,
@@ -135,7 +130,7 @@ static int begin_hints(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit,
     for (unsigned i = 0; i < unit->n; i++)
         if (hpcb_frequency_probe(env->node, unit->bound.cpu[i], &err) < 0)
             return hpcb_error(&unit->why, "%s; %s", nothing, err.text);
-    if (places_ranks(&unit->conf))
+    if (hpcb_balance_places_ranks(&unit->conf))
         unit->conf.kind = HPCB_BALANCE_ADAPTIVE;
     unit->hints = true;
     hpcb_balance_begin(&unit->conf, &unit->places, unit->n, at, &unit->balance);
@@ -163,7 +158,7 @@ static int place(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit)
         return hpcb_error(&unit->why, "%u ranks on %u CPUs", unit->n, unit->places.n);
     if (hpcb_balance_groups(&unit->places, &unit->balance) == 0)
         return begin_hints(env, unit, at);
-    unit->pins = !bound->single && places_ranks(&unit->conf);
+    unit->pins = !bound->single && hpcb_balance_places_ranks(&unit->conf);
     if (!bound->single && !unit->pins)
         leave_free(unit);
     return 0;

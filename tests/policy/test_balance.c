@@ -348,6 +348,24 @@ END_TEST
 
 /* ---- parameters ---- */
 
+START_TEST(who_says_where_ranks_run)
+{
+    static const struct {
+        hpcb_balance_kind_t kind;
+        bool places;
+    } rows[] = {
+        {HPCB_BALANCE_NONE, false},    {HPCB_BALANCE_STATIC, false},
+        {HPCB_BALANCE_UNIFORM, false}, {HPCB_BALANCE_ADAPTIVE, false},
+        {HPCB_BALANCE_DLRB, true},     {HPCB_BALANCE_AUTO, true},
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        conf = hpcb_balance_conf(rows[i].kind);
+        ck_assert_int_eq(hpcb_balance_places_ranks(&conf), rows[i].places);
+    }
+}
+END_TEST
+
 START_TEST(parameters)
 {
     const char *bad;
@@ -727,6 +745,7 @@ static TCase *thesis(void)
     tcase_add_test(tcase, example_of_the_load_balancer);
     tcase_add_test(tcase, example_of_metbench);
     tcase_add_loop_test(tcase, steps_of_the_resource_balancer, 0, 12);
+    tcase_add_test(tcase, who_says_where_ranks_run);
     tcase_add_test(tcase, utilizations_of_uniform_and_adaptive);
     tcase_add_test(tcase, limits_of_uniform);
     tcase_add_test(tcase, change_of_phase);
