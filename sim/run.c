@@ -19,6 +19,7 @@
 #include "common/error.h"
 #include "sim/model.h"
 #include "sim/output.h"
+#include "sim/replay_page.h"
 #include "sim/scenario.h"
 #include "sim/sim.h"
 
@@ -27,7 +28,7 @@
 #define LOOK_NS      200000000
 
 typedef struct {
-    const char *path;
+    const char *path, *html;
     const char *setting[SETTINGS_MAX];
     size_t settings;
     uint64_t seed, seeds;
@@ -146,21 +147,50 @@ static int run_threads(work_t *work)
     return work->failed ? -1 : 0;
 }
 
+/* The page, of what --json prints. */
+static int draw(const work_t *work, const char *title, hpcb_error_t *err)
+{
+    const order_t *order = work->order;
+    size_t size = 0;
+    char *text = NULL;
+    FILE *stream = open_memstream(&text, &size);
+    int rc = -1;
+
+    if (stream) {
+        rc = hpcb_sim_output(stream, HPCB_SIM_JSON, title, order->seed, work->rows,
+                             order->seeds);
+        if (fclose(stream) != 0)
+            rc = -1;
+    }
+    if (rc < 0)
+        hpcb_error(err, "%s", strerror(errno));
+    else if (hpcb_sim_page(order->html, text) < 0)
+        rc = hpcb_error(err, "%s: no page has been written", order->html);
+    free(text);
+    return rc;
+}
+
 static int print(const work_t *work, hpcb_error_t *err)
 {
     const order_t *order = work->order;
     json_object *scenario = read_scenario(order, err);
     json_object *title = NULL;
-    int rc;
+    const char *text;
+    int rc = 0;
 
     if (!scenario)
         return -1;
     json_object_object_get_ex(scenario, "title", &title);
-    rc = hpcb_sim_output(stdout, order->format,
-                         title ? json_object_get_string(title) : order->path,
-                         order->seed, work->rows, order->seeds);
+    text = title ? json_object_get_string(title) : order->path;
+    if (!order->html || order->format != HPCB_SIM_TABLE)
+        rc = hpcb_sim_output(stdout, order->format, text, order->seed, work->rows,
+                             order->seeds);
+    if (rc < 0)
+        hpcb_error(err, "standard output: %s", strerror(errno));
+    else if (order->html)
+        rc = draw(work, text, err);
     json_object_put(scenario);
-    return rc == 0 ? 0 : hpcb_error(err, "standard output: %s", strerror(errno));
+    return rc;
 }
 
 static int run(const order_t *order)
@@ -190,7 +220,7 @@ static int run(const order_t *order)
 
 static const char help[] =
     "Usage: hpcb-sim run SCENARIO [--seed N] [--seeds N] [--set MEMBER=VALUE]\n"
-    "                    [--json | --csv]\n"
+    "                    [--json | --csv] [--html FILE]\n"
     "\n"
     "Runs a scenario, a JSON file, and prints its figures.\n"
     "\n"
@@ -198,7 +228,8 @@ static const char help[] =
     "  -n, --seeds N           run it with N seeds, from --seed on, in parallel\n"
     "  -S, --set MEMBER=VALUE  replace a member of the scenario: job.work_ns=1000000\n"
     "  -j, --json              print one JSON object\n"
-    "  -c, --csv               print comma-separated values\n";
+    "  -c, --csv               print comma-separated values\n"
+    "  -H, --html FILE         write a page with pictures (hpcb-report's package)\n";
 
 static int take_option(order_t *order, int option)
 {
@@ -228,6 +259,9 @@ static int take_option(order_t *order, int option)
     case 'c':
         order->format = HPCB_SIM_CSV;
         return 0;
+    case 'H':
+        order->html = optarg;
+        return 0;
     default:
         return -1;
     }
@@ -236,18 +270,15 @@ static int take_option(order_t *order, int option)
 int hpcb_sim_run(int argc, char *argv[])
 {
     static const struct option options[] = {
-        {"seed", required_argument, NULL, 's'},
-        {"seeds", required_argument, NULL, 'n'},
-        {"set", required_argument, NULL, 'S'},
-        {"json", no_argument, NULL, 'j'},
-        {"csv", no_argument, NULL, 'c'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+        {"seed", required_argument, NULL, 's'}, {"seeds", required_argument, NULL, 'n'},
+        {"set", required_argument, NULL, 'S'},  {"json", no_argument, NULL, 'j'},
+        {"csv", no_argument, NULL, 'c'},        {"html", required_argument, NULL, 'H'},
+        {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0},
     };
     order_t order = {.seed = 1, .seeds = 1};
     int option;
 
-    while ((option = getopt_long(argc, argv, "s:n:S:jch", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "s:n:S:jcH:h", options, NULL)) != -1) {
         if (option == 'h') {
             fputs(help, stdout);
             return EXIT_SUCCESS;

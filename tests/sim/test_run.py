@@ -88,6 +88,25 @@ class Run(unittest.TestCase):
         for row in rows:
             self.assertIn(row["mean_ns"], table)
 
+    def test_page(self):
+        page = tempfile.mktemp(suffix=".html")
+        environment = {**os.environ,
+                       "HPCB_SIM_PAGE": os.path.join(SOURCE, "sim", "hpcb-sim-page")}
+        path = self.scenario(SMALL)
+        done = subprocess.run([PROGRAM, "run", path, "--html", page, "--seeds", "3"],
+                              capture_output=True, text=True, check=False, env=environment)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        with open(page, encoding="utf-8") as stream:
+            text = stream.read()
+        os.unlink(page)
+        # One of slowdown over nodes for each regime.
+        self.assertEqual(text.count("<svg"), len(SMALL["regimes"]))
+        self.assertIn("3 seeds", text)
+        done = subprocess.run([PROGRAM, "run", path, "--html", "/nowhere/x"],
+                              capture_output=True, text=True, check=False, env=environment)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("/nowhere/x: no page has been written", done.stderr)
+
     def test_set_replaces_a_member(self):
         path = self.scenario(SMALL)
         rows = json.loads(self.good(path, "--json", "--set", "nodes=[1]", "--set",
