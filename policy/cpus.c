@@ -47,6 +47,15 @@ bool hpcb_cpus_within(const hpcb_cpus_t *a, const hpcb_cpus_t *b)
     return true;
 }
 
+bool hpcb_cpus_meet(const hpcb_cpus_t *a, const hpcb_cpus_t *b)
+{
+    for (size_t i = 0; i < WORDS; i++) {
+        if (a->word[i] & b->word[i])
+            return true;
+    }
+    return false;
+}
+
 unsigned hpcb_cpus_from(const hpcb_cpus_t *cpus, unsigned cpu)
 {
     while (cpu < HPCB_CPUS_MAX && !hpcb_cpus_has(cpus, cpu)) {

@@ -30,6 +30,9 @@ bool hpcb_cpus_equal(const hpcb_cpus_t *a, const hpcb_cpus_t *b);
 /* Every one of a is in b. */
 bool hpcb_cpus_within(const hpcb_cpus_t *a, const hpcb_cpus_t *b);
 
+/* They have a CPU in common. */
+bool hpcb_cpus_meet(const hpcb_cpus_t *a, const hpcb_cpus_t *b);
+
 /* The first CPU that is not below cpu, or HPCB_CPUS_MAX. */
 unsigned hpcb_cpus_from(const hpcb_cpus_t *cpus, unsigned cpu);
 

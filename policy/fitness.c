@@ -330,7 +330,16 @@ hpcb_fit_square_t hpcb_fit_distance(const hpcb_fit_app_t *app,
                   share(bounded(left->net), left->processors));
 }
 
-static void take_share(hpcb_fit_left_t *left, const hpcb_fit_app_t *app)
+hpcb_fit_left_t hpcb_fit_whole(const hpcb_bw_t *capacity, unsigned processors)
+{
+    return (hpcb_fit_left_t){
+        .mem = clamp(capacity->mem),
+        .net = clamp(capacity->net),
+        .processors = processors,
+    };
+}
+
+void hpcb_fit_take(hpcb_fit_left_t *left, const hpcb_fit_app_t *app)
 {
     left->processors -=
         app->processors < left->processors ? app->processors : left->processors;
@@ -376,18 +385,14 @@ static size_t best_fit(const hpcb_fit_app_t *apps, size_t count, const bool *sel
 unsigned hpcb_fit_select(const hpcb_fit_app_t *apps, size_t count,
                          const hpcb_bw_t *capacity, unsigned processors, bool *selected)
 {
-    hpcb_fit_left_t left = {
-        .mem = clamp(capacity->mem),
-        .net = clamp(capacity->net),
-        .processors = processors,
-    };
+    hpcb_fit_left_t left = hpcb_fit_whole(capacity, processors);
 
     for (size_t i = 0; i < count; i++)
         selected[i] = false;
     for (size_t i = first_here(apps, count); i < count;
          i = best_fit(apps, count, selected, &left)) {
         selected[i] = true;
-        take_share(&left, &apps[i]);
+        hpcb_fit_take(&left, &apps[i]);
     }
     return left.processors;
 }

@@ -141,6 +141,10 @@ typedef struct {
     unsigned processors;
 } hpcb_fit_left_t;
 
+/* All of a node; and what is left of it once app has been selected. */
+hpcb_fit_left_t hpcb_fit_whole(const hpcb_bw_t *capacity, unsigned processors);
+void hpcb_fit_take(hpcb_fit_left_t *left, const hpcb_fit_app_t *app);
+
 __extension__ typedef unsigned __int128 hpcb_fit_square_t;
 
 /* The square of figure 3's distance, in (bytes/s)^2 per processor; the largest value

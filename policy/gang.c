@@ -1,0 +1,369 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "policy/gang.h"
+
+#include <string.h>
+
+#define FARTHEST (~(hpcb_fit_square_t)0)
+
+bool hpcb_gang_add(hpcb_gang_t *gang, hpcb_gang_job_t *job)
+{
+    if (gang->count == HPCB_GANG_JOBS_MAX)
+        return false;
+    gang->list[gang->count++] = job;
+    return true;
+}
+
+void hpcb_gang_remove(hpcb_gang_t *gang, const hpcb_gang_job_t *job)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < gang->count; i++)
+        if (gang->list[i] != job)
+            gang->list[kept++] = gang->list[i];
+    gang->count = kept;
+}
+
+void hpcb_gang_sample(hpcb_gang_job_t *job, const hpcb_fit_sample_t *sample)
+{
+    memmove(&job->samples[1], &job->samples[0],
+            (HPCB_GANG_WINDOW_MAX - 1) * sizeof(job->samples[0]));
+    job->samples[0] = *sample;
+    if (job->n_samples < HPCB_GANG_WINDOW_MAX)
+        job->n_samples++;
+}
+
+hpcb_bw_t hpcb_gang_predict(const hpcb_gang_t *gang, const hpcb_gang_job_t *job)
+{
+    return hpcb_fit_predict(job->samples, job->n_samples < gang->window ? job->n_samples
+                                                                        : gang->window);
+}
+
+static bool has_cpus(const hpcb_gang_job_t *job)
+{
+    return hpcb_cpus_from(&job->cpus, 0) < HPCB_CPUS_MAX;
+}
+
+static bool takes_part(const hpcb_gang_job_t *job)
+{
+    return !job->paused && has_cpus(job);
+}
+
+bool hpcb_gang_contends(const hpcb_gang_t *gang)
+{
+    hpcb_cpus_t taken = {{0}};
+
+    for (size_t i = 0; i < gang->count; i++) {
+        if (gang->list[i]->paused || hpcb_cpus_meet(&gang->list[i]->cpus, &taken))
+            return true;
+        hpcb_cpus_join(&taken, &gang->list[i]->cpus);
+    }
+    return false;
+}
+
+/* ---- One node: algorithm 2 ---- */
+
+typedef struct {
+    const hpcb_gang_t *gang;
+    hpcb_fit_app_t apps[HPCB_GANG_JOBS_MAX]; /* of the list */
+    bool out[HPCB_GANG_JOBS_MAX];            /* selected, or it does not fit any more */
+    hpcb_fit_left_t left;
+} selection_t;
+
+/* All that take part, and the CPUs that these have together. */
+typedef struct {
+    hpcb_fit_square_t mem, net, wanted; /* wanted: CPUs, as often as jobs have them */
+    unsigned processors;
+} demand_t;
+
+static demand_t sum_up(selection_t *selection)
+{
+    const hpcb_gang_t *gang = selection->gang;
+    hpcb_cpus_t all = {{0}};
+    demand_t sum = {.wanted = 0};
+
+    for (size_t i = 0; i < gang->count; i++) {
+        const hpcb_gang_job_t *job = gang->list[i];
+        hpcb_fit_app_t *app = &selection->apps[i];
+
+        selection->out[i] = !takes_part(job);
+        if (selection->out[i])
+            continue;
+        *app =
+            (hpcb_fit_app_t){hpcb_gang_predict(gang, job), hpcb_cpus_count(&job->cpus)};
+        sum.mem += app->use.mem;
+        sum.net += app->use.net;
+        sum.wanted += app->processors;
+        hpcb_cpus_join(&all, &job->cpus);
+    }
+    sum.processors = hpcb_cpus_count(&all);
+    return sum;
+}
+
+/* An axis of which nobody knows the capacity: what the jobs use at a time if all have
+ * the same number of turns.  No selection of theirs can be nearer to it all the time.
+ */
+static uint64_t or_average(uint64_t capacity, hpcb_fit_square_t use,
+                           const demand_t *sum)
+{
+    if (capacity > 0 || sum->wanted == 0)
+        return capacity;
+    return (uint64_t)(use * sum->processors / sum->wanted);
+}
+
+static void start_selection(selection_t *selection, const hpcb_gang_t *gang,
+                            const hpcb_bw_t *capacity)
+{
+    hpcb_bw_t whole;
+    demand_t sum;
+
+    selection->gang = gang;
+    sum = sum_up(selection);
+    whole.mem = or_average(capacity->mem, sum.mem, &sum);
+    whole.net = or_average(capacity->net, sum.net, &sum);
+    selection->left = hpcb_fit_whole(&whole, sum.processors);
+}
+
+static void take(selection_t *selection, size_t chosen)
+{
+    const hpcb_gang_t *gang = selection->gang;
+    const hpcb_cpus_t *cpus = &gang->list[chosen]->cpus;
+
+    hpcb_fit_take(&selection->left, &selection->apps[chosen]);
+    for (size_t i = 0; i < gang->count; i++)
+        if (!selection->out[i] && hpcb_cpus_meet(&gang->list[i]->cpus, cpus))
+            selection->out[i] = true;
+}
+
+/* The first in the list that can run; count: there is none. */
+static size_t first(const selection_t *selection)
+{
+    size_t i = 0;
+
+    while (i < selection->gang->count && selection->out[i])
+        i++;
+    return i;
+}
+
+/* Lines 9 to 16; count: nobody fits. */
+static size_t best(const selection_t *selection)
+{
+    size_t found = first(selection);
+    hpcb_fit_square_t nearest = FARTHEST;
+
+    for (size_t i = found; i < selection->gang->count; i++) {
+        hpcb_fit_square_t distance;
+
+        if (selection->out[i])
+            continue;
+        distance = hpcb_fit_distance(&selection->apps[i], &selection->left);
+        if (distance < nearest) {
+            nearest = distance;
+            found = i;
+        }
+    }
+    return found;
+}
+
+void hpcb_gang_select(const hpcb_gang_t *gang, const hpcb_bw_t *capacity,
+                      bool *selected)
+{
+    selection_t selection;
+
+    for (size_t i = 0; i < gang->count; i++)
+        selected[i] = false;
+    start_selection(&selection, gang, capacity);
+    for (size_t i = first(&selection); i < gang->count; i = best(&selection)) {
+        selected[i] = true;
+        take(&selection, i);
+    }
+}
+
+void hpcb_gang_begin(hpcb_gang_t *gang, const bool *run)
+{
+    hpcb_gang_job_t *list[HPCB_GANG_JOBS_MAX];
+    size_t n = 0;
+
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < gang->count; i++)
+            if (run[i] == (pass == 1))
+                list[n++] = gang->list[i];
+    for (size_t i = 0; i < gang->count; i++) {
+        hpcb_gang_job_t *job = gang->list[i];
+
+        job->runs = run[i];
+        job->turns += run[i];
+        if (run[i] || !takes_part(job))
+            job->waited = 0;
+        else if (job->waited < UINT32_MAX)
+            job->waited++;
+    }
+    memcpy(gang->list, list, n * sizeof(list[0]));
+}
+
+/* ---- Several nodes ---- */
+
+static uint64_t bit(size_t i)
+{
+    return UINT64_C(1) << i;
+}
+
+static size_t find_entry(const hpcb_gang_ballot_t *ballot, uint32_t job_id)
+{
+    size_t i = 0;
+
+    while (i < ballot->count && ballot->entries[i].job_id != job_id)
+        i++;
+    return i;
+}
+
+bool hpcb_gang_vote(const hpcb_gang_t *gang, const bool *selected,
+                    hpcb_gang_ballot_t *ballot)
+{
+    const hpcb_gang_job_t *jobs[HPCB_GANG_BALLOT_MAX];
+    hpcb_gang_ballot_t vote = {.count = 0};
+
+    for (size_t i = 0; i < gang->count; i++) {
+        const hpcb_gang_job_t *job = gang->list[i];
+        hpcb_gang_entry_t entry = {job->job_id, job->waited, selected[i], 0};
+
+        if (!takes_part(job))
+            continue;
+        if (vote.count == HPCB_GANG_BALLOT_MAX)
+            return false;
+        for (size_t k = 0; k < vote.count; k++) {
+            if (!hpcb_cpus_meet(&jobs[k]->cpus, &job->cpus))
+                continue;
+            entry.conflicts |= bit(k);
+            vote.entries[k].conflicts |= bit(vote.count);
+        }
+        jobs[vote.count] = job;
+        vote.entries[vote.count++] = entry;
+    }
+    *ballot = vote;
+    return true;
+}
+
+/* Every job once, and conflicts with what is there. */
+static bool is_sound(const hpcb_gang_ballot_t *ballot)
+{
+    if (ballot->count > HPCB_GANG_BALLOT_MAX)
+        return false;
+    for (size_t i = 0; i < ballot->count; i++) {
+        const hpcb_gang_entry_t *entry = &ballot->entries[i];
+
+        if (entry->conflicts & bit(i) ||
+            (ballot->count < HPCB_GANG_BALLOT_MAX &&
+             entry->conflicts >= bit(ballot->count)) ||
+            find_entry(ballot, entry->job_id) != i)
+            return false;
+    }
+    return true;
+}
+
+/* Where the entries of ballot are in sum, which gets those that it lacks. */
+static bool place_entries(hpcb_gang_ballot_t *sum, const hpcb_gang_ballot_t *ballot,
+                          size_t *places)
+{
+    for (size_t i = 0; i < ballot->count; i++) {
+        uint32_t job_id = ballot->entries[i].job_id;
+
+        places[i] = find_entry(sum, job_id);
+        if (places[i] < sum->count)
+            continue;
+        if (sum->count == HPCB_GANG_BALLOT_MAX)
+            return false;
+        sum->entries[sum->count++] = (hpcb_gang_entry_t){.job_id = job_id};
+    }
+    return true;
+}
+
+bool hpcb_gang_add_ballot(hpcb_gang_ballot_t *sum, const hpcb_gang_ballot_t *ballot)
+{
+    size_t places[HPCB_GANG_BALLOT_MAX];
+    hpcb_gang_ballot_t total = *sum;
+
+    if (!is_sound(ballot) || !place_entries(&total, ballot, places))
+        return false;
+    for (size_t i = 0; i < ballot->count; i++) {
+        const hpcb_gang_entry_t *entry = &ballot->entries[i];
+        hpcb_gang_entry_t *to = &total.entries[places[i]];
+
+        if (entry->waited > to->waited)
+            to->waited = entry->waited;
+        to->votes += entry->votes > 0;
+        for (size_t k = 0; k < ballot->count; k++) {
+            if (!(entry->conflicts & bit(k)))
+                continue;
+            /* Both ways, whatever the other entry says. */
+            to->conflicts |= bit(places[k]);
+            total.entries[places[k]].conflicts |= bit(places[i]);
+        }
+    }
+    *sum = total;
+    return true;
+}
+
+static bool goes_before(const hpcb_gang_entry_t *a, const hpcb_gang_entry_t *b,
+                        bool by_votes)
+{
+    if (by_votes && a->votes != b->votes)
+        return a->votes > b->votes;
+    return a->waited != b->waited ? a->waited > b->waited : a->job_id < b->job_id;
+}
+
+/* Of those that are not out; count: there is none. */
+static size_t next_entry(const hpcb_gang_ballot_t *sum, uint64_t out, bool by_votes)
+{
+    size_t found = sum->count;
+
+    for (size_t i = 0; i < sum->count; i++)
+        if (!(out & bit(i)) &&
+            (found == sum->count ||
+             goes_before(&sum->entries[i], &sum->entries[found], by_votes)))
+            found = i;
+    return found;
+}
+
+size_t hpcb_gang_reduce(const hpcb_gang_ballot_t *sum, uint32_t *run)
+{
+    uint64_t out = 0;
+    size_t n = 0;
+
+    for (size_t i = next_entry(sum, out, false); i < sum->count;
+         i = next_entry(sum, out, true)) {
+        run[n++] = sum->entries[i].job_id;
+        out |= bit(i) | sum->entries[i].conflicts;
+    }
+    return n;
+}
+
+static bool is_named(uint32_t job_id, const uint32_t *job_ids, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (job_ids[i] == job_id)
+            return true;
+    return false;
+}
+
+bool hpcb_gang_accept(const hpcb_gang_t *gang, const uint32_t *job_ids, size_t count,
+                      size_t ballot_count, bool *run)
+{
+    hpcb_cpus_t taken = {{0}};
+
+    for (size_t i = 0; i < gang->count; i++) {
+        const hpcb_gang_job_t *job = gang->list[i];
+
+        run[i] = takes_part(job) && is_named(job->job_id, job_ids, count);
+        if (run[i] && hpcb_cpus_meet(&job->cpus, &taken))
+            return false;
+        if (run[i])
+            hpcb_cpus_join(&taken, &job->cpus);
+        /* A local decision of another node may have cost it the turn that was due. */
+        if (!run[i] && takes_part(job) && job->waited >= 2 * ballot_count)
+            return false;
+    }
+    return true;
+}

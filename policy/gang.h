@@ -1,0 +1,124 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Who runs in the next quantum where more jobs than CPUs are on a node: MemBUS (Koukis
+ * and Koziris, "Memory and Network Bandwidth Aware Scheduling of Multiprogrammed
+ * Workloads on Clusters of SMPs", section 4, algorithms 1 and 2) for jobs that Slurm
+ * has bound to CPUs.  Pure: the caller owns the memory, takes the samples, tells when a
+ * quantum begins, and stops and starts jobs.
+ *
+ * The paper lets any process run on any CPU.  Here a job has CPUs of its own, which it
+ * may share with others: two jobs fit together if they have no CPU in common.
+ *
+ * What holds for every election:
+ *  - no two elected jobs have a CPU in common;
+ *  - a job of which all CPUs are free is elected: none stays unused that one could use;
+ *  - the first in the list runs, and who runs goes to the end of it: of n jobs each
+ *    runs at least once in n quanta;
+ *  - the same input gives the same output.
+ */
+#ifndef HPCB_POLICY_GANG_H
+#define HPCB_POLICY_GANG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy/cpus.h"
+#include "policy/fitness.h"
+
+/* Jobs that take turns on one node, and quanta that a prediction may rest on. */
+#define HPCB_GANG_JOBS_MAX   256
+#define HPCB_GANG_WINDOW_MAX 16
+
+typedef struct {
+    uint32_t job_id;
+    hpcb_cpus_t cpus; /* empty: it takes part in no election */
+    bool paused;      /* it is not elected */
+    /* What follows is the policy's. */
+    bool runs;       /* elected for the quantum under way */
+    uint32_t waited; /* quanta since it ran last, or since it came */
+    uint64_t turns;  /* quanta for which it was elected */
+    unsigned n_samples;
+    hpcb_fit_sample_t samples[HPCB_GANG_WINDOW_MAX]; /* of quanta in which it ran, the
+                                                        latest first */
+} hpcb_gang_job_t;
+
+/* All zero but for window: nobody. */
+typedef struct {
+    unsigned window; /* w: 1 to HPCB_GANG_WINDOW_MAX */
+    size_t count;
+    hpcb_gang_job_t *list[HPCB_GANG_JOBS_MAX]; /* who has waited longest is the first */
+} hpcb_gang_t;
+
+/* Put job, which must stay where it is, at the end of the list.  Return false if the
+ * list is full. */
+bool hpcb_gang_add(hpcb_gang_t *gang, hpcb_gang_job_t *job);
+void hpcb_gang_remove(hpcb_gang_t *gang, const hpcb_gang_job_t *job);
+
+/* What the job moved in a quantum in which it ran. */
+void hpcb_gang_sample(hpcb_gang_job_t *job, const hpcb_fit_sample_t *sample);
+
+/* What it will move in the next, from the last w samples; 0 if it has never run. */
+hpcb_bw_t hpcb_gang_predict(const hpcb_gang_t *gang, const hpcb_gang_job_t *job);
+
+/* Whether two jobs have a CPU in common, or one is paused: else there is nothing to
+ * elect. */
+bool hpcb_gang_contends(const hpcb_gang_t *gang);
+
+/* Algorithm 2: selected[i] is written for each of the list.  capacity is what the node
+ * has for these jobs; 0: not known, then that axis is spread over the quanta.  O(count)
+ * a selection. */
+void hpcb_gang_select(const hpcb_gang_t *gang, const hpcb_bw_t *capacity,
+                      bool *selected);
+
+/* A quantum begins in which run[i] of the list run (algorithm 1, lines 3 to 6). */
+void hpcb_gang_begin(hpcb_gang_t *gang, const bool *run);
+
+/* ---- Several nodes ---- */
+
+/* Jobs in one ballot. */
+#define HPCB_GANG_BALLOT_MAX 64
+
+typedef struct {
+    uint32_t job_id;
+    uint32_t waited;    /* the most of the nodes' */
+    uint32_t votes;     /* nodes that have selected it */
+    uint64_t conflicts; /* bit i: it shares a CPU with entries[i] on some node */
+} hpcb_gang_entry_t;
+
+/* One node's selection, or the sum of several nodes' (S_total of algorithm 1). */
+typedef struct {
+    size_t count;
+    hpcb_gang_entry_t entries[HPCB_GANG_BALLOT_MAX];
+} hpcb_gang_ballot_t;
+
+/* This node's.  Jobs that are paused, or without CPUs, are not in it.  Return false,
+ * with ballot untouched, if there are more than HPCB_GANG_BALLOT_MAX. */
+bool hpcb_gang_vote(const hpcb_gang_t *gang, const bool *selected,
+                    hpcb_gang_ballot_t *ballot);
+
+/* Add a node's ballot to the sum; the order in which they come makes no difference.
+ * Return false, with sum untouched, if it is malformed (a job twice, a conflict with
+ * what is not there) or if there would be too many jobs. */
+bool hpcb_gang_add_ballot(hpcb_gang_ballot_t *sum, const hpcb_gang_ballot_t *ballot);
+
+/*
+ * Algorithm 1, lines 11 to 16: the job that has waited longest, then by decreasing
+ * votes whoever fits on all nodes.  The job ids go to run, which has room for
+ * HPCB_GANG_BALLOT_MAX; returns their number.  Of equals who has waited longer goes
+ * first, then the smaller job id.
+ */
+size_t hpcb_gang_reduce(const hpcb_gang_ballot_t *sum, uint32_t *run);
+
+/*
+ * What another node has decided, of jobs that that one had ballots of: run[i] is
+ * written for each of the list.  Return false if it must not be: two jobs with a CPU in
+ * common would run, or a job has waited longer than it can if the decisions are good.
+ */
+bool hpcb_gang_accept(const hpcb_gang_t *gang, const uint32_t *job_ids, size_t count,
+                      size_t ballot_count, bool *run);
+
+#endif

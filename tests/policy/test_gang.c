@@ -1,0 +1,462 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/gang.h"
+
+#define MB UINT64_C(1000000)
+
+static const hpcb_bw_t capacity = {1000 * MB, 100 * MB};
+
+static hpcb_gang_job_t job_on(uint32_t job_id, const char *cpus)
+{
+    hpcb_gang_job_t job = {.job_id = job_id};
+
+    ck_assert_int_eq(hpcb_cpus_parse(cpus, &job.cpus), 0);
+    return job;
+}
+
+static void moves(hpcb_gang_job_t *job, uint64_t mem, uint64_t net)
+{
+    hpcb_gang_sample(job, &(hpcb_fit_sample_t){mem * MB, net * MB});
+}
+
+/* One quantum; who runs, as bits 1 << job_id. */
+static unsigned step(hpcb_gang_t *gang)
+{
+    bool run[HPCB_GANG_JOBS_MAX];
+    unsigned who = 0;
+
+    hpcb_gang_select(gang, &capacity, run);
+    for (size_t i = 0; i < gang->count; i++)
+        who |= run[i] ? 1U << gang->list[i]->job_id : 0;
+    hpcb_gang_begin(gang, run);
+    return who;
+}
+
+START_TEST(predicts_from_the_last_samples)
+{
+    hpcb_gang_t gang = {.window = 2};
+    hpcb_gang_job_t job = job_on(1, "0");
+    hpcb_bw_t use = hpcb_gang_predict(&gang, &job);
+
+    ck_assert_uint_eq(use.mem, 0);
+    moves(&job, 900, 90);
+    use = hpcb_gang_predict(&gang, &job);
+    ck_assert_uint_eq(use.mem, 990 * MB);
+    ck_assert_uint_eq(use.net, 90 * MB);
+    moves(&job, 100, 10);
+    moves(&job, 300, 30);
+    use = hpcb_gang_predict(&gang, &job);
+    ck_assert_uint_eq(use.mem, 220 * MB);
+    ck_assert_uint_eq(use.net, 20 * MB);
+    for (unsigned i = 0; i < 2 * HPCB_GANG_WINDOW_MAX; i++)
+        moves(&job, i, 0);
+    ck_assert_uint_eq(job.n_samples, HPCB_GANG_WINDOW_MAX);
+    gang.window = HPCB_GANG_WINDOW_MAX;
+    use = hpcb_gang_predict(&gang, &job);
+    ck_assert_uint_eq(use.mem, 23500000);
+}
+END_TEST
+
+/* Section 6: two that need much and two that need little, on two CPUs. */
+START_TEST(pairs_who_needs_much_with_who_needs_little)
+{
+    hpcb_gang_t gang = {.window = 2};
+    hpcb_gang_job_t jobs[] = {job_on(1, "0"), job_on(2, "1"), job_on(3, "0"),
+                              job_on(4, "1")};
+
+    for (size_t i = 0; i < 4; i++)
+        hpcb_gang_add(&gang, &jobs[i]);
+    moves(&jobs[0], 900, 0);
+    moves(&jobs[1], 900, 0);
+    moves(&jobs[2], 50, 0);
+    moves(&jobs[3], 50, 0);
+    for (unsigned i = 0; i < 4; i++) {
+        ck_assert_uint_eq(step(&gang), 1U << 1 | 1U << 4);
+        ck_assert_uint_eq(step(&gang), 1U << 2 | 1U << 3);
+    }
+    ck_assert_uint_eq(jobs[0].turns, 4);
+    ck_assert(jobs[1].runs && !jobs[0].runs);
+}
+END_TEST
+
+/* Who has nothing to compare with is judged by what the others use. */
+START_TEST(pairs_them_without_a_capacity_too)
+{
+    hpcb_gang_t gang = {.window = 1};
+    hpcb_gang_job_t jobs[] = {job_on(1, "0"), job_on(2, "1"), job_on(3, "0"),
+                              job_on(4, "1")};
+    const hpcb_bw_t unknown = {0, 0};
+    bool run[HPCB_GANG_JOBS_MAX];
+
+    for (size_t i = 0; i < 4; i++) {
+        hpcb_gang_add(&gang, &jobs[i]);
+        moves(&jobs[i], 0, i < 2 ? 5 : 80);
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        hpcb_gang_select(&gang, &unknown, run);
+        hpcb_gang_begin(&gang, run);
+        ck_assert(jobs[0].runs == jobs[3].runs);
+        ck_assert(jobs[1].runs == jobs[2].runs);
+        ck_assert(jobs[0].runs != jobs[1].runs);
+    }
+}
+END_TEST
+
+START_TEST(no_two_on_a_cpu_and_no_cpu_left)
+{
+    hpcb_gang_t gang = {.window = 2};
+    hpcb_gang_job_t wide = job_on(1, "0-3"), left = job_on(2, "0-1"),
+                    right = job_on(3, "2-3"), alone = job_on(4, "4");
+
+    hpcb_gang_add(&gang, &wide);
+    hpcb_gang_add(&gang, &left);
+    hpcb_gang_add(&gang, &alone);
+    ck_assert(hpcb_gang_contends(&gang));
+    hpcb_gang_add(&gang, &right);
+    ck_assert_uint_eq(step(&gang), 1U << 1 | 1U << 4);
+    ck_assert_uint_eq(step(&gang), 1U << 2 | 1U << 3 | 1U << 4);
+    ck_assert_uint_eq(step(&gang), 1U << 1 | 1U << 4);
+    ck_assert_uint_eq(alone.turns, 3);
+    hpcb_gang_remove(&gang, &wide);
+    ck_assert_uint_eq(gang.count, 3);
+    ck_assert(!hpcb_gang_contends(&gang));
+    ck_assert_uint_eq(step(&gang), 1U << 2 | 1U << 3 | 1U << 4);
+}
+END_TEST
+
+START_TEST(who_is_paused_or_has_no_cpus_is_not_elected)
+{
+    hpcb_gang_t gang = {.window = 2};
+    hpcb_gang_job_t first = job_on(1, "0"), second = job_on(2, "0"),
+                    nowhere = job_on(3, "");
+
+    hpcb_gang_add(&gang, &first);
+    hpcb_gang_add(&gang, &nowhere);
+    ck_assert(!hpcb_gang_contends(&gang));
+    hpcb_gang_add(&gang, &second);
+    first.paused = true;
+    ck_assert_uint_eq(step(&gang), 1U << 2);
+    ck_assert_uint_eq(step(&gang), 1U << 2);
+    ck_assert_uint_eq(first.waited, 0);
+    first.paused = false;
+    ck_assert_uint_eq(step(&gang), 1U << 1);
+    ck_assert_uint_eq(step(&gang), 1U << 2);
+    first.paused = second.paused = true;
+    ck_assert_uint_eq(step(&gang), 0);
+}
+END_TEST
+
+START_TEST(the_list_ends_somewhere)
+{
+    static hpcb_gang_job_t jobs[HPCB_GANG_JOBS_MAX + 1];
+    hpcb_gang_t gang = {.window = 1};
+    bool run[HPCB_GANG_JOBS_MAX];
+
+    for (unsigned i = 0; i <= HPCB_GANG_JOBS_MAX; i++) {
+        hpcb_cpus_add(&jobs[i].cpus, 0);
+        moves(&jobs[i], UINT64_MAX / MB, UINT64_MAX / MB);
+        ck_assert(hpcb_gang_add(&gang, &jobs[i]) == (i < HPCB_GANG_JOBS_MAX));
+    }
+    for (unsigned i = 0; i < HPCB_GANG_JOBS_MAX; i++) {
+        hpcb_gang_select(&gang, &capacity, run);
+        hpcb_gang_begin(&gang, run);
+    }
+    for (unsigned i = 0; i < HPCB_GANG_JOBS_MAX; i++)
+        ck_assert_uint_eq(jobs[i].turns, 1);
+}
+END_TEST
+
+/* ---- by chance: jobs come, go, are paused, move what they like ---- */
+
+#define CPUS 8
+#define JOBS 12
+
+static uint32_t chance;
+
+/* Knuth's generator, the same on every machine. */
+static unsigned below(unsigned limit)
+{
+    chance = chance * 1664525 + 1013904223;
+    return (chance >> 8) % limit;
+}
+
+static hpcb_gang_job_t some_job(uint32_t job_id)
+{
+    hpcb_gang_job_t job = {.job_id = job_id};
+    unsigned first = below(CPUS), width = 1 + below(CPUS - first);
+
+    for (unsigned cpu = first; cpu < first + width; cpu++)
+        hpcb_cpus_add(&job.cpus, cpu);
+    return job;
+}
+
+static void check_election(const hpcb_gang_t *gang, const bool *run)
+{
+    hpcb_cpus_t taken = {{0}};
+
+    for (size_t i = 0; i < gang->count; i++) {
+        ck_assert(!run[i] || !hpcb_cpus_meet(&gang->list[i]->cpus, &taken));
+        ck_assert(!run[i] || !gang->list[i]->paused);
+        if (run[i])
+            hpcb_cpus_join(&taken, &gang->list[i]->cpus);
+    }
+    for (size_t i = 0; i < gang->count; i++)
+        ck_assert(run[i] || gang->list[i]->paused ||
+                  hpcb_cpus_meet(&gang->list[i]->cpus, &taken));
+}
+
+typedef struct {
+    hpcb_gang_t gang;
+    hpcb_gang_job_t jobs[JOBS];
+    bool there[JOBS];
+} world_t;
+
+static void change_jobs(world_t *world)
+{
+    unsigned i = below(JOBS);
+
+    if (below(8) == 0) {
+        if (world->there[i])
+            hpcb_gang_remove(&world->gang, &world->jobs[i]);
+        else {
+            world->jobs[i] = some_job(i + 1);
+            ck_assert(hpcb_gang_add(&world->gang, &world->jobs[i]));
+        }
+        world->there[i] = !world->there[i];
+    }
+    if (below(8) == 0)
+        world->jobs[i].paused = !world->jobs[i].paused;
+}
+
+/* Who ran, as a number. */
+static uint64_t run_quantum(world_t *world)
+{
+    bool run[HPCB_GANG_JOBS_MAX];
+    uint64_t who = 0;
+
+    change_jobs(world);
+    hpcb_gang_select(&world->gang, &capacity, run);
+    check_election(&world->gang, run);
+    hpcb_gang_begin(&world->gang, run);
+    for (unsigned i = 0; i < JOBS; i++) {
+        ck_assert_uint_lt(world->there[i] ? world->jobs[i].waited : 0, JOBS);
+        if (!world->there[i] || !world->jobs[i].runs)
+            continue;
+        who |= UINT64_C(1) << i;
+        moves(&world->jobs[i], below(1500), below(150));
+    }
+    return who;
+}
+
+static uint64_t run_world(uint32_t seed)
+{
+    world_t world = {.gang = {.window = 2}};
+    uint64_t all = 0;
+
+    chance = seed;
+    for (unsigned i = 0; i < 2000; i++)
+        all = all * 31 + run_quantum(&world);
+    return all;
+}
+
+START_TEST(nobody_starves_nothing_is_overcommitted)
+{
+    for (uint32_t seed = 1; seed <= 50; seed++)
+        ck_assert_uint_eq(run_world(seed), run_world(seed));
+    ck_assert_uint_ne(run_world(1), run_world(2));
+}
+END_TEST
+
+/* ---- several nodes ---- */
+
+#define NODES 4
+
+static hpcb_gang_ballot_t ballot_of(const hpcb_gang_t *gang)
+{
+    bool selected[HPCB_GANG_JOBS_MAX];
+    hpcb_gang_ballot_t ballot;
+
+    hpcb_gang_select(gang, &capacity, selected);
+    ck_assert(hpcb_gang_vote(gang, selected, &ballot));
+    return ballot;
+}
+
+/* Jobs of the paper: each on all nodes; three nodes see 1 with 4, one sees 1 with 3. */
+START_TEST(votes_are_counted)
+{
+    hpcb_gang_ballot_t sum = {.count = 0};
+    uint32_t run[HPCB_GANG_BALLOT_MAX];
+
+    for (unsigned node = 0; node < NODES; node++) {
+        hpcb_gang_t gang = {.window = 2};
+        hpcb_gang_job_t jobs[] = {job_on(1, "0"), job_on(2, "0"), job_on(3, "1"),
+                                  job_on(4, "1")};
+        hpcb_gang_ballot_t ballot;
+
+        for (size_t i = 0; i < 4; i++)
+            hpcb_gang_add(&gang, &jobs[i]);
+        moves(&jobs[0], 900, 0);
+        moves(&jobs[2], node == 0 ? 100 : 900, 0);
+        moves(&jobs[3], node == 0 ? 900 : 100, 0);
+        ballot = ballot_of(&gang);
+        ck_assert(hpcb_gang_add_ballot(&sum, &ballot));
+    }
+    ck_assert_uint_eq(hpcb_gang_reduce(&sum, run), 2);
+    ck_assert_uint_eq(run[0], 1);
+    ck_assert_uint_eq(run[1], 4);
+}
+END_TEST
+
+START_TEST(malformed_ballots_are_refused)
+{
+    const hpcb_gang_ballot_t good = {2, {{7, 0, 1, 2}, {8, 0, 0, 1}}};
+    const hpcb_gang_ballot_t bad[] = {
+        {2, {{7, 0, 1, 0}, {7, 0, 0, 0}}},          /* a job twice */
+        {2, {{7, 0, 1, 4}, {8, 0, 0, 1}}},          /* a conflict with nobody */
+        {2, {{7, 0, 1, 1}, {8, 0, 0, 0}}},          /* with itself */
+        {HPCB_GANG_BALLOT_MAX + 1, {{7, 0, 1, 0}}}, /* too many */
+    };
+    hpcb_gang_ballot_t sum = {.count = 0}, full = {.count = HPCB_GANG_BALLOT_MAX};
+    uint32_t run[HPCB_GANG_BALLOT_MAX];
+
+    for (uint32_t i = 0; i < HPCB_GANG_BALLOT_MAX; i++)
+        full.entries[i].job_id = 100 + i;
+    ck_assert(hpcb_gang_add_ballot(&sum, &good));
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        ck_assert(!hpcb_gang_add_ballot(&sum, &bad[i]));
+    ck_assert(!hpcb_gang_add_ballot(&sum, &full));
+    ck_assert_uint_eq(sum.count, 2);
+    ck_assert_uint_eq(hpcb_gang_reduce(&sum, run), 1);
+    ck_assert_uint_eq(run[0], 7);
+    sum.count = 0;
+    ck_assert(hpcb_gang_add_ballot(&sum, &full));
+    ck_assert_uint_eq(hpcb_gang_reduce(&sum, run), HPCB_GANG_BALLOT_MAX);
+}
+END_TEST
+
+START_TEST(what_another_node_decides_is_checked)
+{
+    hpcb_gang_t gang = {.window = 2};
+    hpcb_gang_job_t first = job_on(1, "0"), second = job_on(2, "0"),
+                    third = job_on(3, "1");
+    const uint32_t good[] = {2, 9, 3}, both[] = {1, 2};
+    bool run[HPCB_GANG_JOBS_MAX];
+
+    hpcb_gang_add(&gang, &first);
+    hpcb_gang_add(&gang, &second);
+    hpcb_gang_add(&gang, &third);
+    ck_assert(hpcb_gang_accept(&gang, good, 3, 4, run));
+    ck_assert(!run[0] && run[1] && run[2]);
+    ck_assert(!hpcb_gang_accept(&gang, both, 2, 4, run));
+    /* Elected elsewhere only: it is not this node's to say. */
+    ck_assert(hpcb_gang_accept(&gang, good, 0, 4, run));
+    first.waited = 8;
+    ck_assert(!hpcb_gang_accept(&gang, good, 3, 4, run));
+    ck_assert(hpcb_gang_accept(&gang, both, 1, 4, run));
+    second.paused = true;
+    ck_assert(hpcb_gang_accept(&gang, both, 2, 4, run));
+    ck_assert(run[0] && !run[1]);
+}
+END_TEST
+
+/* Each node of a cluster, with the jobs that run there. */
+typedef struct {
+    hpcb_gang_t gang[NODES];
+    hpcb_gang_job_t jobs[NODES][JOBS];
+    bool on[NODES][JOBS];
+} cluster_t;
+
+static void make_cluster(cluster_t *cluster)
+{
+    for (unsigned node = 0; node < NODES; node++) {
+        cluster->gang[node] = (hpcb_gang_t){.window = 2};
+        for (unsigned i = 0; i < JOBS; i++) {
+            cluster->jobs[node][i] = some_job(i + 1);
+            cluster->on[node][i] = below(2) || node == i % NODES;
+            if (cluster->on[node][i])
+                hpcb_gang_add(&cluster->gang[node], &cluster->jobs[node][i]);
+        }
+    }
+}
+
+static size_t decide(const cluster_t *cluster, bool backwards, uint32_t *run)
+{
+    hpcb_gang_ballot_t sum = {.count = 0};
+
+    for (unsigned i = 0; i < NODES; i++) {
+        hpcb_gang_ballot_t ballot =
+            ballot_of(&cluster->gang[backwards ? NODES - 1 - i : i]);
+
+        ck_assert(hpcb_gang_add_ballot(&sum, &ballot));
+    }
+    return hpcb_gang_reduce(&sum, run);
+}
+
+static void obey(cluster_t *cluster, const uint32_t *job_ids, size_t count)
+{
+    for (unsigned node = 0; node < NODES; node++) {
+        hpcb_gang_t *gang = &cluster->gang[node];
+        bool run[HPCB_GANG_JOBS_MAX];
+
+        ck_assert(hpcb_gang_accept(gang, job_ids, count, JOBS, run));
+        hpcb_gang_begin(gang, run);
+        for (unsigned i = 0; i < JOBS; i++)
+            if (cluster->jobs[node][i].runs)
+                moves(&cluster->jobs[node][i], below(1500), below(150));
+    }
+}
+
+START_TEST(jobs_run_on_all_of_their_nodes_or_none)
+{
+    static cluster_t cluster;
+
+    chance = 7;
+    for (unsigned n = 0; n < 20; n++) {
+        make_cluster(&cluster);
+        for (unsigned quantum = 0; quantum < 200; quantum++) {
+            uint32_t run[HPCB_GANG_BALLOT_MAX], again[HPCB_GANG_BALLOT_MAX];
+            size_t count = decide(&cluster, false, run);
+
+            ck_assert_uint_eq(decide(&cluster, true, again), count);
+            ck_assert_mem_eq(run, again, count * sizeof(run[0]));
+            obey(&cluster, run, count);
+            for (unsigned node = 0; node < NODES; node++)
+                for (unsigned i = 0; i < JOBS; i++)
+                    ck_assert_uint_lt(cluster.jobs[node][i].waited, JOBS);
+        }
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("gang");
+    TCase *tc = tcase_create("gang");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_test(tc, predicts_from_the_last_samples);
+    tcase_add_test(tc, pairs_who_needs_much_with_who_needs_little);
+    tcase_add_test(tc, pairs_them_without_a_capacity_too);
+    tcase_add_test(tc, no_two_on_a_cpu_and_no_cpu_left);
+    tcase_add_test(tc, who_is_paused_or_has_no_cpus_is_not_elected);
+    tcase_add_test(tc, the_list_ends_somewhere);
+    tcase_add_test(tc, nobody_starves_nothing_is_overcommitted);
+    tcase_add_test(tc, votes_are_counted);
+    tcase_add_test(tc, malformed_ballots_are_refused);
+    tcase_add_test(tc, what_another_node_decides_is_checked);
+    tcase_add_test(tc, jobs_run_on_all_of_their_nodes_or_none);
+    suite_add_tcase(suite, tc);
+    tcase_set_timeout(tc, 60);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
