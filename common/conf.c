@@ -183,6 +183,20 @@ static int set_part(const conf_key_t *key, const char *value, void *field)
     return 0;
 }
 
+/* A decimal number of seconds, as microseconds; min and max are these. */
+static int set_seconds(const conf_key_t *key, const char *value, void *field)
+{
+    hpcb_decimal_t number;
+    const char *rest = hpcb_text_decimal(value, &number);
+    uint64_t us;
+
+    if (!rest || *rest || hpcb_decimal_scale(&number, 1000000, key->max, &us) ||
+        us < key->min)
+        return -1;
+    *(uint32_t *)field = (uint32_t)us;
+    return 0;
+}
+
 static int set_siblings(const conf_key_t *key, const char *value, void *field)
 {
     static const struct {
@@ -447,6 +461,14 @@ static const conf_key_t keys[] = {
      "allowed: 0% to 50%, e.g. 0.5% (0%: no minimum)"},
     {"GuestStarvedAfter", "600", set_number, FIELD(guest_starved_after), 0, 604800,
      "allowed: 0 to 604800 (seconds, without a unit; 0: never)"},
+    {"GuestOversubscribe", "1", set_number, FIELD(guest_oversubscribe), 1, 16,
+     "allowed: 1 to 16 (guests a core)"},
+    {"GangPartitions", "none", set_partitions, FIELD(gang_partitions), 0, 0,
+     "allowed: none, all, or partitions separated by commas, at most 511 bytes"},
+    {"GangQuantum", "0.5", set_seconds, FIELD(gang_quantum_us), 50000, 10000000,
+     "allowed: 0.05 to 10 (seconds, without a unit)"},
+    {"GangWindow", "2", set_number, FIELD(gang_window), 1, 16,
+     "allowed: 1 to 16 (quanta)"},
     {"StateDir", "/run/hpc-balance", set_dir, FIELD(state_dir), 0, 0,
      "allowed: " PATH_RULE "; %n is the node's name"},
     {"SpoolDir", "/var/spool/hpc-balance", set_dir, FIELD(spool_dir), 0, 0,
@@ -848,6 +870,18 @@ bool hpcb_conf_yields(const hpcb_conf_t *conf, const char *partition)
 bool hpcb_conf_is_guest(const hpcb_conf_t *conf, const char *partition)
 {
     return partition && strcmp(conf->guest_partition, partition) == 0;
+}
+
+bool hpcb_conf_is_gang(const hpcb_conf_t *conf, const char *partition)
+{
+    if (hpcb_conf_is_guest(conf, partition))
+        return conf->guest_oversubscribe > 1;
+    return names_partition(conf->gang_partitions, partition);
+}
+
+bool hpcb_conf_has_gangs(const hpcb_conf_t *conf)
+{
+    return conf->guest_oversubscribe > 1 || strcmp(conf->gang_partitions, "none") != 0;
 }
 
 bool hpcb_conf_is_exclusive(const hpcb_conf_t *conf, const char *partition)

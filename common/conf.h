@@ -68,8 +68,12 @@ typedef struct {
     uint32_t guest_max_slowdown_ppm; /* GuestMaxSlowdown=1%: millionths, 0: no limit */
     uint32_t guest_min_share_ppm;    /* GuestMinShare=1%: millionths, 0: no minimum */
     uint32_t guest_starved_after;    /* GuestStarvedAfter=600: seconds, 0 = never */
-    char state_dir[PATH_MAX];        /* StateDir=/run/hpc-balance; %n expanded */
-    char spool_dir[PATH_MAX];        /* SpoolDir=/var/spool/hpc-balance; %n */
+    unsigned guest_oversubscribe;    /* GuestOversubscribe=1: guests a core */
+    char gang_partitions[HPCB_LIST_MAX]; /* GangPartitions=none | all | partition,... */
+    uint32_t gang_quantum_us;            /* GangQuantum=0.5: seconds */
+    unsigned gang_window;                /* GangWindow=2: quanta */
+    char state_dir[PATH_MAX];            /* StateDir=/run/hpc-balance; %n expanded */
+    char spool_dir[PATH_MAX];            /* SpoolDir=/var/spool/hpc-balance; %n */
     char profile_store[PATH_MAX];    /* ProfileStore=, see hpcb_conf_profile_store */
     char yield_waits[HPCB_LIST_MAX]; /* YieldWaits=none | all | partition,... */
     uint32_t yield_spin_us;          /* YieldSpin: microseconds, 0..10000 */
@@ -149,6 +153,13 @@ bool hpcb_conf_window_fits(const hpcb_conf_t *conf, const hpcb_window_spec_t *wi
 
 /* True where YieldWaits names partition (or all). */
 bool hpcb_conf_yields(const hpcb_conf_t *conf, const char *partition);
+
+/* True where GangPartitions names partition (or all); for guests', where
+ * GuestOversubscribe lets several share a core: jobs that take turns. */
+bool hpcb_conf_is_gang(const hpcb_conf_t *conf, const char *partition);
+
+/* Whether there is any such partition. */
+bool hpcb_conf_has_gangs(const hpcb_conf_t *conf);
 
 /* Tests if partition (NULL: none) is GuestPartition=.  What else makes a guest is in
  * common/class.h. */

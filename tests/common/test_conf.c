@@ -37,6 +37,10 @@ static const char *const key_names[] = {
     "GuestMaxSlowdown",
     "GuestMinShare",
     "GuestStarvedAfter",
+    "GuestOversubscribe",
+    "GangPartitions",
+    "GangQuantum",
+    "GangWindow",
     "StateDir",
     "SpoolDir",
     "ProfileStore",
@@ -101,6 +105,10 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_uint_eq(conf.guest_max_slowdown_ppm, 10000);
     ck_assert_uint_eq(conf.guest_min_share_ppm, 10000);
     ck_assert_uint_eq(conf.guest_starved_after, 600);
+    ck_assert_uint_eq(conf.guest_oversubscribe, 1);
+    ck_assert_str_eq(conf.gang_partitions, "none");
+    ck_assert_uint_eq(conf.gang_quantum_us, 500000);
+    ck_assert_uint_eq(conf.gang_window, 2);
     ck_assert_str_eq(conf.state_dir, "/run/hpc-balance");
     ck_assert_str_eq(conf.spool_dir, "/var/spool/hpc-balance");
     ck_assert_str_eq(conf.profile_store, "");
@@ -190,6 +198,10 @@ START_TEST(every_key_is_read)
                        "GuestMaxSlowdown=2.5%\n"
                        "GuestMinShare=0.25%\n"
                        "GuestStarvedAfter=0\n"
+                       "GuestOversubscribe=3\n"
+                       "GangPartitions=mixed,mem\n"
+                       "GangQuantum=0.05\n"
+                       "GangWindow=16\n"
                        "StateDir=/run/a..b/./c\n"
                        "SpoolDir=/srv//spool\n"
                        "ProfileStore=/srv/profiles\n"
@@ -220,6 +232,10 @@ START_TEST(every_key_is_read)
     ck_assert_uint_eq(conf.guest_max_slowdown_ppm, 25000);
     ck_assert_uint_eq(conf.guest_min_share_ppm, 2500);
     ck_assert_uint_eq(conf.guest_starved_after, 0);
+    ck_assert_uint_eq(conf.guest_oversubscribe, 3);
+    ck_assert_str_eq(conf.gang_partitions, "mixed,mem");
+    ck_assert_uint_eq(conf.gang_quantum_us, 50000);
+    ck_assert_uint_eq(conf.gang_window, 16);
     ck_assert_str_eq(conf.state_dir, "/run/a..b/./c");
     ck_assert_str_eq(conf.spool_dir, "/srv//spool");
     ck_assert_str_eq(conf.profile_store, "/srv/profiles");
@@ -331,6 +347,20 @@ static const char *const bad_values[] = {
     "GuestMinShare=99999999999999999999%",
     "GuestStarvedAfter=604801",
     "GuestStarvedAfter=10m",
+    "GuestOversubscribe=0",
+    "GuestOversubscribe=17",
+    "GuestOversubscribe=FORCE:3",
+    "GangPartitions=",
+    "GangPartitions=a,,b",
+    "GangPartitions=a,none",
+    "GangQuantum=",
+    "GangQuantum=0.049999",
+    "GangQuantum=10.000001",
+    "GangQuantum=500ms",
+    "GangQuantum=-1",
+    "GangQuantum=1s",
+    "GangWindow=0",
+    "GangWindow=17",
     "StateDir=",
     "StateDir=run",
     "StateDir=/",
@@ -509,6 +539,8 @@ START_TEST(duplicates_of_each_key_are_refused)
         else if (strcmp(key_names[i], "GuestMinShare") == 0 ||
                  strcmp(key_names[i], "GuestMaxSlowdown") == 0)
             value = "7%";
+        else if (strcmp(key_names[i], "GangPartitions") == 0)
+            value = "none";
         else if (strcmp(key_names[i], "GuestSiblings") == 0 ||
                  strstr(key_names[i], "Mechanism"))
             value = "auto";

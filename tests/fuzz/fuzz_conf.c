@@ -74,7 +74,8 @@ static void check_round_trip(const hpcb_conf_t *conf)
         "GuestMemoryReserve=%" PRIu64 "%s\nGuestMemorySettle=%u\n"
         "GuestRemoveIPC=%s\n"
         "GuestMaxSlowdown=%u.%04u%%\nGuestMinShare=%u.%04u%%\nGuestStarvedAfter=%"
-        "u\nStateDir=%s\n"
+        "u\nGuestOversubscribe=%u\nGangPartitions=%s\nGangQuantum=%u.%06u\n"
+        "GangWindow=%u\nStateDir=%s\n"
         "SpoolDir=%s\nProfileStore=%s\nYieldWaits=%s\nYieldSpin=%u\nYieldNapMax=%"
         "u\nMpiLibrary=%s\nCollectorHost=%s\nCollectorPort=%u\nCollectorDir=%s\n"
         "CollectorWait=%u\nAdminCommentRate=%u\nAdminCommentTag=%s\nWindows=%"
@@ -93,12 +94,14 @@ static void check_round_trip(const hpcb_conf_t *conf)
         conf->guest_memory_settle, conf->guest_remove_ipc ? "yes" : "no",
         conf->guest_max_slowdown_ppm / 10000, conf->guest_max_slowdown_ppm % 10000,
         conf->guest_min_share_ppm / 10000, conf->guest_min_share_ppm % 10000,
-        conf->guest_starved_after, conf->state_dir, conf->spool_dir,
-        conf->profile_store, conf->yield_waits, conf->yield_spin_us,
-        conf->yield_nap_max_us, conf->mpi_library, conf->collector_hosts,
-        conf->collector_port, conf->collector_dir, conf->collector_wait,
-        conf->admin_comment_rate, conf->admin_comment_tag ? "yes" : "no", conf->windows,
-        conf->window_max_duty, conf->window_max_period,
+        conf->guest_starved_after, conf->guest_oversubscribe, conf->gang_partitions,
+        conf->gang_quantum_us / 1000000, conf->gang_quantum_us % 1000000,
+        conf->gang_window, conf->state_dir, conf->spool_dir, conf->profile_store,
+        conf->yield_waits, conf->yield_spin_us, conf->yield_nap_max_us,
+        conf->mpi_library, conf->collector_hosts, conf->collector_port,
+        conf->collector_dir, conf->collector_wait, conf->admin_comment_rate,
+        conf->admin_comment_tag ? "yes" : "no", conf->windows, conf->window_max_duty,
+        conf->window_max_period,
         conf->window_mechanism == HPCB_WINDOW_FIFO     ? "fifo"
         : conf->window_mechanism == HPCB_WINDOW_WEIGHT ? "weight"
                                                        : "auto",
