@@ -158,6 +158,42 @@ int hpcb_steps_daemons(const hpcb_node_t *node, const char *dir,
     return rc;
 }
 
+/* The job's directory in the hierarchy of cpusets, where v1 has it at the same place as
+ * in that of the freezer. */
+static int cpuset_dir(const hpcb_node_t *node, const char *dir, char *path)
+{
+    const char *cpuset = hpcb_node_mount(node, HPCB_CTL_CPUSET);
+    const char *freezer = hpcb_node_mount(node, HPCB_CTL_FREEZER);
+    size_t length = freezer ? strlen(freezer) : 0;
+
+    if (!cpuset || !length || strncmp(dir, freezer, length) != 0 ||
+        dir[length] != '/') {
+        errno = ENOENT;
+        return -1;
+    }
+    return hpcb_knob_path(cpuset, dir + length + 1, path, PATH_MAX, NULL);
+}
+
+int hpcb_steps_cpus(const hpcb_node_t *node, const char *dir, hpcb_cpus_t *cpus)
+{
+    static const char *const names[] = {"cpuset.cpus.effective",
+                                        "cpuset.effective_cpus", "cpuset.cpus"};
+    char path[PATH_MAX], list[4096];
+    hpcb_cpus_t read;
+
+    if (cpuset_dir(node, dir, path) < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (hpcb_knob_read(path, names[i], list, sizeof(list), NULL) < 0 || !list[0] ||
+            hpcb_cpus_parse(list, &read) < 0)
+            continue;
+        *cpus = read;
+        return 0;
+    }
+    errno = ENOENT;
+    return -1;
+}
+
 static int jobs_in(const char *dir, int (*visit)(const char *job, void *arg), void *arg)
 {
     hpcb_autoclosedir DIR *handle = opendir(dir);

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 #include "cgroup/node.h"
+#include "policy/cpus.h"
 
 /* Called for each process; what is not 0 ends the walk and is what it returns. */
 typedef int (*hpcb_process_visit_t)(pid_t pid, void *arg);
@@ -44,6 +45,10 @@ int hpcb_steps_busy(const hpcb_node_t *node, const char *dir,
  * there too. */
 int hpcb_steps_daemons(const hpcb_node_t *node, const char *dir,
                        hpcb_process_visit_t visit, void *arg);
+
+/* The CPUs that Slurm lets the job in dir use, by its cpuset.  0, or -1 with errno and
+ * cpus untouched: it has none (ConstrainCores=no, or no step yet). */
+int hpcb_steps_cpus(const hpcb_node_t *node, const char *dir, hpcb_cpus_t *cpus);
 
 /* Call visit for the directory of every job of Slurm's on this node, whose own is dir
  * (hpcb_steps_job). */

@@ -21,6 +21,11 @@
 #define HPCB_NAME_MAX 64
 #define HPCB_LIST_MAX 512
 
+/* GangQuantum, in microseconds; GangWindow. */
+#define HPCB_GANG_QUANTUM_MIN_US 50000
+#define HPCB_GANG_QUANTUM_MAX_US 10000000
+#define HPCB_GANG_WINDOW_LIMIT   16
+
 /* GuestSiblings: which mechanisms may keep guests from running beside primaries on one
  * core (cgroup/siblings.h). */
 typedef enum {

@@ -18,7 +18,7 @@ _hpcb_options() { # _hpcb_options CMD...
     _hpcb_reply "$(timeout 2 "$@" --help 2> /dev/null | grep -oE -- '--[a-z][a-z-]*' | sort -u)"
 }
 
-_hpcb_verbs='check status guests release top snapshot calibrate profile metrics records job help'
+_hpcb_verbs='check status guests release top gang snapshot calibrate profile metrics records job help'
 
 _hpcbctl() {
     local verb='' at
@@ -39,6 +39,7 @@ _hpcbctl() {
         _hpcb_reply "$_hpcb_verbs"
     elif ((at == COMP_CWORD - 1)); then
         case $verb in
+        gang) _hpcb_reply list pause resume set ;;
         guests) _hpcb_reply stop drain resume ;;
         release) _hpcb_reply windows ;;
         profile) _hpcb_reply show set forget learn ;;

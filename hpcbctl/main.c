@@ -26,6 +26,9 @@ static const char general_help[] =
     "  release     undo everything that was done to jobs on this node\n"
     "  guests      stop, drain or resume guests on all nodes (controller)\n"
     "  top         what the jobs on this node use now\n"
+    "  gang        list, pause or resume jobs of this node that take turns, or set "
+    "their\n"
+    "              quantum\n"
     "  snapshot    write what discovery reads of this node, to be sent in with a "
     "report\n"
     "  calibrate   measure what this node can move; print its line of "
@@ -121,6 +124,31 @@ static const verb_t verbs[] = {
      "and waited for in the last second; below, windows and balance of jobs (users: "
      "their\n"
      "own).  Every second on a terminal, else once.  With --json, what hpcbd says.\n"},
+    {"gang", "list", hpcb_gang_list,
+     "Usage: hpcbctl [--config FILE] gang list [--json]\n"
+     "\n"
+     "Prints the jobs on this node that take turns, with the bandwidth that is "
+     "expected\n"
+     "of each, and for how long it was elected (users: their own).  With --json also "
+     "the\n"
+     "last decisions and what they rested on (root).\n"},
+    {"gang", "pause", hpcb_gang_pause,
+     "Usage: hpcbctl [--config FILE] gang pause [JOB] [--json]\n"
+     "\n"
+     "Stops a job (of one's own; root: any) on this node until it is resumed.  Without "
+     "a\n"
+     "job, no turns are taken on this node: all jobs run.  That needs root.\n"},
+    {"gang", "resume", hpcb_gang_resume,
+     "Usage: hpcbctl [--config FILE] gang resume [JOB] [--json]\n"
+     "\n"
+     "Undoes gang pause.\n"},
+    {"gang", "set", hpcb_gang_set,
+     "Usage: hpcbctl [--config FILE] gang set [quantum=SECONDS] [window=QUANTA] "
+     "[--json]\n"
+     "\n"
+     "How long a turn is on this node, and how many of them bandwidth is predicted "
+     "from,\n"
+     "until hpcbd reads its configuration again.  Needs root.\n"},
     {"snapshot", NULL, hpcb_snapshot,
      "Usage: hpcbctl [--config FILE] snapshot [--output DIR|FILE.tar.gz] "
      "[--keep-names]\n"
@@ -244,7 +272,8 @@ static void log_line(hpcb_log_level_t level, const char *line)
 /* These look at their operands themselves. */
 static bool has_operands(const verb_t *verb)
 {
-    return strcmp(verb->name, "profile") == 0 || strcmp(verb->name, "records") == 0;
+    return strcmp(verb->name, "profile") == 0 || strcmp(verb->name, "records") == 0 ||
+           strcmp(verb->name, "gang") == 0;
 }
 
 static const verb_t *find_verb(int argc, char **argv)
@@ -279,6 +308,8 @@ static const char *rest_of(const char *name)
         return "give nothing or windows";
     if (strcmp(name, "guests") == 0)
         return "give stop, drain or resume";
+    if (strcmp(name, "gang") == 0)
+        return "give list, pause, resume or set";
     if (strcmp(name, "records") == 0)
         return "give verify, vacuum or import";
     return strcmp(name, "profile") == 0 ? "give show, set, forget or learn"

@@ -46,6 +46,13 @@ int hpcb_guests(const hpcb_ctl_t *ctl);
 /* 0; 1 with a line for what went wrong. */
 int hpcb_top(const hpcb_ctl_t *ctl);
 
+/* 0; 1 with a line for what went wrong; 2 with one for what is wrong with the command
+ * line. */
+int hpcb_gang_list(const hpcb_ctl_t *ctl);
+int hpcb_gang_pause(const hpcb_ctl_t *ctl);
+int hpcb_gang_resume(const hpcb_ctl_t *ctl);
+int hpcb_gang_set(const hpcb_ctl_t *ctl);
+
 /* 0 when the snapshot is written; 1 with a line for what went wrong. */
 int hpcb_snapshot(const hpcb_ctl_t *ctl);
 

@@ -22,6 +22,7 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "hpcbd/balance/balance.h"
+#include "hpcbd/gang/gang.h"
 #include "hpcbd/harm/crumbs.h"
 #include "hpcbd/harm/experiment.h"
 #include "hpcbd/harm/restrain.h"
@@ -65,6 +66,7 @@ static const hpcbd_part_t *const node_parts[] = {
     &hpcbd_experiment,
     &hpcbd_balance,
     &hpcbd_sense,
+    &hpcbd_gang,
     &hpcbd_node,
     &hpcbd_peers,
     /* End of node_parts */

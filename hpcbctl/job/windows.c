@@ -4,14 +4,10 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cgroup/favour.h"
 #include "cgroup/freeze.h"
@@ -19,73 +15,17 @@
 #include "common/cleanup.h"
 #include "common/conf.h"
 #include "common/log.h"
-#include "common/tell.h"
+#include "hpcbctl/ask.h"
 #include "hpcbctl/job/balance.h"
 #include "hpcbctl/output.h"
 #include "hpcbctl/verbs.h"
 #include "hpcbctl/job/windows.h"
 
-#define WAIT_MS   1000
-#define PAGES_MAX 64
-
-static int ask_page(int fd, uint64_t from, hpcb_error_t *err)
-{
-    char text[64];
-    int n = snprintf(text, sizeof(text), "{\"verb\":\"status\",\"from\":%" PRIu64 "}",
-                     from);
-
-    if (send(fd, text, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL) == n)
-        return 0;
-    return hpcb_error(err, "hpcbd: %s", strerror(errno));
-}
-
-/* One packet as an object, or NULL. */
-static json_object *receive(int fd, hpcb_error_t *err)
-{
-    struct pollfd wait = {.fd = fd, .events = POLLIN};
-    char text[HPCB_TELL_MAX + 1];
-    json_object *object = NULL;
-    ssize_t length = -1;
-
-    if (poll(&wait, 1, WAIT_MS) == 1)
-        length = recv(fd, text, HPCB_TELL_MAX, MSG_DONTWAIT);
-    if (length > 0) {
-        text[length] = '\0';
-        object = json_tokener_parse(text);
-    }
-    if (!object)
-        hpcb_error(err, "hpcbd does not answer");
-    return object;
-}
-
-/* The last object of a page; what comes before it goes to jobs. */
-static json_object *read_page(int fd, json_object *jobs, hpcb_error_t *err)
-{
-    json_object *object;
-
-    while ((object = receive(fd, err))) {
-        if (json_object_object_get_ex(object, "end", NULL))
-            return object;
-        if (hpcb_json_append(jobs, object) < 0)
-            break;
-    }
-    return NULL;
-}
-
 json_object *hpcb_windows_ask(const char *state_dir, hpcb_error_t *err)
 {
-    hpcb_autoclose int fd = hpcb_tell_connect(state_dir, err);
     hpcb_autojson json_object *jobs = json_object_new_array();
-    json_object *last = NULL;
-    uint64_t from = 0;
+    json_object *last = jobs ? hpcb_ask_pages(state_dir, "status", jobs, err) : NULL;
 
-    for (int page = 0; fd >= 0 && jobs && page < PAGES_MAX; page++) {
-        json_object_put(last);
-        last = ask_page(fd, from, err) == 0 ? read_page(fd, jobs, err) : NULL;
-        if (!last || !json_object_object_get_ex(last, "next", NULL))
-            break;
-        from = hpcb_json_get_u64(last, "next");
-    }
     if (last && hpcb_json_add(last, "jobs", json_object_get(jobs)) < 0) {
         json_object_put(last);
         hpcb_error(err, "out of memory");

@@ -37,6 +37,8 @@ typedef struct {
     char dir[PATH_MAX];  /* Slurm's directory of the job, "" until its first step */
     bool marked;         /* a guest without a record: it has no user (HPCBD_NO_USER) */
     bool seen;           /* by the refresh that is going on */
+    bool gang;           /* takes turns (hpcbd/gang/gang.h): it may be stopped though it
+                            is no guest */
     /* windows, where state.window is set */
     hpcb_window_t window;
     hpcb_favour_t *favour; /* NULL until dir is known */

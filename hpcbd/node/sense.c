@@ -93,10 +93,33 @@ static void unknown(counter_t *counter, const char *why)
     hpcb_rate_break(&counter->rate);
 }
 
+static uint64_t network_of(const hpcb_sample_t *sample)
+{
+    const hpcb_reading_t *figure = sample->figure;
+
+    return figure[HPCB_FIGURE_NETWORK_RX].value + figure[HPCB_FIGURE_NETWORK_TX].value +
+           figure[HPCB_FIGURE_FABRIC_RX].value + figure[HPCB_FIGURE_FABRIC_TX].value;
+}
+
+static bool has_network(const hpcb_sample_t *sample)
+{
+    const hpcb_reading_t *figure = sample->figure;
+
+    return figure[HPCB_FIGURE_NETWORK_RX].sensor &&
+           !(figure[HPCB_FIGURE_FABRIC_RX].sensor &&
+             figure[HPCB_FIGURE_FABRIC_RX].shared);
+}
+
+static bool has_memory(const hpcb_sample_t *sample)
+{
+    const hpcb_reading_t *reading = &sample->figure[HPCB_FIGURE_TRANSFER];
+
+    return reading->sensor && !reading->shared;
+}
+
 static void add_network(job_t *job, const hpcb_sample_t *sample, uint64_t time_us)
 {
     const hpcb_reading_t *figure = sample->figure;
-    uint64_t bytes;
 
     if (!figure[HPCB_FIGURE_NETWORK_RX].sensor) {
         unknown(&job->network, why_not(job, HPCB_FIGURE_NETWORK_RX));
@@ -106,10 +129,7 @@ static void add_network(job_t *job, const hpcb_sample_t *sample, uint64_t time_u
         unknown(&job->network, "the ports of the fabric were shared with other jobs");
         return;
     }
-    bytes = figure[HPCB_FIGURE_NETWORK_RX].value +
-            figure[HPCB_FIGURE_NETWORK_TX].value + figure[HPCB_FIGURE_FABRIC_RX].value +
-            figure[HPCB_FIGURE_FABRIC_TX].value;
-    hpcb_rate_add(&job->network.rate, time_us, bytes);
+    hpcb_rate_add(&job->network.rate, time_us, network_of(sample));
 }
 
 static void add_memory(job_t *job, const hpcb_sample_t *sample, uint64_t time_us)
@@ -256,6 +276,21 @@ void hpcbd_sense_job(uint32_t job_id)
         hpcb_sensed_adopt(job->sensed);
     else if (sense.sensing) /* when the registry has read its record */
         hpcb_timer_in(sense.tick, SOON_NS, QUANTUM_NS);
+}
+
+bool hpcbd_sense_read(uint32_t job_id, hpcbd_moved_t *moved)
+{
+    job_t *job = find(job_id);
+    hpcb_sample_t found;
+
+    if (!job)
+        return false;
+    hpcb_sensed_sample(job->sensed, &found);
+    moved->net_known = has_network(&found);
+    moved->net = moved->net_known ? network_of(&found) : 0;
+    moved->mem_known = has_memory(&found);
+    moved->mem = moved->mem_known ? found.figure[HPCB_FIGURE_TRANSFER].value : 0;
+    return true;
 }
 
 void hpcbd_sense_measure(uint32_t job_id)

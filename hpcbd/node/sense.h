@@ -10,12 +10,23 @@
 #ifndef HPCB_HPCBD_NODE_SENSE_H
 #define HPCB_HPCBD_NODE_SENSE_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include "hpcbd/hpcbd.h"
 
 extern const hpcbd_part_t hpcbd_sense;
 
 /* The job is new, or has new tasks. */
 void hpcbd_sense_job(uint32_t job_id);
+
+/* What the job has moved, since any moment: counts that only grow. */
+typedef struct {
+    uint64_t mem, net; /* bytes; 0 where it is not known */
+    bool mem_known, net_known;
+} hpcbd_moved_t;
+
+/* Up to now.  Return false if no sensor measures the job (yet). */
+bool hpcbd_sense_read(uint32_t job_id, hpcbd_moved_t *moved);
 
 /* Its last step has ended: write what it has moved up to now. */
 void hpcbd_sense_measure(uint32_t job_id);

@@ -18,6 +18,8 @@
 #include "common/log.h"
 #include "common/tell.h"
 #include "hpcbd/balance/balance.h"
+#include "hpcbd/gang/control.h"
+#include "hpcbd/gang/gang.h"
 #include "hpcbd/node/sense.h"
 #include "hpcbd/node/socket.h"
 #include "hpcbd/windows/peers.h"
@@ -167,6 +169,47 @@ static int say_status(const client_t *client, json_object *message)
     return answer(client, text, hpcbd_status_node(i, text, sizeof(text)));
 }
 
+static int say_gang(const client_t *client, json_object *message)
+{
+    size_t i = number_of(message, "from");
+    char text[HPCB_TELL_MAX];
+
+    spend(client->door, STATUS_PRICE);
+    for (unsigned said = 0; i < hpcbd_gang_items() && said < STATUS_PAGE; i++) {
+        int length = hpcbd_gang_item(i, client->uid, text, sizeof(text));
+
+        if (length == 0)
+            continue;
+        if (answer(client, text, length) < 0)
+            return -1;
+        said++;
+    }
+    return answer(client, text, hpcbd_gang_end(i, text, sizeof(text)));
+}
+
+static int say_done(const client_t *client, const char *why_not)
+{
+    return why_not ? refuse(client, why_not)
+                   : answer(client, "{\"end\":true}", strlen("{\"end\":true}"));
+}
+
+static int obey_gang(const client_t *client, const char *verb, json_object *message)
+{
+    bool pause = strcmp(verb, "gang-pause") == 0;
+
+    if (strcmp(verb, "gang") == 0)
+        return say_gang(client, message);
+    if (pause || strcmp(verb, "gang-resume") == 0)
+        return say_done(client,
+                        hpcbd_gang_ask_pause((uint32_t)number_of(message, "job"),
+                                             client->uid, pause));
+    if (strcmp(verb, "gang-set") == 0)
+        return say_done(client,
+                        hpcbd_gang_ask_set(number_of(message, "quantum_us"),
+                                           number_of(message, "window"), client->uid));
+    return refuse(client, "no such verb");
+}
+
 static int64_t signed_of(json_object *message, const char *key)
 {
     json_object *value;
@@ -182,6 +225,8 @@ static int obey(const client_t *client, const char *verb, json_object *message)
 
     if (strcmp(verb, "status") == 0)
         return say_status(client, message);
+    if (strncmp(verb, "gang", 4) == 0)
+        return obey_gang(client, verb, message);
     if (strcmp(verb, "job") != 0 && strcmp(verb, "end") != 0 &&
         strcmp(verb, "measure") != 0 && strcmp(verb, "clock") != 0)
         return refuse(client, "no such verb");
@@ -191,7 +236,7 @@ static int obey(const client_t *client, const char *verb, json_object *message)
         hpcbd_peers_answer(number_of(message, "list"), number_of(message, "peer"),
                            signed_of(message, "offset_ns"),
                            signed_of(message, "round_trip_ns"));
-        return answer(client, "{\"end\":true}", strlen("{\"end\":true}"));
+        return say_done(client, NULL);
     }
     job_id = (uint32_t)number_of(message, "job");
     if (job_id == 0)
@@ -200,6 +245,7 @@ static int obey(const client_t *client, const char *verb, json_object *message)
         hpcbd_window_job(job_id);
         hpcbd_balance_job(job_id);
         hpcbd_sense_job(job_id);
+        hpcbd_gang_job(job_id);
     } else if (strcmp(verb, "measure") == 0) {
         hpcbd_sense_measure(job_id);
     } else {
@@ -207,7 +253,7 @@ static int obey(const client_t *client, const char *verb, json_object *message)
         hpcbd_balance_job_end(job_id);
         hpcbd_sense_job_end(job_id);
     }
-    return answer(client, "{\"end\":true}", strlen("{\"end\":true}"));
+    return say_done(client, NULL);
 }
 
 /* 0, or -1 where the client is to be cut off. */

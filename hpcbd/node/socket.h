@@ -14,6 +14,11 @@
  *   {"verb":"clock",...}       the daemon's own child (hpcbd/windows/peers_talk.h)
  *   {"verb":"status","from":I} an object for each of the next jobs, then one with
  *                              "end": true and, where there are more, "next": I
+ *   {"verb":"gang","from":I}   an object for each of the next jobs that take turns
+ * (root: then for each of the last decisions), then as above
+ *   {"verb":"gang-pause","job":N}, {"verb":"gang-resume","job":N}
+ *                              a job of the user's own; without job: root
+ *   {"verb":"gang-set","quantum_us":N,"window":N}   root
  *
  * A packet is one message: nothing is buffered for anybody.  Who sends nothing for a
  * while, or does not read its answer, is cut off; who connects too often waits, and so

@@ -219,7 +219,8 @@ void hpcbd_freeze_look(hpcbd_freeze_t *freeze, const hpcbd_registry_t *registry)
     for (size_t i = 0; i < freeze->count; i++)
         freeze->jobs[i]->found = false;
     for (size_t i = 0; i < registry->count; i++)
-        if (registry->jobs[i]->state.klass == HPCB_CLASS_GUEST)
+        if (registry->jobs[i]->state.klass == HPCB_CLASS_GUEST ||
+            registry->jobs[i]->gang)
             look_at(freeze, registry->jobs[i]);
     for (size_t i = freeze->count; i-- > 0;)
         if (!freeze->jobs[i]->found)

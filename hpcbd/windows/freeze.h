@@ -21,7 +21,7 @@
 /* Who wants a job stopped; may be combined. */
 typedef enum {
     HPCBD_FREEZE_WINDOW = 1 << 0,     /* a job with windows is favoured */
-    HPCBD_FREEZE_GANG = 1 << 1,       /* it is another guest's turn */
+    HPCBD_FREEZE_GANG = 1 << 1,       /* it is another job's turn */
     HPCBD_FREEZE_GUARD = 1 << 2,      /* it harms a primary */
     HPCBD_FREEZE_EXPERIMENT = 1 << 3, /* how much it harms is being measured */
     HPCBD_FREEZE_CRUMBS = 1 << 4      /* primaries leave it next to nothing */
@@ -34,9 +34,9 @@ hpcbd_freeze_t *hpcbd_freeze_new(const hpcb_node_t *node, const char *state_dir)
 /* Set every job going first.  NULL is fine. */
 void hpcbd_freeze_free(hpcbd_freeze_t *freeze);
 
-/* Look where the guests of registry can be stopped now: walks through directories, so
- * not at an edge.  What is new in a stopped job is stopped; a job that has gone is
- * forgotten. */
+/* Look where the guests of registry, and primaries that take turns, can be stopped now:
+ * walks through directories, so not at an edge.  What is new in a stopped job is
+ * stopped; a job that has gone is forgotten. */
 void hpcbd_freeze_look(hpcbd_freeze_t *freeze, const hpcbd_registry_t *registry);
 
 /* One write for each level of the job, none if another reason keeps it stopped.  Return

@@ -50,6 +50,7 @@ static const char *const late_for[HPCBD_WATCHDOG_DEADLINES] = {
     [HPCBD_WATCHDOG_EXPERIMENT] = "while guests were stopped for an experiment",
     [HPCBD_WATCHDOG_GUARD] = "while guests were restricted",
     [HPCBD_WATCHDOG_SLICES] = "while primaries had long slices",
+    [HPCBD_WATCHDOG_GANG] = "while jobs waited for their turn",
 };
 
 /* The next deadline; 0: there is none. */

@@ -30,6 +30,7 @@ typedef enum {
     HPCBD_WATCHDOG_EXPERIMENT, /* end an experiment */
     HPCBD_WATCHDOG_GUARD,      /* give guests that harm their next turn */
     HPCBD_WATCHDOG_SLICES,     /* decide again about primaries with long slices */
+    HPCBD_WATCHDOG_GANG,       /* elect who runs in the next quantum */
     HPCBD_WATCHDOG_DEADLINES
 } hpcbd_watchdog_deadline_t;
 

@@ -1,0 +1,236 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * hpcbctl gang: the jobs of this node that take turns, as this node's hpcbd says, and
+ * what can be changed while it runs (hpcbd/node/socket.h).
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/cleanup.h"
+#include "common/conf.h"
+#include "common/log.h"
+#include "common/tell.h"
+#include "common/text.h"
+#include "hpcbctl/ask.h"
+#include "hpcbctl/output.h"
+#include "hpcbctl/verbs.h"
+
+#define EXIT_USAGE 2
+
+static int __attribute__((format(printf, 1, 2))) usage(const char *fmt, ...)
+{
+    char text[256];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    fprintf(stderr, "hpcbctl: %s (see hpcbctl gang --help)\n", hpcb_text_clean(text));
+    return EXIT_USAGE;
+}
+
+static int complain(const hpcb_error_t *err)
+{
+    hpcb_log(HPCB_LOG_ERROR, "%s", err->text);
+    return 1;
+}
+
+static int load_conf(const hpcb_ctl_t *ctl, hpcb_conf_t *conf, hpcb_error_t *err)
+{
+    char path[PATH_MAX];
+
+    return hpcb_conf_load(hpcb_conf_find(ctl->conf_path, path, sizeof(path)), conf,
+                          err);
+}
+
+/* ---- list ---- */
+
+/* Jobs and decisions apart. */
+static int sort_out(json_object *last, json_object *all)
+{
+    hpcb_autojson json_object *jobs = json_object_new_array();
+    hpcb_autojson json_object *decisions = json_object_new_array();
+
+    for (size_t i = 0; jobs && decisions && i < json_object_array_length(all); i++) {
+        json_object *item = json_object_array_get_idx(all, i), *decision;
+        bool is_job = !json_object_object_get_ex(item, "decision", &decision);
+
+        if (hpcb_json_append(is_job ? jobs : decisions,
+                             json_object_get(is_job ? item : decision)) < 0)
+            return -1;
+    }
+    json_object_object_del(last, "end");
+    json_object_object_del(last, "next");
+    if (hpcb_json_add(last, "jobs", json_object_get(jobs)) < 0)
+        return -1;
+    return hpcb_json_add(last, "decisions", json_object_get(decisions));
+}
+
+static json_object *ask_list(const char *state_dir, hpcb_error_t *err)
+{
+    hpcb_autojson json_object *all = json_object_new_array();
+    json_object *last = all ? hpcb_ask_pages(state_dir, "gang", all, err) : NULL;
+
+    if (!last || sort_out(last, all) == 0)
+        return last;
+    json_object_put(last);
+    hpcb_error(err, "out of memory");
+    return NULL;
+}
+
+/* MB/s, or "-" where it is not measured. */
+static const char *rate_of(json_object *job, const char *key, char text[static 24])
+{
+    json_object *value;
+
+    if (json_object_object_get_ex(job, key, &value) && value)
+        snprintf(text, 24, "%.1f", (double)json_object_get_int64(value) / 1e6);
+    else
+        strcpy(text, "-");
+    return text;
+}
+
+static void text_list(json_object *hpcbd, FILE *out)
+{
+    json_object *jobs = json_object_object_get(hpcbd, "jobs");
+    char mem[24], net[24];
+
+    fprintf(out, "quanta of %g s, predicted from %" PRIu64 "; %" PRIu64 " elected%s\n",
+            hpcb_json_get_double(hpcbd, "quantum_seconds"),
+            hpcb_json_get_u64(hpcbd, "window"), hpcb_json_get_u64(hpcbd, "quanta"),
+            hpcb_json_get_bool(hpcbd, "paused") ? "; paused: all jobs run" : "");
+    fprintf(out, "%-10s  %-7s  %-12s  %-10s  %-9s  %9s  %9s  %7s  %10s\n", "JOB",
+            "CLASS", "PARTITION", "CPUS", "STATE", "MEM MB/s", "NET MB/s", "TURNS",
+            "ELECTED s");
+    for (size_t i = 0; i < json_object_array_length(jobs); i++) {
+        json_object *job = json_object_array_get_idx(jobs, i);
+
+        fprintf(out,
+                "%-10" PRIu64 "  %-7s  %-12.12s  %-10s  %-9s  %9s  %9s  %7" PRIu64
+                "  %10.1f\n",
+                hpcb_json_get_u64(job, "job"), hpcb_json_get_text(job, "class"),
+                hpcb_json_get_text(job, "partition"), hpcb_json_get_text(job, "cpus"),
+                hpcb_json_get_text(job, "state"), rate_of(job, "mem", mem),
+                rate_of(job, "net", net), hpcb_json_get_u64(job, "turns"),
+                hpcb_json_get_double(job, "elected_seconds"));
+    }
+}
+
+int hpcb_gang_list(const hpcb_ctl_t *ctl)
+{
+    hpcb_autojson json_object *hpcbd = NULL;
+    hpcb_conf_t conf;
+    hpcb_error_t err;
+
+    if (ctl->n_operands > 0)
+        return usage("gang list: takes no argument");
+    if (load_conf(ctl, &conf, &err) < 0)
+        return complain(&err);
+    hpcbd = ask_list(conf.state_dir, &err);
+    if (!hpcbd)
+        return complain(&err);
+    if (ctl->json)
+        return hpcb_json_print(hpcbd, stdout) || fflush(stdout) ? 1 : 0;
+    text_list(hpcbd, stdout);
+    return fflush(stdout) ? 1 : 0;
+}
+
+/* ---- pause, resume, set ---- */
+
+/* Say text to hpcbd; its refusal is the error. */
+static int command(const hpcb_ctl_t *ctl, const char *text)
+{
+    hpcb_autojson json_object *answer = NULL;
+    hpcb_conf_t conf;
+    hpcb_error_t err;
+
+    if (load_conf(ctl, &conf, &err) < 0)
+        return complain(&err);
+    answer = hpcb_ask(conf.state_dir, text, &err);
+    if (answer && *hpcb_json_get_text(answer, "error")) {
+        hpcb_error(&err, "hpcbd: %s", hpcb_json_get_text(answer, "error"));
+        return complain(&err);
+    }
+    if (!answer)
+        return complain(&err);
+    if (!ctl->json)
+        return 0;
+    json_object_object_del(answer, "end");
+    return hpcb_json_print(answer, stdout) || fflush(stdout) ? 1 : 0;
+}
+
+static int pause_or_resume(const hpcb_ctl_t *ctl, const char *verb)
+{
+    char text[96];
+    uint64_t job_id = 0;
+
+    if (ctl->n_operands > 1 ||
+        (ctl->n_operands == 1 &&
+         (hpcb_text_u64(ctl->operands[0], UINT32_MAX, &job_id) || job_id == 0)))
+        return usage("gang %s: give a job's number or nothing", verb);
+    snprintf(text, sizeof(text), "{\"verb\":\"gang-%s\",\"job\":%" PRIu64 "}", verb,
+             job_id);
+    return command(ctl, text);
+}
+
+int hpcb_gang_pause(const hpcb_ctl_t *ctl)
+{
+    return pause_or_resume(ctl, "pause");
+}
+
+int hpcb_gang_resume(const hpcb_ctl_t *ctl)
+{
+    return pause_or_resume(ctl, "resume");
+}
+
+/* In microseconds. */
+static int read_quantum(const char *text, uint64_t *us)
+{
+    hpcb_decimal_t number;
+    const char *rest = hpcb_text_decimal(text, &number);
+
+    return rest && !*rest &&
+                   hpcb_decimal_scale(&number, 1000000, HPCB_GANG_QUANTUM_MAX_US, us) ==
+                       0 &&
+                   *us >= HPCB_GANG_QUANTUM_MIN_US
+               ? 0
+               : -1;
+}
+
+int hpcb_gang_set(const hpcb_ctl_t *ctl)
+{
+    uint64_t quantum_us = 0, window = 0;
+    char text[128];
+
+    if (ctl->n_operands == 0)
+        return usage("gang set: give quantum=SECONDS or window=QUANTA");
+    for (int i = 0; i < ctl->n_operands; i++) {
+        const char *operand = ctl->operands[i];
+
+        if (strncmp(operand, "quantum=", 8) == 0) {
+            if (read_quantum(operand + 8, &quantum_us) < 0)
+                return usage("gang set: quantum: allowed: 0.05 to 10 (seconds)");
+        } else if (strncmp(operand, "window=", 7) == 0) {
+            if (hpcb_text_u64(operand + 7, HPCB_GANG_WINDOW_LIMIT, &window) ||
+                window == 0)
+                return usage("gang set: window: allowed: 1 to %d",
+                             HPCB_GANG_WINDOW_LIMIT);
+        } else {
+            return usage("gang set: '%s' is neither quantum= nor window=", operand);
+        }
+    }
+    snprintf(text, sizeof(text),
+             "{\"verb\":\"gang-set\",\"quantum_us\":%" PRIu64 ",\"window\":%" PRIu64
+             "}",
+             quantum_us, window);
+    return command(ctl, text);
+}

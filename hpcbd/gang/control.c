@@ -1,0 +1,161 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <json-c/json.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/conf.h"
+#include "hpcbd/gang/control.h"
+#include "hpcbd/gang/decision.h"
+#include "hpcbd/gang/gang.h"
+#include "hpcbd/windows/windows.h"
+
+static void add(json_object *object, const char *key, json_object *value)
+{
+    json_object_object_add(object, key, value);
+}
+
+static void add_number(json_object *object, const char *key, uint64_t value)
+{
+    add(object, key,
+        json_object_new_int64(value < INT64_MAX ? (int64_t)value : INT64_MAX));
+}
+
+/* Null where it is not known. */
+static void add_known(json_object *object, const char *key, uint64_t value, bool known)
+{
+    if (known)
+        add_number(object, key, value);
+    else
+        add(object, key, NULL);
+}
+
+/* Frees object. */
+static int render(json_object *object, char *text, size_t size)
+{
+    const char *json = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN);
+    size_t length = json ? strlen(json) : size;
+
+    if (length < size)
+        memcpy(text, json, length + 1);
+    json_object_put(object);
+    return length < size ? (int)length : -1;
+}
+
+static const char *state_of(const hpcbd_member_t *member)
+{
+    if (member->held)
+        return "paused";
+    if (member->suspended)
+        return "suspended";
+    return member->stopped ? "waiting" : "running";
+}
+
+static int put_job(const hpcbd_job_t *job, const hpcbd_member_t *member, char *text,
+                   size_t size)
+{
+    json_object *object = json_object_new_object();
+    const hpcb_gang_job_t *policy = &member->policy;
+    hpcbd_gang_stats_t stats;
+    hpcb_gang_t gang = {.count = 0};
+    char cpus[1024];
+    hpcb_bw_t use;
+    uint64_t elected_us = 0;
+
+    if (!object)
+        return -1;
+    hpcbd_gang_stats(&stats);
+    gang.window = stats.window;
+    use = hpcb_gang_predict(&gang, policy);
+    hpcbd_gang_elected(job->state.job_id, &elected_us);
+    add_number(object, "job", job->state.job_id);
+    add_number(object, "user_id", job->state.uid);
+    add(object, "class", json_object_new_string(hpcb_class_name(job->state.klass)));
+    add(object, "partition", json_object_new_string(job->state.partition));
+    if (hpcb_cpus_list(&policy->cpus, cpus, sizeof(cpus)) == 0)
+        add(object, "cpus", json_object_new_string(cpus));
+    add(object, "state", json_object_new_string(state_of(member)));
+    add_known(object, "mem", use.mem, member->mem_known);
+    add_known(object, "net", use.net, member->net_known);
+    add_number(object, "turns", policy->turns);
+    add_number(object, "waited", policy->waited);
+    add(object, "elected_seconds", json_object_new_double((double)elected_us * 1e-6));
+    return render(object, text, size);
+}
+
+static int put_decision(size_t i, uid_t uid, char *text, size_t size)
+{
+    const char *decision = uid == 0 ? hpcbd_gang_decision(i) : NULL;
+    int n = decision ? snprintf(text, size, "{\"decision\":%s}", decision) : 0;
+
+    return n >= 0 && (size_t)n < size ? n : -1;
+}
+
+int hpcbd_gang_item(size_t i, uid_t uid, char *text, size_t size)
+{
+    const hpcbd_registry_t *registry = hpcbd_window_registry();
+    const hpcbd_member_t *member;
+    const hpcbd_job_t *job;
+
+    if (i >= registry->count)
+        return put_decision(i - registry->count, uid, text, size);
+    job = registry->jobs[i];
+    member = hpcbd_gang_member(job->state.job_id);
+    return member && (uid == 0 || uid == member->uid) ? put_job(job, member, text, size)
+                                                      : 0;
+}
+
+size_t hpcbd_gang_items(void)
+{
+    return hpcbd_window_registry()->count + HPCBD_DECISIONS_MAX;
+}
+
+int hpcbd_gang_end(size_t next, char *text, size_t size)
+{
+    json_object *object = json_object_new_object();
+    char name[HPCB_NAME_MAX];
+    hpcbd_gang_stats_t stats;
+
+    if (!object)
+        return -1;
+    hpcbd_gang_stats(&stats);
+    add(object, "end", json_object_new_boolean(1));
+    if (next < hpcbd_gang_items())
+        add_number(object, "next", next);
+    add(object, "node", json_object_new_string(hpcb_node_name(name, sizeof(name))));
+    add(object, "quantum_seconds",
+        json_object_new_double((double)stats.quantum_us * 1e-6));
+    add_number(object, "window", stats.window);
+    add(object, "paused", json_object_new_boolean(stats.paused));
+    add_number(object, "quanta", stats.quanta);
+    add_known(object, "mem_capacity", stats.capacity.mem, stats.capacity.mem > 0);
+    add_known(object, "net_capacity", stats.capacity.net, stats.capacity.net > 0);
+    return render(object, text, size);
+}
+
+const char *hpcbd_gang_ask_pause(uint32_t job_id, uid_t uid, bool pause)
+{
+    const hpcbd_member_t *member = job_id ? hpcbd_gang_member(job_id) : NULL;
+
+    if (uid != 0 && job_id == 0)
+        return "only root may say that";
+    /* What others' jobs do is nobody's business. */
+    if (job_id && (!member || (uid != 0 && member->uid != uid)))
+        return "no such job of yours takes turns on this node";
+    hpcbd_gang_pause(job_id, pause);
+    return NULL;
+}
+
+const char *hpcbd_gang_ask_set(uint64_t quantum_us, uint64_t window, uid_t uid)
+{
+    if (uid != 0)
+        return "only root may say that";
+    if (window > UINT_MAX || !hpcbd_gang_set(quantum_us, (unsigned)window))
+        return "out of range";
+    return NULL;
+}

@@ -1,0 +1,439 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Edges are multiples of the quantum by the wall clock, so that all nodes switch at the
+ * same moment.  At an edge those that ran are measured, the next are elected, the
+ * others are stopped before those are set going.  Guests and primaries are elected each
+ * for themselves: they share CPUs with each other anyhow.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/log.h"
+#include "hpcbd/gang/decision.h"
+#include "hpcbd/gang/gang.h"
+#include "hpcbd/node/capacity.h"
+#include "hpcbd/windows/windows.h"
+
+_Static_assert(HPCB_GANG_WINDOW_LIMIT == HPCB_GANG_WINDOW_MAX,
+               "common/conf and policy/gang have the same limits");
+
+#define SECOND INT64_C(1000000000)
+#define MS     (SECOND / 1000)
+
+/* What reads files: how often, and a moment after a job has come. */
+#define LOOK_NS SECOND
+#define SOON_NS (200 * MS)
+
+/* How often it is looked for jobs that share a CPU while there are none. */
+#define IDLE_NS (5 * SECOND)
+
+/* That late an election may be, besides its quantum. */
+#define DECIDE_NS (2 * SECOND)
+
+typedef struct {
+    const char *name;
+    bool guests;
+    hpcb_gang_t gang;
+    bool full; /* the log has said so */
+} set_t;
+
+static struct {
+    hpcbd_t *daemon;
+    hpcb_node_t *node;
+    hpcb_source_t *timer; /* NULL: there is no gang */
+    set_t sets[2];
+    int64_t quantum_ns;
+    int64_t looked_ns; /* CLOCK_MONOTONIC */
+    bool dirty;        /* look at the next edge */
+    bool switching;    /* somebody takes turns now, or is stopped */
+    bool soon;         /* the timer has been brought forward */
+    bool paused;
+    uint64_t quanta;
+    hpcb_bw_t capacity;
+    hpcbd_decisions_t decisions;
+} engine = {.sets = {{.name = "primaries"}, {.name = "guests", .guests = true}}};
+
+#define N_SETS (sizeof(engine.sets) / sizeof(engine.sets[0]))
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * SECOND + now.tv_nsec;
+}
+
+static hpcbd_member_t *member_at(const set_t *set, size_t i)
+{
+    return (hpcbd_member_t *)set->gang.list[i];
+}
+
+static hpcbd_member_t *find_in(const set_t *set, uint32_t job_id)
+{
+    for (size_t i = 0; i < set->gang.count; i++)
+        if (set->gang.list[i]->job_id == job_id)
+            return member_at(set, i);
+    return NULL;
+}
+
+static hpcbd_member_t *find(uint32_t job_id)
+{
+    hpcbd_member_t *member = NULL;
+
+    for (size_t i = 0; i < N_SETS && !member; i++)
+        member = find_in(&engine.sets[i], job_id);
+    return member;
+}
+
+/* ---- who is there ---- */
+
+static void let_go(hpcbd_member_t *member)
+{
+    if (member->stopped)
+        hpcbd_window_let_guest_go(member->policy.job_id, HPCBD_FREEZE_GANG);
+    member->stopped = false;
+}
+
+static void forget(set_t *set, hpcbd_member_t *member)
+{
+    let_go(member);
+    hpcb_gang_remove(&set->gang, &member->policy);
+    free(member);
+}
+
+static void forget_all(set_t *set)
+{
+    while (set->gang.count)
+        forget(set, member_at(set, set->gang.count - 1));
+}
+
+static set_t *set_of(const hpcbd_job_t *job)
+{
+    bool guest = job->state.klass == HPCB_CLASS_GUEST;
+
+    if (job->marked || !hpcb_conf_is_gang(&engine.daemon->conf, job->state.partition))
+        return NULL;
+    for (size_t i = 0; i < N_SETS; i++)
+        if (engine.sets[i].guests == guest)
+            return &engine.sets[i];
+    return NULL;
+}
+
+static hpcbd_member_t *join(set_t *set, const hpcbd_job_t *job, int64_t now_ns)
+{
+    hpcbd_member_t *member = hpcbd_member_new(job);
+
+    if (!member)
+        return NULL;
+    if (!hpcb_gang_add(&set->gang, &member->policy)) {
+        hpcb_log_once(&set->full, HPCB_LOG_ERROR,
+                      "job %u: more than %d %s take turns on this node: the others run "
+                      "all the time",
+                      job->state.job_id, HPCB_GANG_JOBS_MAX, set->name);
+        free(member);
+        return NULL;
+    }
+    hpcbd_member_look(member, engine.node, job);
+    hpcbd_member_begin(member, now_ns);
+    return member;
+}
+
+static void follow_job(hpcbd_job_t *job, bool look, int64_t now_ns)
+{
+    set_t *set = set_of(job);
+    hpcbd_member_t *member = find(job->state.job_id);
+
+    job->gang = set != NULL;
+    if (!set)
+        return;
+    /* One that was requeued, or is of another class now, is another. */
+    if (member &&
+        (member->begin_us != job->state.begin_us || !find_in(set, job->state.job_id)))
+        member = NULL;
+    if (member && look)
+        hpcbd_member_look(member, engine.node, job);
+    if (!member && job->dir[0])
+        member = join(set, job, now_ns);
+    if (member)
+        member->seen = true;
+}
+
+static void forget_unseen(set_t *set)
+{
+    for (size_t i = set->gang.count; i-- > 0;)
+        if (!member_at(set, i)->seen)
+            forget(set, member_at(set, i));
+}
+
+static void follow(int64_t now_ns)
+{
+    const hpcbd_registry_t *registry = hpcbd_window_registry();
+    bool look = engine.dirty || now_ns - engine.looked_ns >= LOOK_NS;
+
+    for (size_t i = 0; i < N_SETS; i++)
+        for (size_t k = 0; k < engine.sets[i].gang.count; k++)
+            member_at(&engine.sets[i], k)->seen = false;
+    if (look) {
+        engine.looked_ns = now_ns;
+        engine.dirty = false;
+    }
+    for (size_t i = 0; i < registry->count; i++)
+        follow_job(registry->jobs[i], look, now_ns);
+    for (size_t i = 0; i < N_SETS; i++)
+        forget_unseen(&engine.sets[i]);
+}
+
+/* ---- a quantum ---- */
+
+static void measure(const set_t *set, int64_t now_ns)
+{
+    for (size_t i = 0; i < set->gang.count; i++)
+        hpcbd_member_end(member_at(set, i), now_ns);
+}
+
+/* All but those that have been paused. */
+static void elect_all(const set_t *set, bool *run)
+{
+    for (size_t i = 0; i < set->gang.count; i++)
+        run[i] = !set->gang.list[i]->paused;
+}
+
+static bool elect(set_t *set, int64_t edge_ns, bool *run)
+{
+    for (size_t i = 0; i < set->gang.count; i++) {
+        hpcbd_member_t *member = member_at(set, i);
+
+        member->policy.paused = member->held || member->suspended;
+    }
+    if (engine.paused || !hpcb_gang_contends(&set->gang)) {
+        elect_all(set, run);
+        return false;
+    }
+    hpcb_gang_select(&set->gang, &engine.capacity, run);
+    hpcbd_decisions_note(&engine.decisions, set->name, edge_ns, &set->gang,
+                         &engine.capacity, run);
+    engine.quanta++;
+    return true;
+}
+
+/* A job of which nobody knows where it runs keeps running, and so does one that cannot
+ * be stopped. */
+static bool must_stop(const hpcbd_member_t *member, bool run)
+{
+    return !run && hpcb_cpus_from(&member->policy.cpus, 0) < HPCB_CPUS_MAX;
+}
+
+/* Line 4 of algorithm 1 before line 15.  Asked for anew each time: the owner forgets it
+ * if the watchdog goes. */
+static void carry_out(set_t *set, const bool *run, int64_t now_ns)
+{
+    for (size_t i = 0; i < set->gang.count; i++) {
+        hpcbd_member_t *member = member_at(set, i);
+
+        if (must_stop(member, run[i]))
+            member->stopped =
+                hpcbd_window_stop_guest(member->policy.job_id, HPCBD_FREEZE_GANG);
+    }
+    for (size_t i = 0; i < set->gang.count; i++) {
+        hpcbd_member_t *member = member_at(set, i);
+
+        if (!must_stop(member, run[i]))
+            let_go(member);
+        engine.switching |= member->stopped;
+        if (run[i])
+            hpcbd_member_begin(member, now_ns);
+    }
+    hpcb_gang_begin(&set->gang, run);
+}
+
+static void run_set(set_t *set, int64_t edge_ns, int64_t now_ns)
+{
+    bool run[HPCB_GANG_JOBS_MAX];
+
+    measure(set, now_ns);
+    engine.switching |= elect(set, edge_ns, run);
+    carry_out(set, run, now_ns);
+}
+
+static void arm(int64_t now_ns)
+{
+    if (!engine.switching) {
+        hpcbd_window_decide_by(HPCBD_WATCHDOG_GANG, 0);
+        hpcb_timer_in(engine.timer, (uint64_t)IDLE_NS, 0);
+        return;
+    }
+    hpcbd_window_decide_by(HPCBD_WATCHDOG_GANG, now_ns + engine.quantum_ns + DECIDE_NS);
+    hpcb_timer_at(engine.timer,
+                  (uint64_t)((clock_ns(CLOCK_REALTIME) / engine.quantum_ns + 1) *
+                             engine.quantum_ns),
+                  0);
+}
+
+/* expirations 0: somebody has set the clock; that is no edge. */
+static void on_edge(void *arg, uint64_t expirations)
+{
+    int64_t edge_ns = clock_ns(CLOCK_REALTIME), now_ns = clock_ns(CLOCK_MONOTONIC);
+
+    (void)arg;
+    engine.soon = false;
+    if (expirations > 0) {
+        engine.switching = false;
+        follow(now_ns);
+        for (size_t i = 0; i < N_SETS; i++)
+            run_set(&engine.sets[i], edge_ns, now_ns);
+    }
+    arm(now_ns);
+}
+
+/* ---- what others ask ---- */
+
+/* Not when the next edge is one anyhow. */
+static void soon(int64_t in_ns)
+{
+    if (engine.timer && !engine.switching && !engine.soon)
+        hpcb_timer_in(engine.timer, (uint64_t)in_ns, 0);
+    engine.soon = true;
+}
+
+void hpcbd_gang_job(uint32_t job_id)
+{
+    (void)job_id;
+    engine.dirty = true;
+    soon(SOON_NS);
+}
+
+const hpcbd_member_t *hpcbd_gang_member(uint32_t job_id)
+{
+    return find(job_id);
+}
+
+bool hpcbd_gang_elected(uint32_t job_id, uint64_t *us)
+{
+    const hpcbd_member_t *member = find(job_id);
+
+    if (!member)
+        return false;
+    *us = hpcbd_member_elected_us(member, clock_ns(CLOCK_MONOTONIC));
+    return true;
+}
+
+void hpcbd_gang_stats(hpcbd_gang_stats_t *stats)
+{
+    *stats = (hpcbd_gang_stats_t){
+        .quantum_us = (uint64_t)engine.quantum_ns / 1000,
+        .window = engine.sets[0].gang.window,
+        .paused = engine.paused,
+        .quanta = engine.quanta,
+        .capacity = engine.capacity,
+    };
+}
+
+bool hpcbd_gang_pause(uint32_t job_id, bool pause)
+{
+    hpcbd_member_t *member = job_id ? find(job_id) : NULL;
+
+    if (job_id && !member)
+        return false;
+    if (member)
+        member->held = pause;
+    else
+        engine.paused = pause;
+    soon(MS);
+    return true;
+}
+
+bool hpcbd_gang_set(uint64_t quantum_us, unsigned window)
+{
+    if ((quantum_us && (quantum_us < HPCB_GANG_QUANTUM_MIN_US ||
+                        quantum_us > HPCB_GANG_QUANTUM_MAX_US)) ||
+        window > HPCB_GANG_WINDOW_MAX)
+        return false;
+    if (quantum_us)
+        engine.quantum_ns = (int64_t)quantum_us * 1000;
+    for (size_t i = 0; i < N_SETS && window; i++)
+        engine.sets[i].gang.window = window;
+    return true;
+}
+
+const char *hpcbd_gang_decision(size_t i)
+{
+    return hpcbd_decisions_get(&engine.decisions, i);
+}
+
+/* ---- the part ---- */
+
+static int begin(hpcbd_t *daemon, hpcb_error_t *err)
+{
+    const hpcb_conf_t *conf = &daemon->conf;
+    hpcbd_capacity_t capacity;
+
+    hpcbd_gang_set(conf->gang_quantum_us, conf->gang_window);
+    hpcbd_capacity_load(conf->state_dir, &capacity);
+    engine.capacity = (hpcb_bw_t){capacity.mem, capacity.net};
+    if (!engine.timer)
+        engine.timer =
+            hpcb_loop_timer(daemon->loop, CLOCK_REALTIME, on_edge, NULL, err);
+    if (!engine.timer)
+        return -1;
+    hpcb_timer_in(engine.timer, (uint64_t)SOON_NS, 0);
+    return 0;
+}
+
+/* All jobs run. */
+static void end(void)
+{
+    for (size_t i = 0; i < N_SETS; i++)
+        forget_all(&engine.sets[i]);
+    if (!engine.timer)
+        return;
+    hpcbd_window_decide_by(HPCBD_WATCHDOG_GANG, 0);
+    hpcb_source_remove(engine.timer);
+    engine.timer = NULL;
+    engine.switching = false;
+}
+
+static int start(hpcbd_t *daemon, hpcb_error_t *err)
+{
+    engine.daemon = daemon;
+    if (hpcb_node_open("/", &engine.node, err) < 0)
+        return -1;
+    return hpcb_conf_has_gangs(&daemon->conf) ? begin(daemon, err) : 0;
+}
+
+static void drop_marks(void)
+{
+    const hpcbd_registry_t *registry = hpcbd_window_registry();
+
+    for (size_t i = 0; i < registry->count; i++)
+        registry->jobs[i]->gang = false;
+}
+
+static void reload(hpcbd_t *daemon)
+{
+    hpcb_error_t err;
+
+    if (!hpcb_conf_has_gangs(&daemon->conf)) {
+        end();
+        drop_marks();
+    } else if (begin(daemon, &err) < 0) {
+        hpcb_log(HPCB_LOG_ERROR, "jobs take no turns: %s", err.text);
+    }
+}
+
+static void stop(hpcbd_t *daemon)
+{
+    (void)daemon;
+    end();
+    hpcbd_decisions_free(&engine.decisions);
+    hpcb_node_close(engine.node);
+    engine.node = NULL;
+}
+
+const hpcbd_part_t hpcbd_gang = {
+    .name = "gang", .start = start, .reload = reload, .stop = stop};

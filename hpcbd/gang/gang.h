@@ -1,0 +1,53 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Jobs of this node that share CPUs take turns (GuestOversubscribe=, GangPartitions=):
+ * each quantum policy/gang elects who runs, the others are stopped by their one owner
+ * (hpcbd/windows/freeze.h).  A part of the daemon (hpcbd/hpcbd.h).
+ *
+ * Without such a partition there is no timer; while no two jobs share a CPU, it comes
+ * every few seconds.
+ */
+#ifndef HPCB_HPCBD_GANG_GANG_H
+#define HPCB_HPCBD_GANG_GANG_H
+
+#include "hpcbd/gang/member.h"
+#include "hpcbd/hpcbd.h"
+
+extern const hpcbd_part_t hpcbd_gang;
+
+typedef struct {
+    uint64_t quantum_us;
+    unsigned window;
+    bool paused;        /* root has: all jobs run */
+    uint64_t quanta;    /* for which somebody was elected */
+    hpcb_bw_t capacity; /* of the node; 0: not known */
+} hpcbd_gang_stats_t;
+
+/* The job is new, or has new tasks. */
+void hpcbd_gang_job(uint32_t job_id);
+
+/* NULL: the job takes no turns here. */
+const hpcbd_member_t *hpcbd_gang_member(uint32_t job_id);
+
+/* For how long the job was elected since this daemon began.  Return false if it takes
+ * no turns. */
+bool hpcbd_gang_elected(uint32_t job_id, uint64_t *us);
+
+void hpcbd_gang_stats(hpcbd_gang_stats_t *stats);
+
+/* No turns for the job until it is resumed; job 0: no turns for anybody, all run.
+ * Return false if there is no such job. */
+bool hpcbd_gang_pause(uint32_t job_id, bool pause);
+
+/* From the next quantum on, until the configuration is read again; 0: as it is.  Return
+ * false if one is out of the range that hpc-balance.conf allows. */
+bool hpcbd_gang_set(uint64_t quantum_us, unsigned window);
+
+/* The last decisions, the oldest first: one line of JSON each, with all that the
+ * election rested on.  NULL: there are not so many. */
+const char *hpcbd_gang_decision(size_t i);
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "cgroup/freeze.h"
+#include "cgroup/steps.h"
+#include "cgroup/task.h"
+#include "hpcbd/gang/member.h"
+
+#define SECOND INT64_C(1000000000)
+
+/* Whose affinity is asked for where Slurm makes no cpusets. */
+#define PROCESSES_MAX 256
+
+/* A quantum that was shorter says nothing about the next. */
+#define SHORTEST_NS (SECOND / 100)
+
+hpcbd_member_t *hpcbd_member_new(const hpcbd_job_t *job)
+{
+    hpcbd_member_t *member = calloc(1, sizeof(*member));
+
+    if (!member)
+        return NULL;
+    member->policy.job_id = job->state.job_id;
+    member->begin_us = job->state.begin_us;
+    member->uid = job->state.uid;
+    return member;
+}
+
+typedef struct {
+    hpcb_cpus_t cpus;
+    unsigned processes;
+} affinity_t;
+
+static int add_process(pid_t pid, void *arg)
+{
+    affinity_t *affinity = arg;
+    hpcb_cpus_t cpus;
+
+    if (hpcb_task_cpus(pid, &cpus, NULL) == 0)
+        hpcb_cpus_join(&affinity->cpus, &cpus);
+    return ++affinity->processes == PROCESSES_MAX;
+}
+
+void hpcbd_member_look(hpcbd_member_t *member, const hpcb_node_t *node,
+                       const hpcbd_job_t *job)
+{
+    affinity_t affinity = {.processes = 0};
+
+    if (!job->dir[0])
+        return;
+    member->suspended = hpcb_freeze_by_slurm(node, job->dir);
+    if (hpcb_steps_cpus(node, job->dir, &member->policy.cpus) == 0)
+        return;
+    hpcb_steps_busy(node, job->dir, add_process, &affinity);
+    if (affinity.processes > 0)
+        member->policy.cpus = affinity.cpus;
+}
+
+void hpcbd_member_begin(hpcbd_member_t *member, int64_t now_ns)
+{
+    member->since_ns = now_ns;
+    member->sensed = hpcbd_sense_read(member->policy.job_id, &member->moved);
+}
+
+/* A counter that goes back began anew. */
+static uint64_t rate(uint64_t before, uint64_t now, int64_t passed_ns)
+{
+    return now > before ? (uint64_t)((double)(now - before) * 1e9 / (double)passed_ns)
+                        : 0;
+}
+
+static void take_sample(hpcbd_member_t *member, int64_t passed_ns)
+{
+    const hpcbd_moved_t *before = &member->moved;
+    hpcb_fit_sample_t sample = {0, 0};
+    hpcbd_moved_t now;
+
+    if (!member->sensed || passed_ns < SHORTEST_NS ||
+        !hpcbd_sense_read(member->policy.job_id, &now))
+        return;
+    member->mem_known = before->mem_known && now.mem_known;
+    member->net_known = before->net_known && now.net_known;
+    if (member->mem_known)
+        sample.cpu = rate(before->mem, now.mem, passed_ns);
+    if (member->net_known)
+        sample.net = rate(before->net, now.net, passed_ns);
+    hpcb_gang_sample(&member->policy, &sample);
+}
+
+void hpcbd_member_end(hpcbd_member_t *member, int64_t now_ns)
+{
+    int64_t passed_ns = now_ns - member->since_ns;
+
+    if (member->since_ns == 0)
+        return;
+    take_sample(member, passed_ns);
+    member->elected_ns += (uint64_t)passed_ns;
+    member->since_ns = 0;
+}
+
+uint64_t hpcbd_member_elected_us(const hpcbd_member_t *member, int64_t now_ns)
+{
+    uint64_t under_way = member->since_ns ? (uint64_t)(now_ns - member->since_ns) : 0;
+
+    return (member->elected_ns + under_way) / 1000;
+}

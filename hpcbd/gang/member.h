@@ -1,0 +1,49 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/* One job of this node that takes turns: where it runs, and what it moves. */
+#ifndef HPCB_HPCBD_GANG_MEMBER_H
+#define HPCB_HPCBD_GANG_MEMBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "hpcbd/node/registry.h"
+#include "hpcbd/node/sense.h"
+#include "policy/gang.h"
+
+typedef struct {
+    hpcb_gang_job_t policy; /* first: the policy's list points here */
+    uint64_t begin_us;      /* of the job: a requeued one is another */
+    uid_t uid;
+    bool held;      /* its owner, or root, has paused it */
+    bool suspended; /* Slurm has */
+    bool stopped;   /* for another job's turn */
+    bool seen;      /* in the registry, in this turn */
+    /* Of the quantum under way, if it runs: */
+    int64_t since_ns; /* CLOCK_MONOTONIC */
+    hpcbd_moved_t moved;
+    bool sensed; /* moved is known */
+    /* Of all quanta that have ended: */
+    uint64_t elected_ns;
+    bool mem_known, net_known; /* of the last sample */
+} hpcbd_member_t;
+
+/* NULL when memory runs out; free() ends it. */
+hpcbd_member_t *hpcbd_member_new(const hpcbd_job_t *job);
+
+/* Find out which CPUs it has, and whether Slurm has suspended it: reads files. */
+void hpcbd_member_look(hpcbd_member_t *member, const hpcb_node_t *node,
+                       const hpcbd_job_t *job);
+
+/* A quantum in which it runs begins. */
+void hpcbd_member_begin(hpcbd_member_t *member, int64_t now_ns);
+
+/* That quantum has ended: what it moved is the policy's next sample. */
+void hpcbd_member_end(hpcbd_member_t *member, int64_t now_ns);
+
+/* For how long it was elected, the quantum under way included. */
+uint64_t hpcbd_member_elected_us(const hpcbd_member_t *member, int64_t now_ns);
+
+#endif

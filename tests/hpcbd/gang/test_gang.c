@@ -1,0 +1,591 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/* Jobs that take turns (hpcbd/gang), with a timer, clocks, sensors and an owner of
+ * freezing of the test's. */
+#include "config.h"
+
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/tell.h"
+#include "hpcbd/gang/control.h"
+#include "hpcbd/gang/decision.h"
+#include "hpcbd/gang/gang.h"
+#include "hpcbd/node/capacity.h"
+#include "hpcbd/windows/windows.h"
+#include "tests/common/scratch.h"
+
+#define SECOND INT64_C(1000000000)
+#define MB     UINT64_C(1000000)
+#define JOBS   16
+
+static hpcb_loop_fn edge_fn;
+static bool has_timer;
+static int64_t due_ns; /* of the wall clock; 0: off */
+static int64_t wall_ns, monotonic_ns;
+static hpcbd_registry_t registry;
+static hpcbd_t daemon_of_test;
+static int64_t decide_ns;
+static bool no_watchdog;
+static unsigned writes; /* that stopped or started somebody */
+
+static struct {
+    hpcbd_job_t job;
+    const char *cpus;
+    bool frozen, suspended;
+    uint64_t mem_rate, net_rate; /* bytes/s while it runs */
+    hpcbd_moved_t moved;
+} world[JOBS];
+
+hpcb_source_t *hpcb_loop_timer(hpcb_loop_t *loop, clockid_t clock, hpcb_loop_fn fn,
+                               void *arg, hpcb_error_t *err)
+{
+    (void)loop;
+    (void)arg;
+    (void)err;
+    ck_assert_int_eq(clock, CLOCK_REALTIME);
+    edge_fn = fn;
+    has_timer = true;
+    return (hpcb_source_t *)&edge_fn;
+}
+
+int hpcb_timer_in(hpcb_source_t *timer, uint64_t first_ns, uint64_t interval_ns)
+{
+    (void)timer;
+    ck_assert_uint_eq(interval_ns, 0);
+    due_ns = first_ns ? wall_ns + (int64_t)first_ns : 0;
+    return 0;
+}
+
+int hpcb_timer_at(hpcb_source_t *timer, uint64_t at_ns, uint64_t interval_ns)
+{
+    (void)timer;
+    ck_assert_uint_eq(interval_ns, 0);
+    due_ns = (int64_t)at_ns;
+    return 0;
+}
+
+void hpcb_source_remove(hpcb_source_t *source)
+{
+    (void)source;
+    has_timer = false;
+    due_ns = 0;
+}
+
+const hpcbd_registry_t *hpcbd_window_registry(void)
+{
+    return &registry;
+}
+
+bool hpcbd_window_stop_guest(uint32_t job_id, hpcbd_freeze_reason_t reason)
+{
+    ck_assert_int_eq(reason, HPCBD_FREEZE_GANG);
+    if (no_watchdog)
+        return false;
+    writes += !world[job_id].frozen;
+    world[job_id].frozen = true;
+    return true;
+}
+
+void hpcbd_window_let_guest_go(uint32_t job_id, hpcbd_freeze_reason_t reason)
+{
+    ck_assert_int_eq(reason, HPCBD_FREEZE_GANG);
+    writes += world[job_id].frozen;
+    world[job_id].frozen = false;
+}
+
+void hpcbd_window_decide_by(hpcbd_watchdog_deadline_t which, int64_t end_ns)
+{
+    ck_assert_int_eq(which, HPCBD_WATCHDOG_GANG);
+    decide_ns = end_ns;
+}
+
+bool hpcbd_sense_read(uint32_t job_id, hpcbd_moved_t *moved)
+{
+    *moved = world[job_id].moved;
+    return true;
+}
+
+void hpcbd_capacity_load(const char *state_dir, hpcbd_capacity_t *capacity)
+{
+    (void)state_dir;
+    *capacity = (hpcbd_capacity_t){1000 * MB, 100 * MB};
+}
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+    int64_t ns = clock == CLOCK_REALTIME ? wall_ns : monotonic_ns;
+
+    *now = (struct timespec){ns / SECOND, ns % SECOND};
+    return 0;
+}
+
+/* Directories are "/N" here. */
+int __wrap_hpcb_steps_cpus(const hpcb_node_t *node, const char *dir, hpcb_cpus_t *cpus);
+int __wrap_hpcb_steps_cpus(const hpcb_node_t *node, const char *dir, hpcb_cpus_t *cpus)
+{
+    (void)node;
+    return hpcb_cpus_parse(world[atoi(dir + 1)].cpus, cpus);
+}
+
+bool __wrap_hpcb_freeze_by_slurm(const hpcb_node_t *node, const char *dir);
+bool __wrap_hpcb_freeze_by_slurm(const hpcb_node_t *node, const char *dir)
+{
+    (void)node;
+    return world[atoi(dir + 1)].suspended;
+}
+
+static void add_job(uint32_t job_id, hpcb_class_t klass, const char *cpus)
+{
+    hpcbd_job_t *job = &world[job_id].job;
+
+    *job = (hpcbd_job_t){
+        .state = {
+            .job_id = job_id, .uid = 1000 + job_id, .klass = klass, .begin_us = 1}};
+    snprintf(job->dir, sizeof(job->dir), "/%u", job_id);
+    strcpy(job->state.partition, klass == HPCB_CLASS_GUEST ? "guest" : "mixed");
+    world[job_id].cpus = cpus;
+    world[job_id].moved.mem_known = world[job_id].moved.net_known = true;
+    registry.jobs[registry.count++] = job;
+}
+
+/* Time passes until the timer comes. */
+static void pass(void)
+{
+    int64_t passed_ns = due_ns - wall_ns;
+
+    ck_assert_int_gt(due_ns, wall_ns);
+    for (unsigned i = 0; i < JOBS; i++) {
+        if (world[i].frozen || world[i].suspended)
+            continue;
+        world[i].moved.mem += world[i].mem_rate * (uint64_t)(passed_ns / 1000) / MB;
+        world[i].moved.net += world[i].net_rate * (uint64_t)(passed_ns / 1000) / MB;
+    }
+    monotonic_ns += passed_ns;
+    wall_ns = due_ns;
+    due_ns = 0;
+    edge_fn(NULL, 1);
+}
+
+/* Who runs of those in the registry, as bits 1 << job_id. */
+static unsigned running(void)
+{
+    unsigned who = 0;
+
+    for (size_t i = 0; i < registry.count; i++) {
+        uint32_t job_id = registry.jobs[i]->state.job_id;
+
+        who |= world[job_id].frozen ? 0 : 1U << job_id;
+    }
+    return who;
+}
+
+static void begin(unsigned oversubscribe, const char *partitions)
+{
+    hpcb_conf_t *conf = &daemon_of_test.conf;
+    hpcb_error_t err;
+
+    memset(world, 0, sizeof(world));
+    registry.count = 0;
+    wall_ns = 1700000000 * SECOND + 123456789;
+    monotonic_ns = 5 * SECOND;
+    no_watchdog = has_timer = false;
+    hpcb_conf_defaults(conf);
+    conf->guest_oversubscribe = oversubscribe;
+    strcpy(conf->gang_partitions, partitions);
+    ck_assert_msg(hpcbd_gang.start(&daemon_of_test, &err) == 0, "%s", err.text);
+}
+
+static void end(void)
+{
+    hpcbd_gang.stop(&daemon_of_test);
+    for (unsigned i = 0; i < JOBS; i++)
+        ck_assert(!world[i].frozen);
+    ck_assert_int_eq(decide_ns, 0);
+    ck_assert(!has_timer);
+}
+
+START_TEST(nothing_where_no_gang_is_configured)
+{
+    begin(1, "none");
+    add_job(1, HPCB_CLASS_GUEST, "0");
+    add_job(2, HPCB_CLASS_GUEST, "0");
+    ck_assert(!has_timer);
+    hpcbd_gang_job(1);
+    ck_assert(!has_timer);
+    ck_assert_ptr_null(hpcbd_gang_member(1));
+    end();
+}
+END_TEST
+
+START_TEST(those_run_together_that_fit)
+{
+    begin(2, "none");
+    for (uint32_t i = 1; i <= 4; i++)
+        add_job(i, HPCB_CLASS_GUEST, i % 2 ? "0" : "1");
+    world[1].mem_rate = world[2].mem_rate = 900 * MB;
+    world[3].mem_rate = world[4].mem_rate = 50 * MB;
+    pass();
+    for (unsigned i = 0; i < 8; i++)
+        pass();
+    for (unsigned i = 0; i < 8; i++) {
+        pass();
+        ck_assert(running() == (1U << 1 | 1U << 4) || running() == (1U << 2 | 1U << 3));
+        ck_assert_int_eq(wall_ns % (SECOND / 2), 0);
+        ck_assert_int_gt(decide_ns, monotonic_ns + SECOND / 2);
+    }
+    ck_assert_uint_eq(hpcbd_gang_member(1)->policy.samples[0].cpu, 900 * MB);
+    end();
+}
+END_TEST
+
+START_TEST(each_class_and_only_gang_partitions)
+{
+    begin(1, "mixed");
+    add_job(1, HPCB_CLASS_PRIMARY, "0");
+    add_job(2, HPCB_CLASS_PRIMARY, "0");
+    add_job(3, HPCB_CLASS_PRIMARY, "0");
+    strcpy(world[3].job.state.partition, "other");
+    add_job(4, HPCB_CLASS_GUEST, "0");
+    pass();
+    ck_assert(world[1].job.gang && !world[3].job.gang && !world[4].job.gang);
+    for (unsigned i = 0; i < 4; i++) {
+        pass();
+        ck_assert_uint_eq(running(), 1U << (i % 2 ? 1 : 2) | 1U << 3 | 1U << 4);
+    }
+    end();
+}
+END_TEST
+
+START_TEST(alone_it_runs_and_costs_nothing)
+{
+    uint64_t us = 0;
+
+    begin(2, "none");
+    add_job(1, HPCB_CLASS_GUEST, "0");
+    add_job(2, HPCB_CLASS_GUEST, "1");
+    pass();
+    writes = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        int64_t before_ns = wall_ns;
+
+        pass();
+        ck_assert_int_eq(wall_ns - before_ns, 5 * SECOND);
+        ck_assert_int_eq(decide_ns, 0);
+    }
+    ck_assert_uint_eq(writes, 0);
+    ck_assert(hpcbd_gang_elected(1, &us));
+    ck_assert_uint_eq(us, 20000000);
+    /* Another comes: soon, not after 5 s. */
+    add_job(3, HPCB_CLASS_GUEST, "1");
+    hpcbd_gang_job(3);
+    hpcbd_gang_job(3);
+    ck_assert_int_le(due_ns, wall_ns + SECOND / 4);
+    pass();
+    ck_assert_uint_ne(running(), 1U << 1 | 1U << 2 | 1U << 3);
+    end();
+}
+END_TEST
+
+START_TEST(time_elected_is_counted)
+{
+    uint64_t first = 0, second = 0;
+
+    begin(2, "none");
+    add_job(1, HPCB_CLASS_GUEST, "0");
+    add_job(2, HPCB_CLASS_GUEST, "0");
+    pass();
+    for (unsigned i = 0; i < 21; i++)
+        pass();
+    ck_assert(hpcbd_gang_elected(1, &first) && hpcbd_gang_elected(2, &second));
+    ck_assert_uint_ge(first, 5000000);
+    ck_assert_uint_ge(second, 5000000);
+    ck_assert_uint_le(first + second, 11000000);
+    ck_assert(!hpcbd_gang_elected(3, &first));
+    end();
+}
+END_TEST
+
+START_TEST(slurm_suspends_and_owners_pause)
+{
+    begin(2, "none");
+    add_job(1, HPCB_CLASS_GUEST, "0");
+    add_job(2, HPCB_CLASS_GUEST, "0");
+    pass();
+    world[1].suspended = true;
+    pass();
+    pass();
+    pass();
+    for (unsigned i = 0; i < 4; i++) {
+        pass();
+        ck_assert_uint_eq(running(), 1U << 2);
+    }
+    world[1].suspended = false;
+    for (unsigned i = 0; i < 4; i++)
+        pass();
+    ck_assert_uint_gt(hpcbd_gang_member(1)->policy.turns, 0);
+
+    ck_assert_ptr_nonnull(hpcbd_gang_ask_pause(1, 1002, true));
+    ck_assert_ptr_nonnull(hpcbd_gang_ask_pause(0, 1001, true));
+    ck_assert_ptr_nonnull(hpcbd_gang_ask_pause(9, 0, true));
+    ck_assert_ptr_null(hpcbd_gang_ask_pause(1, 1001, true));
+    for (unsigned i = 0; i < 4; i++) {
+        pass();
+        ck_assert_uint_eq(running(), 1U << 2);
+    }
+    ck_assert_ptr_null(hpcbd_gang_ask_pause(1, 0, false));
+    ck_assert_ptr_null(hpcbd_gang_ask_pause(0, 0, true));
+    pass();
+    ck_assert_uint_eq(running(), 1U << 1 | 1U << 2);
+    ck_assert_int_eq(decide_ns, 0);
+    ck_assert_ptr_null(hpcbd_gang_ask_pause(0, 0, false));
+    pass();
+    ck_assert(running() == 1U << 1 || running() == 1U << 2);
+    end();
+}
+END_TEST
+
+START_TEST(root_sets_quantum_and_window)
+{
+    hpcbd_gang_stats_t stats;
+
+    begin(2, "none");
+    add_job(1, HPCB_CLASS_GUEST, "0");
+    add_job(2, HPCB_CLASS_GUEST, "0");
+    pass();
+    ck_assert_ptr_nonnull(hpcbd_gang_ask_set(100000, 3, 1001));
+    ck_assert_ptr_nonnull(hpcbd_gang_ask_set(49999, 3, 0));
+    ck_assert_ptr_nonnull(hpcbd_gang_ask_set(0, 17, 0));
+    ck_assert_ptr_null(hpcbd_gang_ask_set(100000, 0, 0));
+    ck_assert_ptr_null(hpcbd_gang_ask_set(0, 3, 0));
+    pass();
+    pass();
+    ck_assert_int_eq(due_ns - wall_ns, SECOND / 10);
+    hpcbd_gang_stats(&stats);
+    ck_assert_uint_eq(stats.quantum_us, 100000);
+    ck_assert_uint_eq(stats.window, 3);
+    hpcbd_gang.reload(&daemon_of_test);
+    hpcbd_gang_stats(&stats);
+    ck_assert_uint_eq(stats.quantum_us, 500000);
+    daemon_of_test.conf.guest_oversubscribe = 1;
+    hpcbd_gang.reload(&daemon_of_test);
+    ck_assert(!has_timer);
+    ck_assert_uint_eq(running(), 1U << 1 | 1U << 2);
+    ck_assert(!world[1].job.gang);
+    end();
+}
+END_TEST
+
+START_TEST(a_clock_that_is_set_is_no_edge)
+{
+    unsigned who;
+
+    begin(2, "none");
+    add_job(1, HPCB_CLASS_GUEST, "0");
+    add_job(2, HPCB_CLASS_GUEST, "0");
+    pass();
+    pass();
+    who = running();
+    wall_ns -= 3600 * SECOND;
+    edge_fn(NULL, 0);
+    ck_assert_uint_eq(running(), who);
+    ck_assert_int_le(due_ns - wall_ns, SECOND / 2);
+    pass();
+    ck_assert_uint_ne(running(), who);
+    end();
+}
+END_TEST
+
+START_TEST(who_cannot_be_stopped_runs)
+{
+    begin(2, "none");
+    add_job(1, HPCB_CLASS_GUEST, "0");
+    add_job(2, HPCB_CLASS_GUEST, "0");
+    add_job(3, HPCB_CLASS_GUEST, "");
+    no_watchdog = true;
+    pass();
+    pass();
+    ck_assert_uint_eq(running(), 1U << 1 | 1U << 2 | 1U << 3);
+    no_watchdog = false;
+    pass();
+    ck_assert(running() == (1U << 1 | 1U << 3) || running() == (1U << 2 | 1U << 3));
+    end();
+}
+END_TEST
+
+/* The job that goes is set going; one that is requeued is another. */
+START_TEST(jobs_go)
+{
+    begin(2, "none");
+    add_job(1, HPCB_CLASS_GUEST, "0");
+    add_job(2, HPCB_CLASS_GUEST, "0");
+    pass();
+    pass();
+    ck_assert(world[1].frozen || world[2].frozen);
+    registry.count = 1;
+    pass();
+    ck_assert(!world[1].frozen && !world[2].frozen);
+    ck_assert_ptr_null(hpcbd_gang_member(2));
+    world[1].job.state.begin_us = 2;
+    pass();
+    ck_assert_uint_eq(hpcbd_gang_member(1)->begin_us, 2);
+    end();
+}
+END_TEST
+
+/* ---- what is said ---- */
+
+static int64_t number(json_object *object, const char *key)
+{
+    json_object *value;
+
+    ck_assert_msg(json_object_object_get_ex(object, key, &value), "%s", key);
+    return json_object_get_int64(value);
+}
+
+static const char *word(json_object *object, const char *key)
+{
+    json_object *value;
+
+    ck_assert_msg(json_object_object_get_ex(object, key, &value), "%s", key);
+    return json_object_get_string(value);
+}
+
+static void read_job(json_object *from, hpcb_gang_job_t *job, bool *elected)
+{
+    json_object *samples = json_object_object_get(from, "samples");
+
+    *job = (hpcb_gang_job_t){.job_id = (uint32_t)number(from, "job"),
+                             .paused = number(from, "paused")};
+    ck_assert_int_eq(hpcb_cpus_parse(word(from, "cpus"), &job->cpus), 0);
+    for (size_t i = json_object_array_length(samples); i-- > 0;) {
+        json_object *pair = json_object_array_get_idx(samples, i);
+
+        hpcb_gang_sample(
+            job,
+            &(hpcb_fit_sample_t){
+                (uint64_t)json_object_get_int64(json_object_array_get_idx(pair, 0)),
+                (uint64_t)json_object_get_int64(json_object_array_get_idx(pair, 1))});
+    }
+    *elected = number(from, "elected");
+}
+
+/* The policy, given what the decision rested on, decides the same. */
+static void replay(const char *line)
+{
+    json_object *decision = json_tokener_parse(line);
+    json_object *jobs = json_object_object_get(decision, "jobs");
+    hpcb_gang_t gang = {.window = (unsigned)number(decision, "window")};
+    hpcb_bw_t capacity = {(uint64_t)number(decision, "mem"),
+                          (uint64_t)number(decision, "net")};
+    hpcb_gang_job_t list[JOBS];
+    bool elected[JOBS], run[HPCB_GANG_JOBS_MAX];
+
+    for (size_t i = 0; i < json_object_array_length(jobs); i++) {
+        read_job(json_object_array_get_idx(jobs, i), &list[i], &elected[i]);
+        hpcb_gang_add(&gang, &list[i]);
+    }
+    ck_assert_uint_gt(gang.count, 1);
+    hpcb_gang_select(&gang, &capacity, run);
+    for (size_t i = 0; i < gang.count; i++)
+        ck_assert(run[i] == elected[i]);
+    json_object_put(decision);
+}
+
+START_TEST(decisions_can_be_replayed)
+{
+    unsigned count = 0;
+
+    begin(3, "none");
+    for (uint32_t i = 1; i <= 9; i++) {
+        add_job(i, HPCB_CLASS_GUEST, i % 3 == 0 ? "0-1" : i % 2 ? "0" : "1-2");
+        world[i].mem_rate = i * 60 * MB;
+        world[i].net_rate = (10 - i) * 9 * MB;
+    }
+    for (unsigned i = 0; i < 100; i++)
+        pass();
+    while (hpcbd_gang_decision(count))
+        replay(hpcbd_gang_decision(count++));
+    ck_assert_uint_eq(count, HPCBD_DECISIONS_MAX);
+    end();
+    ck_assert_ptr_null(hpcbd_gang_decision(0));
+}
+END_TEST
+
+START_TEST(decisions_about_many_say_less)
+{
+    static hpcb_gang_job_t jobs[HPCB_GANG_JOBS_MAX];
+    hpcbd_decisions_t decisions = {.next = 0};
+    hpcb_gang_t gang = {.window = 2};
+    const hpcb_bw_t capacity = {1, 1};
+    bool run[HPCB_GANG_JOBS_MAX] = {false};
+
+    for (uint32_t i = 0; i < HPCB_GANG_JOBS_MAX; i++) {
+        jobs[i].job_id = i + 1;
+        hpcb_gang_add(&gang, &jobs[i]);
+        hpcbd_decisions_note(&decisions, "guests", 5, &gang, &capacity, run);
+    }
+    ck_assert_str_eq(hpcbd_decisions_get(&decisions, 31),
+                     "{\"gang\":\"guests\",\"edge_ns\":5,\"window\":2,\"mem\":1,"
+                     "\"net\":1,\"jobs\":null}");
+    hpcbd_decisions_free(&decisions);
+}
+END_TEST
+
+START_TEST(users_see_their_own_jobs)
+{
+    char text[HPCB_TELL_MAX];
+    unsigned mine = 0, all = 0;
+
+    begin(2, "none");
+    add_job(1, HPCB_CLASS_GUEST, "0");
+    add_job(2, HPCB_CLASS_GUEST, "0");
+    world[1].net_rate = 5 * MB;
+    world[1].moved.mem_known = false;
+    for (unsigned i = 0; i < 5; i++)
+        pass();
+    for (size_t i = 0; i < hpcbd_gang_items(); i++) {
+        mine += hpcbd_gang_item(i, 1001, text, sizeof(text)) > 0;
+        all += hpcbd_gang_item(i, 0, text, sizeof(text)) > 0;
+    }
+    ck_assert_uint_eq(mine, 1);
+    ck_assert_uint_ge(all, 2 + 3);
+    ck_assert_int_gt(hpcbd_gang_item(0, 1001, text, sizeof(text)), 0);
+    ck_assert_ptr_nonnull(strstr(text, "\"mem\":null,\"net\":"));
+    ck_assert_int_ge(strtol(strstr(text, "\"net\":") + 6, NULL, 10), 4999000);
+    ck_assert_int_eq(hpcbd_gang_item(0, 1001, text, 20), -1);
+    ck_assert_int_gt(hpcbd_gang_end(1, text, sizeof(text)), 0);
+    ck_assert_ptr_nonnull(strstr(text, "\"next\":1"));
+    ck_assert_int_gt(hpcbd_gang_end(hpcbd_gang_items(), text, sizeof(text)), 0);
+    ck_assert_ptr_null(strstr(text, "\"next\""));
+    end();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("hpcbd_gang");
+    TCase *tc = scratch_case("hpcbd_gang");
+
+    tcase_add_test(tc, nothing_where_no_gang_is_configured);
+    tcase_add_test(tc, those_run_together_that_fit);
+    tcase_add_test(tc, each_class_and_only_gang_partitions);
+    tcase_add_test(tc, alone_it_runs_and_costs_nothing);
+    tcase_add_test(tc, time_elected_is_counted);
+    tcase_add_test(tc, slurm_suspends_and_owners_pause);
+    tcase_add_test(tc, root_sets_quantum_and_window);
+    tcase_add_test(tc, a_clock_that_is_set_is_no_edge);
+    tcase_add_test(tc, who_cannot_be_stopped_runs);
+    tcase_add_test(tc, jobs_go);
+    tcase_add_test(tc, decisions_can_be_replayed);
+    tcase_add_test(tc, decisions_about_many_say_less);
+    tcase_add_test(tc, users_see_their_own_jobs);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}
