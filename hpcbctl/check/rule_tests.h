@@ -33,6 +33,8 @@ HPCB_RULE(guest_default);
 HPCB_RULE(guest_tier);
 HPCB_RULE(primary_tiers);
 HPCB_RULE(oversubscribe);
+HPCB_RULE(gang_nodes);
+HPCB_RULE(gang_memory);
 HPCB_RULE(exclusive_user);
 HPCB_RULE(same_nodes);
 HPCB_RULE(guest_job_factor);

@@ -163,6 +163,24 @@ static bool has_same_nodes(const hpcb_facts_t *facts)
     return false;
 }
 
+static bool takes_turns(const hpcb_facts_t *facts, const hpcb_table_t *partition)
+{
+    return hpcb_conf_is_gang(&facts->conf, name_of(partition));
+}
+
+/* How many jobs of the partition may have a core: FORCE:n. */
+static unsigned wanted_sharing(const hpcb_facts_t *facts, const hpcb_table_t *partition)
+{
+    unsigned jobs = 0;
+
+    if (partition == guests(facts))
+        return facts->conf.guest_oversubscribe;
+    if (!takes_turns(facts, partition))
+        return 1;
+    (void)sscanf(hpcb_table_text(partition, "OverSubscribe"), "FORCE:%5u", &jobs);
+    return jobs > 1 ? jobs : 2;
+}
+
 typedef struct {
     const char *key;
     char value[24]; /* "": as it is */
@@ -179,7 +197,9 @@ static void wishes_for(const hpcb_facts_t *facts, const hpcb_table_t *partition,
     snprintf(wishes[0].value, sizeof(wishes[0].value), "%" PRIu64,
              wanted_tier(facts, partition));
     wishes[0].key = "PriorityTier";
-    wishes[1] = (wish_t){"OverSubscribe", "FORCE:1"};
+    wishes[1].key = "OverSubscribe";
+    snprintf(wishes[1].value, sizeof(wishes[1].value), "FORCE:%u",
+             wanted_sharing(facts, partition));
     wishes[2] = (wish_t){"ExclusiveUser", "NO"};
     wishes[3] = (wish_t){"State", ""};
     wishes[4] = (wish_t){"Default", ""};
@@ -358,12 +378,14 @@ static bool check_sharing(const hpcb_facts_t *facts, hpcb_report_t *report,
                           const hpcb_table_t *partition)
 {
     const char *value = hpcb_table_text(partition, "OverSubscribe");
+    char wanted[24];
 
-    if (strcasecmp(value, "FORCE:1") == 0)
+    snprintf(wanted, sizeof(wanted), "FORCE:%u", wanted_sharing(facts, partition));
+    if (strcasecmp(value, wanted) == 0)
         return true;
     hpcb_found(report, HPCB_VERDICT_FAIL, slurm_conf(facts),
                "PartitionName=%s OverSubscribe=%s", name_of(partition), value);
-    mend_partition(facts, report, partition, "OverSubscribe", "FORCE:1");
+    mend_partition(facts, report, partition, "OverSubscribe", wanted);
     if (strcasecmp(value, "EXCLUSIVE") == 0 &&
         !hpcb_conf_is_exclusive(&facts->conf, name_of(partition))) {
         hpcb_found(report, HPCB_VERDICT_FAIL, facts->conf_path,
@@ -385,7 +407,99 @@ void hpcb_rule_oversubscribe(const hpcb_facts_t *facts, hpcb_report_t *report)
     for (size_t at = 0; (primary = next_primary(facts, &at));)
         good &= check_sharing(facts, report, primary);
     if (good)
-        hpcb_found(report, HPCB_VERDICT_OK, slurm_conf(facts), "OverSubscribe=FORCE:1");
+        hpcb_found(report, HPCB_VERDICT_OK, slurm_conf(facts), "OverSubscribe=FORCE:%s",
+                   hpcb_conf_has_gangs(&facts->conf)
+                       ? "n as GuestOversubscribe and GangPartitions need it"
+                       : "1");
+}
+
+/* A partition of primaries that take no turns on nodes of one whose jobs do. */
+static const hpcb_table_t *find_other(const hpcb_facts_t *facts,
+                                      const hpcb_table_t *gang)
+{
+    const char *nodes = hpcb_table_text(gang, "Nodes");
+    const hpcb_table_t *other;
+
+    for (size_t at = 0; (other = next_primary(facts, &at));)
+        if (!takes_turns(facts, other) &&
+            hpcb_hostlist_compare(hpcb_table_text(other, "Nodes"), nodes) !=
+                HPCB_HOSTS_APART)
+            return other;
+    return NULL;
+}
+
+void hpcb_rule_gang_nodes(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    const hpcb_table_t *primary, *other;
+    bool good = true;
+
+    if (no_guests(facts, report))
+        return;
+    for (size_t at = 0; (primary = next_primary(facts, &at));) {
+        other = takes_turns(facts, primary) ? find_other(facts, primary) : NULL;
+        if (!other)
+            continue;
+        good = false;
+        hpcb_found(report, HPCB_VERDICT_FAIL, facts->conf_path,
+                   "jobs of partition %s take turns, those of %s on the same nodes do "
+                   "not",
+                   name_of(primary), name_of(other));
+        hpcb_mend(report, "GangPartitions=%s,%s", facts->conf.gang_partitions,
+                  name_of(other));
+    }
+    if (good)
+        hpcb_found(report, HPCB_VERDICT_OK, facts->conf_path, "GangPartitions=%s",
+                   facts->conf.gang_partitions);
+}
+
+/* MiB that a job gets for each CPU if it names no memory; 0: not known. */
+static uint64_t default_per_cpu(const hpcb_facts_t *facts,
+                                const hpcb_table_t *partition, uint64_t cpus)
+{
+    const hpcb_table_t *tables[] = {partition, &facts->slurm.config};
+
+    for (size_t i = 0; i < 2 && cpus > 0; i++) {
+        uint64_t cpu = hpcb_table_number(tables[i], "DefMemPerCPU", 0);
+        uint64_t node = hpcb_table_number(tables[i], "DefMemPerNode", 0);
+
+        if (cpu > 0 || node > 0)
+            return cpu > 0 ? cpu : node / cpus;
+    }
+    return 0;
+}
+
+static bool check_memory(const hpcb_facts_t *facts, hpcb_report_t *report,
+                         const hpcb_table_t *partition)
+{
+    uint64_t cpus = hpcb_table_number(&facts->slurm.node, "CPUTot", 0);
+    uint64_t real = hpcb_table_number(&facts->slurm.node, "RealMemory", 0);
+    uint64_t each = default_per_cpu(facts, partition, cpus);
+    unsigned jobs = wanted_sharing(facts, partition);
+
+    if (jobs == 1 || !each || !real || each <= real / (cpus * jobs))
+        return true;
+    hpcb_found(report, HPCB_VERDICT_WARN, slurm_conf(facts),
+               "%u jobs a core of partition %s that name no memory do not fit: %" PRIu64
+               " MiB a CPU of %" PRIu64 " MiB",
+               jobs, name_of(partition), each, real);
+    hpcb_mend(report, "PartitionName=%s DefMemPerCPU=%" PRIu64, name_of(partition),
+              real / (cpus * jobs));
+    return false;
+}
+
+void hpcb_rule_gang_memory(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    const hpcb_table_t *primary;
+    bool good;
+
+    if (no_guests(facts, report))
+        return;
+    good = check_memory(facts, report, guests(facts));
+    for (size_t at = 0; (primary = next_primary(facts, &at));)
+        good &= check_memory(facts, report, primary);
+    if (good)
+        hpcb_found(report, HPCB_VERDICT_OK, slurm_conf(facts),
+                   "jobs of a core fit into memory together");
 }
 
 static bool check_exclusive(const hpcb_facts_t *facts, hpcb_report_t *report,

@@ -290,6 +290,7 @@ static const char *const texts_decide[] = {
     "primaries-apart",   "queue-depth",
     "ssh-sessions",      "outside-jobs",
     "user-top",          "guest-default-memory",
+    "gang-nodes",        "gang-memory",
 };
 
 START_TEST(test_good_cluster)
@@ -1024,6 +1025,49 @@ START_TEST(test_guest_memory)
 }
 END_TEST
 
+START_TEST(test_guests_of_a_core)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    cluster.facts.conf.guest_oversubscribe = 3;
+    expect_only(before, "oversubscribe", FAIL, "OverSubscribe=FORCE:3");
+    replace("guest", "FORCE:1", "FORCE:3");
+    expect_only(before, "none", OK, NULL);
+    replace("guest", "FORCE:3", "FORCE:2");
+    expect_only(before, "oversubscribe", FAIL, "OverSubscribe=FORCE:3");
+    replace("guest", "FORCE:2", "FORCE:3");
+    replace("guest", "DefMemPerNode=UNLIMITED", "DefMemPerCPU=9000");
+    expect_only(before, "gang-memory", WARN, "PartitionName=guest DefMemPerCPU=");
+    replace("guest", "DefMemPerCPU=9000", "DefMemPerCPU=10");
+    set_config("PreemptMode", "GANG,SUSPEND");
+    expect_only(before, "preempt-mode", FAIL, "PreemptMode=OFF");
+}
+END_TEST
+
+START_TEST(test_gang_partitions)
+{
+    hpcb_verdict_t before[RULES_MAX];
+
+    record_verdicts(before);
+    replace("primary", "DefMemPerNode=UNLIMITED", "DefMemPerCPU=10");
+    strcpy(cluster.facts.conf.gang_partitions, "primary");
+    expect_only(before, "oversubscribe", FAIL, "OverSubscribe=FORCE:2");
+    replace("primary", "FORCE:1", "FORCE:4");
+    expect_only(before, "none", OK, NULL);
+    add_partition("PartitionName=far PriorityTier=10 Nodes=n7 OverSubscribe=FORCE:1");
+    expect_only(before, "none", OK, NULL);
+    add_partition("PartitionName=debug PriorityTier=10 Nodes=n2 OverSubscribe=FORCE:1");
+    record_verdicts(before);
+    strcpy(cluster.facts.conf.gang_partitions, "none");
+    replace("primary", "FORCE:4", "FORCE:1");
+    expect_only(before, "gang-nodes", OK, NULL);
+    replace("primary", "FORCE:1", "FORCE:4");
+    strcpy(cluster.facts.conf.gang_partitions, "primary");
+    expect_only(before, "gang-nodes", FAIL, "GangPartitions=primary,debug");
+}
+END_TEST
+
 /* A default of guests' own. */
 START_TEST(test_guest_default_memory)
 {
@@ -1295,6 +1339,8 @@ static void add_tests(TCase *tcase)
     tcase_add_test(tcase, test_no_default_memory_in_one_partition);
     tcase_add_test(tcase, test_guest_memory);
     tcase_add_test(tcase, test_guest_default_memory);
+    tcase_add_test(tcase, test_guests_of_a_core);
+    tcase_add_test(tcase, test_gang_partitions);
     tcase_add_test(tcase, test_reserve_by_qos);
     tcase_add_test(tcase, test_accounting);
     tcase_add_test(tcase, test_charging);
