@@ -21,6 +21,9 @@
 #define HPCB_NAME_MAX 64
 #define HPCB_LIST_MAX 512
 
+/* Guests a core. */
+#define HPCB_GUEST_OVERSUBSCRIBE_MAX 16
+
 /* GangQuantum, in microseconds; GangWindow. */
 #define HPCB_GANG_QUANTUM_MIN_US 50000
 #define HPCB_GANG_QUANTUM_MAX_US 10000000

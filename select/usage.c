@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/conf.h"
 #include "select/usage.h"
 
 #define HEADS 16384u /* a power of two */
@@ -308,6 +309,19 @@ hpcb_bw_t hpcb_usage_known(const hpcb_usage_t *usage, size_t node)
                        .net = sum->primaries.net + sum->guests.net};
 }
 
+/* Guests that share cores (GuestOversubscribe) take turns: as many run at a time as
+ * there are CPUs. */
+static uint64_t at_a_time(uint64_t use, const sum_t *sum, unsigned processors)
+{
+    uint64_t shared = sum->guest_processors;
+
+    /* More of them than any configuration allows says nothing. */
+    if (shared <= processors ||
+        shared > (uint64_t)HPCB_GUEST_OVERSUBSCRIBE_MAX * processors)
+        return use;
+    return use / shared * processors;
+}
+
 void hpcb_usage_node(const hpcb_usage_t *usage, size_t node, const hpcb_bw_t *capacity,
                      hpcb_usage_axes_t matters, unsigned processors, uint64_t program,
                      hpcb_fit_node_t *description)
@@ -324,13 +338,14 @@ void hpcb_usage_node(const hpcb_usage_t *usage, size_t node, const hpcb_bw_t *ca
     while (copies && (copies->program != program || copies->node != node))
         copies = copies->next;
     description->used_by_primaries = sum->primaries;
-    description->used_by_guests = sum->guests;
+    description->used_by_guests.mem = at_a_time(sum->guests.mem, sum, processors);
+    description->used_by_guests.net = at_a_time(sum->guests.net, sum, processors);
     description->unknown_primary = is_unknown(&sum->unknown_primaries, matters);
     description->unknown_guest = is_unknown(&sum->unknown_guests, matters);
     description->same_program = copies != NULL;
     description->cpus = (uint64_t)processors * CPU;
     description->cpus_by_primaries = sum->primary_cpus;
-    description->cpus_by_guests = sum->guest_cpus;
+    description->cpus_by_guests = at_a_time(sum->guest_cpus, sum, processors);
     description->processors_left = sum->guest_processors < processors
                                        ? processors - (unsigned)sum->guest_processors
                                        : 0;
