@@ -203,6 +203,14 @@ void hpcb_gang_begin(hpcb_gang_t *gang, const bool *run)
     memcpy(gang->list, list, n * sizeof(list[0]));
 }
 
+void hpcb_gang_rest(hpcb_gang_t *gang)
+{
+    for (size_t i = 0; i < gang->count; i++) {
+        gang->list[i]->runs = !gang->list[i]->paused;
+        gang->list[i]->waited = 0;
+    }
+}
+
 /* ---- Several nodes ---- */
 
 static uint64_t bit(size_t i)

@@ -77,6 +77,9 @@ void hpcb_gang_select(const hpcb_gang_t *gang, const hpcb_bw_t *capacity,
 /* A quantum begins in which run[i] of the list run (algorithm 1, lines 3 to 6). */
 void hpcb_gang_begin(hpcb_gang_t *gang, const bool *run);
 
+/* Nothing is elected: all run that are not paused. */
+void hpcb_gang_rest(hpcb_gang_t *gang);
+
 /* ---- Several nodes ---- */
 
 /* Jobs in one ballot. */

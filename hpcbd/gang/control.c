@@ -84,7 +84,7 @@ static int put_job(const hpcbd_job_t *job, const hpcbd_member_t *member, char *t
     add_known(object, "net", use.net, member->net_known);
     add_number(object, "turns", policy->turns);
     add_number(object, "waited", policy->waited);
-    add(object, "elected_seconds", json_object_new_double((double)elected_us * 1e-6));
+    add(object, "elected_seconds", json_object_new_double((double)elected_us / 1e6));
     return render(object, text, size);
 }
 
@@ -129,7 +129,7 @@ int hpcbd_gang_end(size_t next, char *text, size_t size)
         add_number(object, "next", next);
     add(object, "node", json_object_new_string(hpcb_node_name(name, sizeof(name))));
     add(object, "quantum_seconds",
-        json_object_new_double((double)stats.quantum_us * 1e-6));
+        json_object_new_double((double)stats.quantum_us / 1e6));
     add_number(object, "window", stats.window);
     add(object, "paused", json_object_new_boolean(stats.paused));
     add_number(object, "quanta", stats.quanta);

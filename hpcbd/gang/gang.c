@@ -222,11 +222,16 @@ static bool elect(set_t *set, int64_t edge_ns, bool *run)
     return true;
 }
 
+static bool has_cpus(const hpcbd_member_t *member)
+{
+    return hpcb_cpus_from(&member->policy.cpus, 0) < HPCB_CPUS_MAX;
+}
+
 /* A job of which nobody knows where it runs keeps running, and so does one that cannot
  * be stopped. */
 static bool must_stop(const hpcbd_member_t *member, bool run)
 {
-    return !run && hpcb_cpus_from(&member->policy.cpus, 0) < HPCB_CPUS_MAX;
+    return !run && has_cpus(member);
 }
 
 /* Line 4 of algorithm 1 before line 15.  Asked for anew each time: the owner forgets it
@@ -249,23 +254,39 @@ static void carry_out(set_t *set, const bool *run, int64_t now_ns)
         if (run[i])
             hpcbd_member_begin(member, now_ns);
     }
-    hpcb_gang_begin(&set->gang, run);
 }
 
 static void run_set(set_t *set, int64_t edge_ns, int64_t now_ns)
 {
     bool run[HPCB_GANG_JOBS_MAX];
+    bool elected;
 
     measure(set, now_ns);
-    engine.switching |= elect(set, edge_ns, run);
+    elected = elect(set, edge_ns, run);
+    engine.switching |= elected;
     carry_out(set, run, now_ns);
+    if (elected)
+        hpcb_gang_begin(&set->gang, run);
+    else
+        hpcb_gang_rest(&set->gang);
+}
+
+/* Is it known of all on which CPUs they are?  A job's first step may be about to begin.
+ */
+static bool is_placed(void)
+{
+    for (size_t i = 0; i < N_SETS; i++)
+        for (size_t k = 0; k < engine.sets[i].gang.count; k++)
+            if (!has_cpus(member_at(&engine.sets[i], k)))
+                return false;
+    return true;
 }
 
 static void arm(int64_t now_ns)
 {
     if (!engine.switching) {
         hpcbd_window_decide_by(HPCBD_WATCHDOG_GANG, 0);
-        hpcb_timer_in(engine.timer, (uint64_t)IDLE_NS, 0);
+        hpcb_timer_in(engine.timer, (uint64_t)(is_placed() ? IDLE_NS : LOOK_NS), 0);
         return;
     }
     hpcbd_window_decide_by(HPCBD_WATCHDOG_GANG, now_ns + engine.quantum_ns + DECIDE_NS);

@@ -9,7 +9,7 @@ number=0
 out=$(mktemp -d) || exit 99
 trap 'rm -rf "$out"' EXIT
 unset SLURM_JOB_ID SLURM_JOB_UID SLURM_CONF HPC_BALANCE_CONF
-echo 1..74
+echo 1..87
 
 verdict() { # verdict DESCRIPTION FLAW
     number=$((number + 1))
@@ -88,6 +88,15 @@ refuses "records: give verify, vacuum or import" records
 refuses "records verify: takes no argument" records verify x
 refuses "records vacuum: 2026-02-30: allowed: one day, YYYY-MM-DD" records vacuum 2026-02-30
 refuses "records import: give files of records" records import
+refuses "gang: give list, pause, resume or set" gang
+refuses "gang: give list, pause, resume or set" gang stop
+refuses "gang list: takes no argument" gang list 7
+refuses "gang pause: give a job's number or nothing" gang pause 0
+refuses "gang resume: give a job's number or nothing" gang resume 7 8
+refuses "gang set: give quantum=SECONDS or window=QUANTA" gang set
+refuses "gang set: quantum: allowed: 0.05 to 10 (seconds)" gang set quantum=0.04
+refuses "gang set: window: allowed: 1 to 16" gang set window=0
+refuses "gang set: 'q=1' is neither quantum= nor window=" gang set q=1
 refuses "guests: give stop, drain or resume" guests
 refuses "guests: give stop, drain or resume" guests start
 refuses "guests: give stop, drain or resume" guests stop n1
@@ -126,6 +135,10 @@ prints "hpcbctl [--config FILE] records verify" records verify --help
 prints "hpcbctl [--config FILE] records vacuum" records vacuum --help
 prints "hpcbctl [--config FILE] records import" records import --help
 prints "hpcbctl [--config FILE] job end" job end --help
+prints "hpcbctl [--config FILE] gang list" gang list --help
+prints "hpcbctl [--config FILE] gang pause" gang pause --help
+prints "hpcbctl [--config FILE] gang resume" gang resume --help
+prints "hpcbctl [--config FILE] gang set" gang set --help
 prints "hpcbctl [--config FILE] guests stop" guests stop --help
 prints "hpcbctl [--config FILE] guests drain" guests drain --help
 prints "hpcbctl [--config FILE] guests resume" guests resume --help

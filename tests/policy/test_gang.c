@@ -149,6 +149,12 @@ START_TEST(who_is_paused_or_has_no_cpus_is_not_elected)
     ck_assert_uint_eq(step(&gang), 1U << 2);
     first.paused = second.paused = true;
     ck_assert_uint_eq(step(&gang), 0);
+    second.waited = 7;
+    second.paused = false;
+    hpcb_gang_rest(&gang);
+    ck_assert(!first.runs && second.runs && nowhere.runs);
+    ck_assert_uint_eq(second.waited, 0);
+    ck_assert_uint_eq(second.turns, 3);
 }
 END_TEST
 
