@@ -55,6 +55,9 @@ int hpcb_measured_save(const char *state_dir, uint32_t job_id,
         n += snprintf(text + n, sizeof(text) - (size_t)n,
                       "guest_cost %" PRId64 " %" PRId64 " %" PRId64 " %s\n", cost->cost,
                       cost->low, cost->high, cost->method);
+    if (measured->elected_us != HPCB_ELECTED_UNKNOWN)
+        n += snprintf(text + n, sizeof(text) - (size_t)n, "elected_us %" PRIu64 "\n",
+                      measured->elected_us);
     if (path_of(state_dir, job_id, path, sizeof(path)) < 0)
         return hpcb_error(err, "%.200s is too long", state_dir);
     return hpcb_file_swap(path, text, (size_t)n, 0644, err);
@@ -94,6 +97,7 @@ void hpcb_measured_load(const char *state_dir, uint32_t job_id,
     hpcb_measure_unknown(&measured->network, "no hpcbd has measured the job");
     measured->memory = measured->network;
     measured->guest_cost = hpcb_guest_cost_unknown;
+    measured->elected_us = HPCB_ELECTED_UNKNOWN;
     if (path_of(state_dir, job_id, path, sizeof(path)) < 0 ||
         hpcb_file_read_trusted(path, text, sizeof(text), NULL) < 0)
         return;
@@ -104,5 +108,7 @@ void hpcb_measured_load(const char *state_dir, uint32_t job_id,
             parse(one + 7, &measured->memory);
         else if (strncmp(one, "guest_cost ", 11) == 0)
             parse_cost(one + 11, &measured->guest_cost);
+        else if (strncmp(one, "elected_us ", 11) == 0)
+            (void)hpcb_text_u64(one + 11, UINT64_MAX, &measured->elected_us);
     }
 }

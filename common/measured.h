@@ -32,10 +32,15 @@ typedef struct {
     char method[HPCB_COST_METHOD_MAX]; /* one word */
 } hpcb_guest_cost_t;
 
+#define HPCB_ELECTED_UNKNOWN UINT64_MAX
+
 typedef struct {
     hpcb_measure_t network; /* both ways */
     hpcb_measure_t memory;  /* to and from main memory */
     hpcb_guest_cost_t guest_cost;
+    /* How long it was elected where jobs take turns, microseconds;
+     * HPCB_ELECTED_UNKNOWN: it took none. */
+    uint64_t elected_us;
 } hpcb_measured_t;
 
 extern const hpcb_guest_cost_t hpcb_guest_cost_unknown;

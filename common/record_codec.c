@@ -261,6 +261,18 @@ static int write_cost(hpcb_rjson_t *object, const hpcb_field_t *field,
 
 const hpcb_codec_t hpcb_codec_cost = {sizeof(int64_t), write_cost, NULL, NULL};
 
+static int write_elected(hpcb_rjson_t *object, const hpcb_field_t *field,
+                         const hpcb_record_t *record)
+{
+    const uint64_t *us = value_of(field, record);
+
+    return *us == HPCB_ELECTED_UNKNOWN
+               ? hpcb_rjson_add_null(object, field->name)
+               : hpcb_rjson_add_millionths(object, field->name, *us);
+}
+
+const hpcb_codec_t hpcb_codec_elected = {sizeof(uint64_t), write_elected, NULL, NULL};
+
 /* ---- Computed ---- */
 
 /* Clocks may go backwards. */

@@ -50,6 +50,9 @@ extern const hpcb_codec_t hpcb_codec_reason;
 /* Of one figure of hpcb_guest_cost_t; not read. */
 extern const hpcb_codec_t hpcb_codec_cost;
 
+/* Microseconds that are written as seconds, HPCB_ELECTED_UNKNOWN as null; not read. */
+extern const hpcb_codec_t hpcb_codec_elected;
+
 /* Computed from other members; not read. */
 extern const hpcb_codec_t hpcb_codec_wall;
 extern const hpcb_codec_t hpcb_codec_efficiency;

@@ -82,6 +82,7 @@ const hpcb_field_t hpcb_fields[] = {
     RUN("guest_cost_high", SIGNED, COMPUTED, false, "ratio", "the upper end of it", "round(avg(n.guest_cost_high), 6)", NONE),
     RUN("guest_cost_method", TEXT, COMPUTED, false, "", "how it was measured: run_delay is a bound from below", "min(n.guest_cost_method)", NONE),
     RUN("ended_for", TEXT, COMPUTED, false, "", "of a guest that hpcbd ended: memory, if a primary needed its memory", "min(n.ended_for)", NONE),
+    RUN("elected_seconds", NUMBER, COMPUTED, false, "s", "where jobs take turns: time for which it was elected, summed over the nodes", "round(sum(n.elected_seconds), 6)", NONE),
     RUN("evictions", COUNT, COMPUTED, false, "", "of a guest: its earlier runs", "CASE run.class WHEN 'guest' THEN run.restart ELSE 0 END", NONE),
     NODE("node", TEXT, KEY, true, "", "Slurm's NodeName", NULL, IN(2, name, node)),
     NODE("begin", NUMBER, RECORD, true, "s since 1970", "when the prolog recorded the job", NULL, IN(8, seconds, job.begin_us)),
@@ -106,8 +107,9 @@ const hpcb_field_t hpcb_fields[] = {
     NODE("guest_cost_high", SIGNED, RECORD, false, "ratio", "the upper end of it", NULL, IN(36, cost, measured.guest_cost.high)),
     NODE("guest_cost_method", TEXT, RECORD, false, "", "how it was measured", NULL, IN(37, known_word, measured.guest_cost.method)),
     NODE("ended_for", TEXT, RECORD, false, "", "of a guest that hpcbd ended here: memory, if a primary needed its memory", NULL, IN(38, known_word, ended_for)),
+    NODE("elected_seconds", NUMBER, RECORD, false, "s", "where jobs take turns: time for which it was elected", NULL, IN(39, elected, measured.elected_us)),
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): the member is a pointer */
-    NODE("tasks", JSON, RECORD, false, "", "what up to 256 tasks used", NULL, IN(39, tasks, tasks)),
+    NODE("tasks", JSON, RECORD, false, "", "what up to 256 tasks used", NULL, IN(40, tasks, tasks)),
     /* End of hpcb_fields */
 };
 /* clang-format on */

@@ -10,6 +10,7 @@
 #include "cgroup/node.h"
 #include "common/log.h"
 #include "common/measured.h"
+#include "hpcbd/gang/gang.h"
 #include "hpcbd/harm/experiment.h"
 #include "hpcbd/node/registry.h"
 #include "hpcbd/node/sense.h"
@@ -39,6 +40,7 @@ typedef struct {
     hpcb_sensed_t *sensed;
     counter_t network, memory;
     hpcb_guest_cost_t cost; /* what a daemon before this one has found */
+    uint64_t elected_us;    /* likewise */
 } job_t;
 
 static struct {
@@ -189,9 +191,19 @@ static hpcb_guest_cost_t cost_of(const job_t *job)
                                .method = HPCBD_EXPERIMENT_METHOD};
 }
 
+static uint64_t elected_of(const job_t *job)
+{
+    uint64_t us;
+
+    if (!hpcbd_gang_elected(job->job_id, &us))
+        return job->elected_us;
+    return us + (job->elected_us == HPCB_ELECTED_UNKNOWN ? 0 : job->elected_us);
+}
+
 static void save(const job_t *job)
 {
-    hpcb_measured_t measured = {.guest_cost = cost_of(job)};
+    hpcb_measured_t measured = {.guest_cost = cost_of(job),
+                                .elected_us = elected_of(job)};
     hpcb_error_t err;
 
     conclude(&job->network, &measured.network);
@@ -228,6 +240,7 @@ static void open_job(const hpcbd_job_t *known)
     begin_counter(&job->network, &before.network);
     begin_counter(&job->memory, &before.memory);
     job->cost = before.guest_cost;
+    job->elected_us = before.elected_us;
     sense.jobs[sense.count++] = job;
     sample(job);
 }

@@ -29,7 +29,8 @@ static void start(void)
 START_TEST(comes_back)
 {
     hpcb_measured_t in = {.network = {.known = true, .bytes = UINT64_MAX, .p95 = 7},
-                          .guest_cost = {12000, -300, 24300, "run_delay"}},
+                          .guest_cost = {12000, -300, 24300, "run_delay"},
+                          .elected_us = 8500000},
                     out;
 
     start();
@@ -45,11 +46,14 @@ START_TEST(comes_back)
     ck_assert_int_eq(out.guest_cost.low, -300);
     ck_assert_int_eq(out.guest_cost.high, 24300);
     ck_assert_str_eq(out.guest_cost.method, "run_delay");
+    ck_assert_uint_eq(out.elected_us, 8500000);
     in.guest_cost = hpcb_guest_cost_unknown;
+    in.elected_us = HPCB_ELECTED_UNKNOWN;
     ck_assert_int_eq(hpcb_measured_save(dir, 7, &in, NULL), 0);
     hpcb_measured_load(dir, 7, &out);
     ck_assert_int_eq(out.guest_cost.cost, HPCB_COST_UNKNOWN);
     ck_assert_str_eq(out.guest_cost.method, "");
+    ck_assert_uint_eq(out.elected_us, HPCB_ELECTED_UNKNOWN);
 }
 END_TEST
 

@@ -37,7 +37,8 @@ static const hpcb_record_t sample = {
     .usage = {15000000, 20000, 4096},
     .measured = {.network = {.known = true, .bytes = 123456789012, .p95 = 20000000000},
                  .memory = {.why = "no resctrl"},
-                 .guest_cost = {11234, -2000, 24468, "run_delay"}},
+                 .guest_cost = {11234, -2000, 24468, "run_delay"},
+                 .elected_us = 4500000},
     .ended_for = "memory",
     .about = {.restart = 1,
               .nodes = 2,
@@ -65,7 +66,8 @@ static const char sample_json[] =
     "\"executable\":\"cg.B\",\"submit\":1699999990,\"guests_beside\":[5,9],"
     "\"guest_cpu_seconds\":2.500000,\"guest_cost\":0.011234,"
     "\"guest_cost_low\":-0.002000,\"guest_cost_high\":0.024468,"
-    "\"guest_cost_method\":\"run_delay\",\"ended_for\":\"memory\",\"tasks\":[{\"step\":"
+    "\"guest_cost_method\":\"run_delay\",\"ended_for\":\"memory\",\"elected_seconds\":"
+    "4.500000,\"tasks\":[{\"step\":"
     "\"0\","
     "\"task\":3,\"cpu_seconds\":1.500000,\"run_delay_seconds\":0.000001}]}\n";
 
