@@ -6,11 +6,27 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "cgroup/called.h"
 #include "cgroup/knob.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "hpcbd/windows/freeze.h"
+
+#define SECOND UINT64_C(1000000000)
+
+/* A guest that hears of its end has so long, and begins again that late. */
+#define HEAR_NS       (60 * SECOND)
+#define HEAR_AGAIN_NS (600 * SECOND)
+
+/* Reasons that hold for long. */
+#define LONG_REASONS                                                                   \
+    (HPCBD_FREEZE_GANG | HPCBD_FREEZE_GUARD | (unsigned)HPCBD_FREEZE_CRUMBS)
+
+/* Groups and processes that one scan asks for signals, so that a turn of the loop stays
+ * short. */
+#define CALLED_AT_A_TIME 128
 
 typedef struct {
     char *dir;
@@ -20,8 +36,10 @@ typedef struct {
 
 typedef struct {
     uint32_t job_id;
-    unsigned reasons; /* hpcbd_freeze_reason_t; 0: it runs */
-    level_t *levels;  /* in the order in which the last look saw them */
+    unsigned reasons;  /* hpcbd_freeze_reason_t; 0: it runs */
+    bool hears;        /* it goes on in spite of LONG_REASONS */
+    uint64_t heard_ns; /* since when, or when it did last; 0: never */
+    level_t *levels;   /* in the order in which the last look saw them */
     size_t count;
     bool found; /* by the look that is going on */
 } stopped_t;
@@ -32,6 +50,7 @@ struct hpcbd_freeze {
     stopped_t *jobs[HPCBD_JOBS_MAX];
     size_t count;
     size_t levels; /* of all jobs */
+    size_t turn;   /* which signals are looked for first */
     bool changed;  /* the log does not name what there is */
     bool failing;  /* and could not be replaced */
     bool full;     /* the log has said that there are too many */
@@ -57,17 +76,22 @@ static void write_level(level_t *level, bool stop)
                              NULL);
 }
 
+static bool is_stopped(const stopped_t *job)
+{
+    return job->reasons & ~(job->hears ? LONG_REASONS : 0);
+}
+
 static void write_job(stopped_t *job)
 {
     for (size_t i = 0; i < job->count; i++)
-        write_level(&job->levels[i], job->reasons != 0);
+        write_level(&job->levels[i], is_stopped(job));
 }
 
 static void drop_last_level(hpcbd_freeze_t *freeze, stopped_t *job)
 {
     level_t *level = &job->levels[--job->count];
 
-    if (job->reasons)
+    if (is_stopped(job))
         write_level(level, false);
     hpcb_knob_close(&level->fd);
     free(level->dir);
@@ -209,9 +233,65 @@ static void stop_new(stopped_t *job)
         if (level->noted)
             continue;
         level->noted = true;
-        if (job->reasons)
+        if (is_stopped(job))
             write_level(level, true);
     }
+}
+
+/* ---- signals ---- */
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec;
+}
+
+static void set_hears(stopped_t *job, bool hears)
+{
+    bool was = is_stopped(job);
+
+    job->hears = hears;
+    if (is_stopped(job) != was)
+        write_job(job);
+}
+
+/* From another level on each time: of many the budget is for some. */
+static bool is_called(const stopped_t *job, size_t from, unsigned *budget)
+{
+    for (size_t i = 0; i < job->count && *budget; i++)
+        if (hpcb_called(job->levels[(from + i) % job->count].dir, budget))
+            return true;
+    return false;
+}
+
+/* Who blocks a signal, or has a timer send one, gains a minute in ten and no more. */
+static void hear(stopped_t *job, uint64_t time_ns, size_t from, unsigned *budget)
+{
+    if (job->hears && time_ns - job->heard_ns >= HEAR_NS)
+        set_hears(job, false);
+    if (job->hears || !(job->reasons & LONG_REASONS) ||
+        (job->heard_ns && time_ns - job->heard_ns < HEAR_AGAIN_NS) ||
+        !is_called(job, from, budget))
+        return;
+    job->heard_ns = time_ns;
+    set_hears(job, true);
+    hpcb_log(HPCB_LOG_INFO,
+             "job %u: is asked to end while it is stopped: goes on for a "
+             "minute",
+             job->job_id);
+}
+
+static void hear_all(hpcbd_freeze_t *freeze)
+{
+    uint64_t time_ns = now_ns();
+    unsigned budget = CALLED_AT_A_TIME;
+
+    for (size_t i = 0; i < freeze->count; i++)
+        hear(freeze->jobs[(freeze->turn + i) % freeze->count], time_ns,
+             CALLED_AT_A_TIME / 4 * freeze->turn, &budget);
+    freeze->turn++;
 }
 
 void hpcbd_freeze_look(hpcbd_freeze_t *freeze, const hpcbd_registry_t *registry)
@@ -225,6 +305,7 @@ void hpcbd_freeze_look(hpcbd_freeze_t *freeze, const hpcbd_registry_t *registry)
     for (size_t i = freeze->count; i-- > 0;)
         if (!freeze->jobs[i]->found)
             drop_job(freeze, i);
+    hear_all(freeze);
     if (!freeze->changed || replace_log(freeze) < 0)
         return;
     for (size_t i = 0; i < freeze->count; i++)
@@ -233,10 +314,10 @@ void hpcbd_freeze_look(hpcbd_freeze_t *freeze, const hpcbd_registry_t *registry)
 
 static void set_reasons(stopped_t *job, unsigned reasons)
 {
-    bool write = !job->reasons != !reasons;
+    bool was = is_stopped(job);
 
     job->reasons = reasons;
-    if (write)
+    if (is_stopped(job) != was)
         write_job(job);
 }
 

@@ -8,6 +8,11 @@
  * Slurm's suspend is a reason that the kernel keeps: it acts on another level
  * (cgroup/freeze.h), so that a suspended job stays so whatever is asked for here.
  *
+ * A guest that is stopped for long hears of its end: while a signal waits for it that
+ * asks it to end, it goes on for a minute, at most once in ten.  Neither windows nor
+ * experiments, which stop guests for less than it takes to be missed, are held up by
+ * it.
+ *
  * What a crash leaves stopped is set going by hpcb_freeze_release: by the watchdog, by
  * the unit's end (hpcbctl release windows) and by the daemon's next start.
  */
@@ -48,7 +53,8 @@ void hpcbd_freeze_go(hpcbd_freeze_t *freeze, uint32_t job_id,
 /* The same for all jobs and several reasons. */
 void hpcbd_freeze_go_all(hpcbd_freeze_t *freeze, unsigned reasons);
 
-/* Why it is stopped, of hpcbd_freeze_reason_t; 0: it is not. */
+/* Why it is to be stopped, of hpcbd_freeze_reason_t, also while it hears of its end; 0:
+ * for no reason. */
 unsigned hpcbd_freeze_reasons(const hpcbd_freeze_t *freeze, uint32_t job_id);
 
 #endif

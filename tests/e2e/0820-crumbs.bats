@@ -154,6 +154,24 @@ rests() { # rests JOB
 
 runs() { not rests "$1"; } # runs JOB
 
+saved() { [ -e "$WORK/saved" ]; }
+
+@test "a guest that is stopped hears of its end" {
+    rm -f "$WORK/saved"
+    needs_freezer
+    primary=$(primary)
+    wait_for_state "$primary" RUNNING 30
+    guest=$(submit --guest -w n1 -n1 \
+        --wrap "trap 'echo > $WORK/saved; exit' TERM; while :; do :; done")
+    wait_for_state "$guest" RUNNING 60
+    wait_until 60 is_frozen "$guest"
+    as_root scancel "$guest"
+    # Before SIGKILL comes (KillWait).
+    wait_until 20 saved
+    log_says "job $guest: is asked to end while it is stopped"
+    wait_for_end "$guest" 60
+}
+
 @test "Slurm suspends a guest that is stopped: it stays so, and does not starve" {
     configure $STARVED
     begin_stopped --requeue

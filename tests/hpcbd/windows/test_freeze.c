@@ -12,6 +12,7 @@
 #include <check.h>
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@
 #include "common/state.h"
 #include "hpcbd/windows/freeze.h"
 #include "tests/cgroup/fake_kernel.h"
+#include "tests/cgroup/real_kernel.h"
 
 #define V1_OURS "sys/fs/cgroup/unified/hpcb"
 #define V1_JOB  "sys/fs/cgroup/freezer/slurm_scb1/uid_7001/job_5"
@@ -42,6 +44,18 @@ static hpcbd_job_t guest;
 static hpcbd_freeze_t *freeze;
 
 static unsigned too_many; /* lines that say so */
+
+static time_t ahead_s; /* of the clock */
+
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+    int rc = __real_clock_gettime(clock, now);
+
+    now->tv_sec += ahead_s;
+    return rc;
+}
 
 static void keep_log(hpcb_log_level_t level, const char *line)
 {
@@ -422,6 +436,107 @@ START_TEST(v1_stops_the_meters_group_alone)
 }
 END_TEST
 
+/* A process that nothing ends but SIGKILL, in the group of the task. */
+static pid_t waiting_for(int signal, bool ignores)
+{
+    pid_t pid = real_fork();
+    sigset_t all;
+    char text[16];
+
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        struct sigaction action = {.sa_handler = ignores ? SIG_IGN : SIG_DFL};
+
+        sigaction(signal, &action, NULL);
+        sigfillset(&all);
+        sigprocmask(SIG_BLOCK, &all, NULL);
+        for (;;)
+            pause();
+    }
+    snprintf(text, sizeof(text), "%d\n", (int)pid);
+    fake_write(TASK "/cgroup.procs", text);
+    return pid;
+}
+
+static void send(pid_t pid, int signal)
+{
+    real_sleep_ms(100);
+    ck_assert_int_eq(kill(pid, signal), 0);
+}
+
+static void look_after(time_t seconds)
+{
+    ahead_s += seconds;
+    hpcbd_freeze_look(freeze, &registry);
+}
+
+START_TEST(who_is_asked_to_end_hears_of_it)
+{
+    pid_t pid;
+
+    begin_v2();
+    pid = waiting_for(SIGTERM, false);
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_CRUMBS);
+    look_after(1);
+    ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    send(pid, SIGTERM);
+    look_after(1);
+    ck_assert_str_eq(fake_read(TASK KNOB), "0");
+    ck_assert_uint_eq(hpcbd_freeze_reasons(freeze, JOB), HPCBD_FREEZE_CRUMBS);
+    /* Asked for again, and for another reason: it still hears. */
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_CRUMBS);
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GUARD);
+    look_after(58);
+    ck_assert_str_eq(fake_read(TASK KNOB), "0");
+    look_after(2);
+    ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    /* It has not ended: not more than a minute in ten. */
+    look_after(530);
+    ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    look_after(10);
+    ck_assert_str_eq(fake_read(TASK KNOB), "0");
+    real_reap(pid);
+    end();
+}
+END_TEST
+
+START_TEST(windows_wait_for_nobody)
+{
+    pid_t pid;
+
+    begin_v2();
+    pid = waiting_for(SIGINT, false);
+    send(pid, SIGINT);
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW);
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GUARD);
+    look_after(1);
+    ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    hpcbd_freeze_go(freeze, JOB, HPCBD_FREEZE_WINDOW);
+    ck_assert_str_eq(fake_read(TASK KNOB), "0");
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_EXPERIMENT);
+    ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    real_reap(pid);
+    end();
+}
+END_TEST
+
+/* What it ignores, or what asks nobody to end. */
+START_TEST(other_signals_set_nobody_going)
+{
+    const int signals[] = {SIGTERM, SIGCHLD};
+    pid_t pid;
+
+    begin_v2();
+    pid = waiting_for(signals[_i], _i == 0);
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GUARD);
+    send(pid, signals[_i]);
+    look_after(1);
+    ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    real_reap(pid);
+    end();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("node_freeze");
@@ -442,6 +557,9 @@ int main(void)
     tcase_add_test(tc, a_daemon_that_lives_is_released_again);
     tcase_add_test(tc, the_log_goes_with_the_daemon);
     tcase_add_test(tc, v1_stops_the_meters_group_alone);
+    tcase_add_test(tc, who_is_asked_to_end_hears_of_it);
+    tcase_add_test(tc, windows_wait_for_nobody);
+    tcase_add_loop_test(tc, other_signals_set_nobody_going, 0, 2);
     suite_add_tcase(suite, tc);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
