@@ -46,7 +46,8 @@ _DATABASE_VERSION = 1
 
 _RECORD = ("rid", "cluster", "job", "restart", "user", "partition", "name", "klass",
            "submit", "start", "end", "wall", "cpu", "delay", "node_wall", "capacity",
-           "cpus", "beside", "evictions", "complete", "network", "memory", "ended_for")
+           "cpus", "beside", "evictions", "complete", "network", "memory", "ended_for",
+           "cost", "cost_low", "cost_high")
 
 _RECORD_VIEW = """CREATE TEMP VIEW record AS SELECT id AS rid, cluster, job_id AS job,
   restart, coalesce(nullif(user, ''), CAST(user_id AS TEXT)) AS user, partition,
@@ -57,8 +58,12 @@ _RECORD_VIEW = """CREATE TEMP VIEW record AS SELECT id AS rid, cluster, job_id A
   node_seconds AS node_wall, allocated_cpu_seconds AS capacity, cpus,
   CASE WHEN guests_beside IS NULL THEN -1 ELSE guests_beside > 0 END AS beside,
   evictions, complete, network_bytes AS network, memory_bytes AS memory,
-  {ended_for} AS ended_for
+  {ended_for} AS ended_for, {guest_cost} AS cost, {guest_cost_low} AS cost_low,
+  {guest_cost_high} AS cost_high
   FROM rec.run WHERE seq IS NOT NULL"""
+
+# Columns of a run that the first databases had not.
+_LATER = ("ended_for", "guest_cost", "guest_cost_low", "guest_cost_high")
 
 _TABLES = """
 CREATE TEMP TABLE told (tid INTEGER PRIMARY KEY, cluster TEXT, job INTEGER, user TEXT,
@@ -73,7 +78,8 @@ CREATE TEMP TABLE record (rid INTEGER PRIMARY KEY, cluster TEXT, job INTEGER,
   restart INTEGER, user TEXT, partition TEXT, name TEXT, klass INTEGER, submit REAL,
   start REAL, "end" REAL, wall REAL, cpu REAL, delay REAL, node_wall REAL,
   capacity REAL, cpus INTEGER, beside INTEGER, evictions INTEGER, complete INTEGER,
-  network INTEGER, memory INTEGER, ended_for TEXT,
+  network INTEGER, memory INTEGER, ended_for TEXT, cost REAL, cost_low REAL,
+  cost_high REAL,
   UNIQUE (cluster, job, restart) ON CONFLICT REPLACE);
 CREATE TEMP TABLE record_node (rid INTEGER, node TEXT, PRIMARY KEY (rid, node))
   WITHOUT ROWID;
@@ -196,10 +202,11 @@ class Base:
         self.db.execute("PRAGMA rec.cache_size = -16000")
         # One state of it for all questions.
         self.db.execute("BEGIN")
-        # A database that no collector of this release has opened yet lacks it.
-        known = self.one("SELECT 1 FROM pragma_table_info('run', 'rec') "
-                         "WHERE name = 'ended_for'")
-        self.db.execute(_RECORD_VIEW.format(ended_for="ended_for" if known else "NULL"))
+        # A database that no collector of this release has opened yet lacks some.
+        known = {name for name, in self.ask(
+            "SELECT name FROM pragma_table_info('run', 'rec')")}
+        self.db.execute(_RECORD_VIEW.format(**{
+            name: name if name in known else "NULL" for name in _LATER}))
         self.db.execute("CREATE TEMP VIEW record_node AS SELECT run AS rid, node "
                         "FROM rec.node")
         self.has_record = self.attached = True

@@ -52,6 +52,8 @@ def cell(value, form):
         return duration(value)
     if form == "percent":
         return f"{100 * value:.1f}%"
+    if form == "share":
+        return f"{100 * value:.2f}%"
     if form == "hours":
         return f"{value / 3600:.2f}"
     if form == "real":
@@ -121,6 +123,11 @@ def _summary(report):
            f"primaries alone {cell(said['throughput_primaries_per_hour'], 'real')}")
     yield (f"Efficiency {cell(said['efficiency'], 'percent')} of {said['processors']} "
            f"CPUs, without guests {cell(said['efficiency_without_guests'], 'percent')}")
+    if said["guest_cost_runs"]:
+        yield (f"Guests cost primaries {cell(said['guest_cost'], 'share')} of their time "
+               f"(95%: {cell(said['guest_cost_low'], 'share')} to "
+               f"{cell(said['guest_cost_high'], 'share')}), by experiment, in "
+               f"{said['guest_cost_runs']} runs")
     yield (f"CPU hours {cell(said['cpu_seconds'], 'hours')}, given to guests "
            f"{cell(said['guest_cpu_seconds'], 'hours')} "
            f"({cell(said['guest_cpu_fraction'], 'percent')})")

@@ -41,7 +41,10 @@ _SUMS = """count(*), sum(f.final), sum(f.cpu), sum(f.capacity),
   sum(CASE WHEN f.measured THEN f.node_wall ELSE 0.0 END), sum(f.measured),
   sum(f.evictions), total(f.network), count(f.network), total(f.memory),
   count(f.memory), sum(f.for_memory),
-  sum(CASE WHEN f.for_memory THEN f.cpu ELSE 0.0 END), min(coalesce(f.submit, f.start)),
+  sum(CASE WHEN f.for_memory THEN f.cpu ELSE 0.0 END), count(f.cost),
+  total(CASE WHEN f.cost IS NOT NULL THEN f.node_wall END), total(f.cost * f.node_wall),
+  total((f.cost_high - f.cost_low) * (f.cost_high - f.cost_low) * f.node_wall *
+        f.node_wall), min(coalesce(f.submit, f.start)),
   max(f."end")"""
 
 
@@ -50,20 +53,22 @@ class Group:
 
     __slots__ = ("runs", "jobs", "cpu", "capacity", "delay", "node_wall", "measured",
                  "evictions", "network", "network_runs", "memory", "memory_runs",
-                 "for_memory", "lost", "first", "last", "figures")
+                 "for_memory", "lost", "cost_runs", "cost_wall", "cost", "cost_square",
+                 "first", "last", "figures")
 
-    def __init__(self, sums=(0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, 0.0, 0, 0.0, 0, 0, 0.0,
-                             math.inf, -math.inf)):
+    def __init__(self, sums=(0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, 0.0, 0, 0.0, 0, 0, 0.0, 0,
+                             0.0, 0.0, 0.0, math.inf, -math.inf)):
         (self.runs, self.jobs, self.cpu, self.capacity, self.delay, self.node_wall,
          self.measured, self.evictions, self.network, self.network_runs, self.memory,
-         self.memory_runs, self.for_memory, self.lost, self.first,
-         self.last) = sums
+         self.memory_runs, self.for_memory, self.lost, self.cost_runs,
+         self.cost_wall, self.cost, self.cost_square, self.first, self.last) = sums
         self.figures = _no_figures()
 
     def merge(self, other):
         for name in ("jobs", "runs", "cpu", "capacity", "delay", "node_wall",
                      "measured", "evictions", "network", "network_runs", "memory",
-                     "memory_runs", "for_memory", "lost"):
+                     "memory_runs", "for_memory", "lost", "cost_runs", "cost_wall",
+                     "cost", "cost_square"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.first = min(self.first, other.first)
         self.last = max(self.last, other.last)
@@ -238,6 +243,17 @@ def _transfers(group, reasons):
     return said
 
 
+def _guest_cost(group):
+    """What guests cost the runs that were measured, weighted by their time on nodes.
+    The errors of the runs are independent, so that they add up by their squares."""
+    cost = ratio(group.cost, group.cost_wall)
+    half = None if cost is None else math.sqrt(group.cost_square) / group.cost_wall / 2
+    return {"guest_cost_runs": group.cost_runs,
+            "guest_cost": cost,
+            "guest_cost_low": None if cost is None else cost - half,
+            "guest_cost_high": None if cost is None else cost + half}
+
+
 def figures(group, reasons, since=None):
     """What is said of a group: {member of --json: value}, None where nothing tells.
     reasons: why bytes are not measured here.  since: the period is not taken to begin
@@ -263,6 +279,7 @@ def figures(group, reasons, since=None):
         "evictions": group.evictions,
         "ended_for_memory": group.for_memory,
         "ended_for_memory_cpu_seconds": group.lost,
+        **_guest_cost(group),
         "runs_measured": group.measured,
         **_transfers(group, reasons),
     }

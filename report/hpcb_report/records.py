@@ -63,6 +63,29 @@ def _day(seconds):
     return time.strftime("%Y-%m-%d", time.gmtime(max(0, seconds)))
 
 
+_COST = ("guest_cost", "guest_cost_low", "guest_cost_high")
+
+
+def _cost(record):
+    """What guests cost the run, and its interval; None where it was not measured."""
+    cost = [record.get(name) for name in _COST]
+    if not all(isinstance(value, (int, float)) and abs(value) < _LIMIT for value in cost):
+        return [None] * len(_COST)
+    return cost
+
+
+def _add_cost(known, record):
+    """The mean over the nodes that have measured it."""
+    cost, before, nodes = _cost(record), _cost(known), known.get("cost_nodes", 1)
+    if None in cost:
+        return
+    if None in before:
+        nodes, before = 0, [0.0] * len(cost)
+    for name, old, new in zip(_COST, before, cost):
+        known[name] = (nodes * old + new) / (nodes + 1)
+    known["cost_nodes"] = nodes + 1
+
+
 def _word(value):
     return clean(value) if isinstance(value, str) else None
 
@@ -155,6 +178,7 @@ class Reader:
             known["wall_seconds"] = max(known["wall_seconds"], wall)
             for name in ("cpus", "cpu_seconds", "run_delay_seconds"):
                 known[name] += record[name]
+            _add_cost(known, record)
             known["ended_for"] = known.get("ended_for") or record.get("ended_for")
             for name in ("network_bytes", "memory_bytes"):
                 parts = known.get(name), record.get(name)
@@ -193,5 +217,5 @@ class Reader:
              clean(user or str(record["user_id"])), clean(partition), clean(name),
              CLASS_CODES.get(record["class"], UNKNOWN), submit, start, end, wall, cpu,
              delay, node_wall, capacity, record["cpus"], beside, evictions, complete,
-             *moved, _word(record.get("ended_for"))),
+             *moved, _word(record.get("ended_for")), *_cost(record)),
             [clean(node) for node in nodes])

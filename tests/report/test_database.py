@@ -93,9 +93,17 @@ class Exports(DatabaseCase):
         text = self.report("--no-sacct", "--records", place)
         self.assertIn("Guests ended for memory 1, CPU hours that they lost 0.00", text)
 
+    def test_what_guests_cost_is_in_the_text(self):
+        place = self.fill(node_record(1, guest_cost=0.02, guest_cost_low=-0.01,
+                                      guest_cost_high=0.05, guest_cost_method="run_delay"))
+        text = self.report("--no-sacct", "--records", place)
+        self.assertIn("Guests cost primaries 2.00% of their time (95%: -1.00% to 5.00%), "
+                      "by experiment, in 1 runs", text)
+
     def test_a_database_of_an_older_release_is_read(self):
         place = self.fill(*self.RECORDS)
         self.change(place, "ALTER TABLE run DROP COLUMN ended_for")
+        self.change(place, "ALTER TABLE run DROP COLUMN guest_cost_low")
         totals = self.json("--no-sacct", "--records", place)["totals"]
         self.assertEqual((totals["runs"], totals["ended_for_memory"]), (5, 0))
 

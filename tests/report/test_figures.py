@@ -224,6 +224,26 @@ class Requeues(ReportCase):
             self.assertEqual(said["totals"]["ended_for_memory_cpu_seconds"], 3.0)
             self.assertEqual(said["by_class"]["primary"]["ended_for_memory"], 0)
 
+    def test_what_guests_cost_primaries(self):
+        def cost(job, mean, half, wall):
+            return record(job, wall=wall, **{"class": "primary"},
+                          guest_cost=mean, guest_cost_low=mean - half,
+                          guest_cost_high=mean + half, guest_cost_method="run_delay")
+        records = cost(1, 0.01, 0.03, 100.0), cost(2, 0.04, 0.04, 300.0), record(3)
+        said = self.from_records(*records)["by_class"]["primary"]
+        walls = [sum(node["wall_seconds"] for node in one["node_records"])
+                 for one in records]
+        whole = walls[0] + walls[1]
+        mean = (0.01 * walls[0] + 0.04 * walls[1]) / whole
+        half = ((0.03 * walls[0]) ** 2 + (0.04 * walls[1]) ** 2) ** 0.5 / whole
+        self.assertEqual(said["guest_cost_runs"], 2)
+        self.assertAlmostEqual(said["guest_cost"], mean, 5)
+        self.assertAlmostEqual(said["guest_cost_low"], mean - half, 5)
+        self.assertAlmostEqual(said["guest_cost_high"], mean + half, 5)
+        nothing = self.from_records(record(3))["totals"]
+        self.assertEqual(nothing["guest_cost_runs"], 0)
+        self.assertIsNone(nothing["guest_cost_high"])
+
     def test_both_in_any_order(self):
         for lines in (self.LINES, self.LINES[::-1]):
             for records in (self.RECORDS, self.RECORDS[::-1]):
