@@ -158,6 +158,19 @@ oracle() { # oracle MEM NET [COUNT]
     comes_back "$has"
 }
 
+@test "a guest of CPUs alone starts next to a primary that holds all GRES" {
+    p=$(primary_on n1 --gres=acc:2)
+    cpu=$(guest -n1 -w n1)
+    running "$cpu"
+    # One that asks for GRES waits for the primary's.
+    gres=$(guest -n1 -w n1 --gres=acc:1)
+    sleep "$(secs 4)"
+    [ "$(state_of "$gres")" = PENDING ] && [ "$(state_of "$p")" = RUNNING ]
+    as_root scancel "$p"
+    running "$gres"
+    [ "$(state_of "$cpu")" = RUNNING ]
+}
+
 @test "a released guest does not climb over bf_min_prio_reserve" {
     primary_on n1 && primary_on n2 && primary_on n3
     for n in 1 2 3; do running "$(guest -n4 -w "n$n")"; done
