@@ -23,6 +23,9 @@
  * plugins too (up to 24.11), and call none of these functions; slurmctld's data
  * are referenced weakly for their sake.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE 1 /* dladdr() */
+#endif
 #include "select/shadow.h"
 
 #include <dlfcn.h>
@@ -125,8 +128,25 @@ extern void hpcb_as_before(job_record_t *job_ptr, const hpcb_before_t *before)
 	job_ptr->bit_flags = before->bit_flags;
 }
 
+/*
+ * A thread of ours (reader.h) may be in a read when slurmctld ends. Not by the
+ * linker's nodelete: slurmctld opens a plugin of another version, too, and
+ * passes it over. If that one stayed, the stock plugin's calls of its own
+ * functions would end in it.
+ */
+static void _stay_loaded(void)
+{
+	static void *self = NULL;
+	Dl_info info;
+
+	if (!self && dladdr(&hpcb_select_plugin, &info) && info.dli_fname)
+		self = dlopen(info.dli_fname,
+			      RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 static void _begin_anew(void)
 {
+	_stay_loaded();
 	hpcb_log_set_sink(_log_line);
 	hpcb_select_settings_read();
 	hpcb_reports_begin();

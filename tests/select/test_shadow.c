@@ -10,6 +10,7 @@
 #include "tests/select/tables.h"
 
 #include <check.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -62,14 +63,19 @@ static void _make_cluster(int nodes)
 	guests = tables_part("guest", 20);
 }
 
-static void _load(void)
+static const char *_path(void)
 {
-	char path[PATH_MAX];
+	static char path[PATH_MAX];
 	const char *build = getenv("HPCB_BUILDDIR");
 
 	snprintf(path, sizeof(path), "%s/select/.libs/shadow.so",
 		 build ? build : ".");
-	plugin = tables_load(path);
+	return path;
+}
+
+static void _load(void)
+{
+	plugin = tables_load(_path());
 	test = tables_function(plugin, "select_p_job_test");
 }
 
@@ -156,6 +162,30 @@ START_TEST(primaries_see_no_guests)
 				  SELECT_MODE_RUN_NOW), -1);
 	ck_assert_int_eq(_node_of(_pending(guests, CORES, 10, UNKNOWN),
 				  SELECT_MODE_TEST_ONLY), 0);
+}
+END_TEST
+
+static bool _is_loaded(void)
+{
+	void *handle = dlopen(_path(), RTLD_LAZY | RTLD_NOLOAD);
+
+	if (handle)
+		dlclose(handle);
+	return handle != NULL;
+}
+
+/* slurmctld opens a plugin of another version and passes it over. */
+START_TEST(who_is_not_used_goes)
+{
+	void *handle = dlopen(_path(), RTLD_LAZY);
+
+	ck_assert_msg(handle != NULL, "%s", dlerror());
+	dlclose(handle);
+	ck_assert(!_is_loaded());
+	/* A thread of one that was used may still run. */
+	_load();
+	dlclose(plugin);
+	ck_assert(_is_loaded());
 }
 END_TEST
 
@@ -660,6 +690,7 @@ static Suite *_suite(void)
 
 	tcase_add_checked_fixture(few, _few, NULL);
 	tcase_add_test(few, primaries_see_no_guests);
+	tcase_add_test(few, who_is_not_used_goes);
 	tcase_add_test(few, primaries_of_two_partitions_share_no_core);
 	tcase_add_test(few, jobs_that_began_alone_open_their_nodes);
 	tcase_add_test(few, nobody_sees_that_primaries_do_not_share);
