@@ -56,7 +56,7 @@ setup_file() {
 }
 
 @test "the library and the tools fit any Slurm" {
-    for part in mpi report tools doc; do
+    for part in mpi report sim tools doc; do
         ! grep -qE '2[0-9]\.[0-9]{2}' <<< "$(field $part Depends) $(field $part Version)" || return 1
     done
 }
@@ -116,16 +116,28 @@ setup_file() {
     done
 }
 
-@test "each unit, if there is one, is as systemd wants it" {
-    while read -r unit; do
+@test "each unit, with the program that it starts in the same package, is as systemd wants it" {
+    mapfile -t units < <(find "$UNPACKED" -name '*.service' -o -name '*.timer' -o -name '*.socket')
+    [ ${#units[@]} -ge 6 ]
+    for unit in "${units[@]}"; do
+        root=${unit%/usr/lib/systemd/*}
         # As if it were installed here.
-        sed "s|/usr/sbin/|$UNPACKED/slurm-hpc-balance-node/usr/sbin/|" "$unit" \
-            > "$BATS_TEST_TMPDIR/${unit##*/}"
+        sed "s|/usr/s\?bin/hpcb|$root&|" "$unit" > "$BATS_TEST_TMPDIR/${unit##*/}"
+    done
+    for unit in "${units[@]}"; do
         run systemd-analyze --man=no verify "$BATS_TEST_TMPDIR/${unit##*/}"
-        echo "$output"
+        echo "${unit##*/}: $output"
         [ "$status" -eq 0 ]
-        ! grep -E 'Unknown (key|section|lvalue)' <<< "$output" || return 1
-    done < <(find "$UNPACKED" -name '*.service' -o -name '*.timer' -o -name '*.socket')
+        ! grep -E 'Unknown (key|section|lvalue)|not executable' <<< "$output" || return 1
+    done
+}
+
+@test "a sample is no program" {
+    mapfile -t samples < <(find "$UNPACKED" -name '*.example' -o -name '*.example.in' -o -path '*/examples/*')
+    [ ${#samples[@]} -ge 9 ]
+    for sample in "${samples[@]}"; do
+        [ -d "$sample" ] || [ ! -x "$sample" ] || { echo "$sample"; return 1; }
+    done
 }
 
 @test "systemd-tmpfiles makes the directories, root's alone" {
@@ -149,7 +161,7 @@ setup_file() {
     # As on a machine where nothing is installed.
     run timeout 100 apt-get -s -q -o Dir::State::status=/dev/null \
         -o APT::Get::AllowUnauthenticated=true --no-install-recommends install \
-        "$(deb node)" "$(deb controller)" "$(deb mpi)" "$(deb report)" "$(deb tools)" "$(deb doc)"
+        "$(deb node)" "$(deb controller)" "$(deb mpi)" "$(deb report)" "$(deb sim)" "$(deb tools)" "$(deb doc)"
     echo "$output" | tail -n 5
     [ "$status" -eq 0 ]
 }

@@ -5,7 +5,7 @@
 # What the tests of packages share.
 
 TOP=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)
-PARTS=(node controller mpi report tools doc)
+PARTS=(node controller mpi report sim tools doc)
 
 deb() { ls "$HPCB_PACKAGES/slurm-hpc-balance-$1"_*.deb; } # deb PART
 
