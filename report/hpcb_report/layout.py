@@ -10,7 +10,7 @@ from .times import iso
 
 JSON_VERSION = 1
 
-# Heading, member, form, of the table for people.
+# Heading, member, form, of the table for people; of the page, which has room for all.
 _TABLE = (
     ("Jobs", "jobs", "count"),
     ("CPUHours", "cpu_seconds", "hours"),
@@ -32,6 +32,8 @@ _APPLICATIONS = (
     ("RunBeside", "with_guests_median_seconds", "time"),
     ("Slowdown", "slowdown", "ratio"),
 )
+# A terminal has 80 columns.
+_PAGE_ALONE = ("throughput_jobs_per_hour", "turnaround_p95_seconds", "running_p95_seconds")
 MAX_APPLICATIONS = 10
 _MAX_TEXT = 24
 
@@ -76,17 +78,18 @@ def _lines(headings, left, rows):
     return [line(headings), rule] + [line(row) for row in rows]
 
 
-def table_rows(report):
+def table_rows(report, wide=True):
     """(headings, rows) for people, with the total as the last row."""
+    table = [row for row in _TABLE if wide or row[1] not in _PAGE_ALONE]
     keys = report.keys or ("class",)
     rows = report.rows or [{"class": name, **said} for name, said
                            in report.by_class.items()]
-    headings = [_heading(key) for key in keys] + [name for name, _, _ in _TABLE]
+    headings = [_heading(key) for key in keys] + [name for name, _, _ in table]
     cells = [[fit(neutral(str(row[key])), _MAX_TEXT) for key in keys] +
-             [cell(row[member], form) for _, member, form in _TABLE] for row in rows]
+             [cell(row[member], form) for _, member, form in table] for row in rows]
     total = {**report.totals, "efficiency": report.totals["allocation_efficiency"]}
     cells.append(["total"] + [""] * (len(keys) - 1) +
-                 [cell(total[member], form) for _, member, form in _TABLE])
+                 [cell(total[member], form) for _, member, form in table])
     return headings, cells
 
 
@@ -135,7 +138,7 @@ def _summary(report):
 
 def text(report, header):
     """Lines; without header the table alone."""
-    headings, rows = table_rows(report)
+    headings, rows = table_rows(report, wide=False)
     keys = len(report.keys or ("class",))
     lines = _lines(headings, set(range(keys)), rows)
     if not header:

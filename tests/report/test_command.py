@@ -133,6 +133,7 @@ class Forms(ReportCase):
         self.assertIn("\ntotal      2    24.00", out)
         rows = self.forms("-n").split("\n")
         self.assertTrue(rows[0].startswith("primary"))
+        self.assertLessEqual(max(map(len, out.splitlines())), 80)
 
     def test_parsable_and_csv_are_the_same(self):
         parsable = [row.split("|") for row in self.forms("-P").splitlines()]
