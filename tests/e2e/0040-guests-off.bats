@@ -35,10 +35,12 @@ assert found["complete"], found
 for job in found["jobs"]:
     assert not job["restored"] and not job["moved"] and not job["groups_removed"], job
 ' "$said" || return 1
+    # Other sandboxes have groups, too.
     # shellcheck disable=SC2016 # expanded in the node
     run_in_node "$1" bash -c '
-        [ -z "$(find /sys/fs/cgroup/ -maxdepth 3 -name "hpcb_*_$HOSTNAME" -print -quit)" ] &&
-            [ -z "$(find /run/hpc-balance/jobs -name "*.undo" -size +0 -print -quit)" ]'
+        [ -z "$(find /sys/fs/cgroup/ -maxdepth 3 -name "hpcb_$1_$HOSTNAME" -print -quit)" ] &&
+            [ -z "$(find /run/hpc-balance/jobs -name "*.undo" -size +0 -print -quit)" ]
+    ' clean "$(sed -n 's/^id=//p' "$HPCB_SANDBOX_DIR/state")"
 }
 
 @test "stop: 50 guests on 4 nodes are gone, and every setting, within 10 s" {
