@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 from thesis import apps, figures, paper, plan, report
 from thesis import runner as thesis_run
@@ -307,14 +308,16 @@ class Turns(unittest.TestCase):
         a, b, guest = self.places
         alone = {"a": "T", "b": "S", "guest": "T"}
         beside = {"a": "S", "b": "T", "guest": "S"}
-        with turns.Turns([guest], a, b, 1) as taken:
+        # Longer than it takes to read all states on a busy machine.
+        slow = unittest.mock.patch.object(turns, "SLICE_SECONDS", 1.5)
+        with slow, turns.Turns([guest], a, b, 1) as taken:
             for wanted in (alone, beside, alone):
                 self.wait_for(wanted)
             # The primary with guests has ended: they stand still for the other one.
             with open(os.path.join(a, "done"), "w", encoding="ascii"):
                 pass
             self.wait_for(alone)
-            time.sleep(3 * turns.SLICE_SECONDS)
+            time.sleep(2 * turns.SLICE_SECONDS)
             self.assertEqual(self.states(), alone)
         self.wait_for({"a": "S", "b": "S", "guest": "S"})
         halves = "".join(one.half for one in taken.slices)
