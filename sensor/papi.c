@@ -15,7 +15,8 @@
  * the vendors, as libpfm writes them:
  *   Intel SDM, volume 3, architectural event 2EH/41H; uncore reference manuals,
  *   UNC_M_CAS_COUNT (64 bytes each); AMD processor programming references, family 17h
- *   PMCx043 and 19h PMCx044; Arm Architecture Reference Manual, common event 0x0037.
+ *   PMCx043 and 19h PMCx044; Arm Architecture Reference Manual, common events 0x0037
+ * and 0x002A.
  */
 #include "config.h"
 
@@ -47,6 +48,7 @@ const hpcb_papi_row_t hpcb_papi_cores[] = {
      LINE},
     {"Intel", {"LONGEST_LAT_CACHE:MISS"}, LINE},
     {"Arm", {"LL_CACHE_MISS_RD"}, LINE},
+    {"Arm, older cores", {"L3D_CACHE_REFILL"}, LINE},
     {NULL, {NULL}, 0},
 };
 
@@ -78,8 +80,13 @@ static int add_set(int set, size_t n, unsigned bytes, uint64_t *sum, hpcb_error_
 
     if (hpcb_counters()->read(set, values, err) < 0)
         return -1;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        if (values[i] < 0) {
+            errno = ERANGE;
+            return hpcb_error(err, "a counter says %lld", values[i]);
+        }
         *sum += (uint64_t)values[i] * bytes;
+    }
     return 0;
 }
 

@@ -166,6 +166,7 @@ static const struct {
     {"ANY_DATA_CACHE_FILLS_FROM_SYSTEM:DRAM_IO_", 2},
     {"DATA_CACHE_REFILLS_FROM_SYSTEM:LS_MABRESP_", 2},
     {"LL_CACHE_MISS_RD", 1},
+    {"L3D_CACHE_REFILL", 1},
 };
 
 START_TEST(cores_count_lines_of_the_jobs_threads)
@@ -324,7 +325,7 @@ int main(void)
     SRunner *runner;
     int failed;
 
-    tcase_add_loop_test(tcase, cores_count_lines_of_the_jobs_threads, 0, 4);
+    tcase_add_loop_test(tcase, cores_count_lines_of_the_jobs_threads, 0, 5);
     tcase_add_test(tcase, no_event_no_sensor);
     tcase_add_test(tcase, half_of_a_row_is_none);
     tcase_add_loop_test(tcase, sockets_count_reads_and_writes, 0, 7);
