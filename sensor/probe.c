@@ -1,0 +1,218 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include "policy/cpus.h"
+#include "sensor/membench_kernel.h"
+#include "sensor/probe.h"
+
+#define LINE      64
+#define WORD      sizeof(hpcb_membench_word_t)
+#define CACHES    8
+#define DEFAULT   ((size_t)32 << 20)
+#define MEMORY_OF 128 /* a block is at most this part of memory */
+
+/* Of a burst, the first part: reads from the first cache. */
+#define CACHE_US 100
+
+/* Between two looks at the clock, which are some 10 us apart: somebody else ran. */
+#define GAP_US 250
+
+/* Until the CPU is ours. */
+#define ARRIVE_US 1000
+
+#define CHUNKS 8
+
+struct hpcb_probe {
+    hpcb_membench_word_t *words;
+    size_t block, at; /* bytes; the next word */
+    double sum;       /* for the compiler */
+};
+
+static uint64_t now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* "32768K", "1M"; 0 for what is no such size. */
+static size_t size_of(const char *text)
+{
+    char unit = '\0';
+    size_t size;
+
+    if (sscanf(text, "%zu%c", &size, &unit) < 1 || size > SIZE_MAX >> 31)
+        return 0;
+    if (unit == 'K')
+        return size << 10;
+    return unit == 'M' ? size << 20 : size;
+}
+
+static size_t largest_cache(const hpcb_node_t *node)
+{
+    size_t largest = 0;
+
+    for (unsigned i = 0; i < CACHES; i++) {
+        char name[96], text[64];
+        size_t size;
+
+        snprintf(name, sizeof(name), "sys/devices/system/cpu/cpu0/cache/index%u/size",
+                 i);
+        if (hpcb_node_read(node, name, text, sizeof(text), NULL) < 0)
+            continue;
+        size = size_of(text);
+        if (size > largest)
+            largest = size;
+    }
+    return largest;
+}
+
+size_t hpcb_probe_block(const hpcb_node_t *node, uint64_t memory, hpcb_error_t *err)
+{
+    size_t cache = largest_cache(node);
+    size_t block = 2 * (cache ? cache : DEFAULT);
+
+    if (block <= memory / MEMORY_OF)
+        return block;
+    errno = ENOMEM;
+    hpcb_error(err,
+               "caches of %zu MiB need a block of more than a %dth part of this node's "
+               "memory",
+               block >> 21, MEMORY_OF);
+    return 0;
+}
+
+static int move_to(unsigned cpu)
+{
+    hpcb_cpus_t only = {0};
+
+    hpcb_cpus_add(&only, cpu);
+    return sched_setaffinity(0, sizeof(only), (cpu_set_t *)&only);
+}
+
+static void leave(void)
+{
+    hpcb_cpus_t all;
+
+    memset(&all, 0xff, sizeof(all));
+    (void)sched_setaffinity(0, sizeof(all), (cpu_set_t *)&all);
+}
+
+/* The words are never added up to anything that counts. */
+static int touch(hpcb_probe_t *probe, unsigned cpu)
+{
+    if (move_to(cpu) < 0)
+        return -1;
+    (void)madvise(probe->words, probe->block, MADV_HUGEPAGE);
+    for (size_t i = 0; i < probe->block / WORD; i++)
+        probe->words[i] = 1;
+    leave();
+    return 0;
+}
+
+int hpcb_probe_open(unsigned cpu, size_t block, hpcb_probe_t **probe, hpcb_error_t *err)
+{
+    hpcb_probe_t *made = calloc(1, sizeof(*made));
+    void *words = MAP_FAILED;
+
+    if (made)
+        words = mmap(NULL, block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                     -1, 0);
+    if (words == MAP_FAILED) {
+        free(made);
+        errno = ENOMEM;
+        return hpcb_error(err, "no memory for a block of %zu MiB", block >> 20);
+    }
+    made->words = words;
+    made->block = block;
+    if (touch(made, cpu) < 0) {
+        hpcb_error(err, "cannot run on CPU %u: %s", cpu, strerror(errno));
+        hpcb_probe_close(made);
+        return -1;
+    }
+    *probe = made;
+    return 0;
+}
+
+void hpcb_probe_close(hpcb_probe_t *probe)
+{
+    if (!probe)
+        return;
+    munmap(probe->words, probe->block);
+    free(probe);
+}
+
+static void advance(hpcb_probe_t *probe, size_t words)
+{
+    probe->at += words;
+    if ((probe->at + words) * WORD > probe->block)
+        probe->at = 0;
+}
+
+/* Read for at least us, whole looks.  0, or -1 if somebody else ran meanwhile. */
+static int read_for(hpcb_probe_t *probe, uint64_t us, size_t stride, bool forward,
+                    uint64_t *rate)
+{
+    const hpcb_membench_chunk_t chunk = hpcb_membench_chunk(stride, LINE, false);
+    uint64_t begin = now_us(), last = begin, now = begin, bytes = 0;
+
+    while (now - begin < us) {
+        for (unsigned i = 0; i < CHUNKS; i++) {
+            probe->sum += hpcb_membench_read(probe->words + probe->at, &chunk, stride);
+            if (forward)
+                advance(probe, chunk.span);
+        }
+        bytes += CHUNKS * chunk.bytes;
+        now = now_us();
+        if (now - last > GAP_US)
+            return -1;
+        last = now;
+    }
+    *rate = bytes * 1000000 / (now - begin);
+    return 0;
+}
+
+static int read_both(hpcb_probe_t *probe, uint64_t *memory, uint64_t *cache)
+{
+    const size_t line = LINE / WORD;
+    uint64_t ignored;
+
+    /* The chunk must have come to the cache before it is read from there. */
+    if (read_for(probe, 1, 1, false, &ignored) < 0 ||
+        read_for(probe, CACHE_US, 1, false, cache) < 0)
+        return -1;
+    advance(probe, hpcb_membench_chunk(1, LINE, false).span);
+    return read_for(probe, HPCB_PROBE_BURST_US - CACHE_US, line, true, memory);
+}
+
+int hpcb_probe_burst(hpcb_probe_t *probe, unsigned cpu, uint64_t *memory,
+                     uint64_t *cache)
+{
+    uint64_t begin = now_us(), from_memory = 0, from_cache = 0;
+    int status, error;
+
+    if (move_to(cpu) < 0)
+        return -1;
+    status = now_us() - begin <= ARRIVE_US ? read_both(probe, &from_memory, &from_cache)
+                                           : -1;
+    error = status < 0 ? EBUSY : 0;
+    leave();
+    errno = error;
+    if (status < 0)
+        return -1;
+    *memory = from_memory;
+    *cache = from_cache;
+    return 0;
+}
