@@ -470,6 +470,7 @@ static const conf_key_t keys[] = {
      "allowed: 0.05 to 10 (seconds, without a unit)"},
     {"GangWindow", "2", set_number, FIELD(gang_window), 1, HPCB_GANG_WINDOW_LIMIT,
      "allowed: 1 to 16 (quanta)"},
+    {"MemoryProbe", "yes", set_yes_no, FIELD(memory_probe), 0, 0, "allowed: yes, no"},
     {"StateDir", "/run/hpc-balance", set_dir, FIELD(state_dir), 0, 0,
      "allowed: " PATH_RULE "; %n is the node's name"},
     {"SpoolDir", "/var/spool/hpc-balance", set_dir, FIELD(spool_dir), 0, 0,

@@ -73,6 +73,7 @@ typedef struct {
     hpcb_guest_siblings_t guest_siblings;       /* GuestSiblings=auto */
     uint32_t guest_sibling_difference;          /* GuestSiblingDifference=5 (0..5) */
     bool guest_siblings_required;               /* GuestSiblingsRequired=no */
+    bool memory_probe;                          /* MemoryProbe=yes */
     uint32_t guest_max_slowdown_ppm; /* GuestMaxSlowdown=1%: millionths, 0: no limit */
     uint32_t guest_min_share_ppm;    /* GuestMinShare=1%: millionths, 0: no minimum */
     uint32_t guest_starved_after;    /* GuestStarvedAfter=600: seconds, 0 = never */

@@ -42,6 +42,7 @@ typedef struct {
     uint64_t memory, available;
     uint32_t flags, n_jobs; /* whose records follow those of the node before */
     uint64_t mem_bandwidth, net_bandwidth;
+    uint32_t saturation, memory_part;
 } node_record_t;
 
 /* Of the first release: without bandwidths. */
@@ -52,7 +53,7 @@ typedef struct {
     uint64_t used, growth, peak;
 } job_record_t;
 
-static_assert(sizeof(header_t) == 32 && sizeof(node_record_t) == 112 &&
+static_assert(sizeof(header_t) == 32 && sizeof(node_record_t) == 120 &&
                   sizeof(job_record_t) == 32,
               "records have no padding");
 
@@ -126,6 +127,8 @@ static int take_node(reader_t *reader, hpcb_live_node_t *node)
         .protects = record.flags & PROTECTS,
         .mem_bandwidth = record.mem_bandwidth,
         .net_bandwidth = record.net_bandwidth,
+        .saturation = record.saturation,
+        .memory_part = record.memory_part,
         .n_jobs = record.n_jobs,
     };
     memcpy(node->name, record.name, sizeof(node->name));
@@ -424,6 +427,8 @@ static node_record_t node_record(const hpcb_live_node_t *node)
         .flags = node->protects ? PROTECTS : 0,
         .mem_bandwidth = node->mem_bandwidth,
         .net_bandwidth = node->net_bandwidth,
+        .saturation = node->saturation,
+        .memory_part = node->memory_part,
         .n_jobs = node->n_jobs,
     };
 

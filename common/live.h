@@ -53,6 +53,14 @@ typedef struct {
     uint64_t peak;   /* bytes: the most that it had so far */
 } hpcb_live_job_t;
 
+/* As of policy/saturation.h. */
+enum {
+    HPCB_LIVE_SATURATION_UNKNOWN,
+    HPCB_LIVE_SATURATION_FREE,
+    HPCB_LIVE_SATURATION_BUSY,
+    HPCB_LIVE_SATURATED,
+};
+
 /* One node. */
 typedef struct {
     char name[HPCB_NAME_MAX]; /* Slurm's NodeName */
@@ -63,6 +71,10 @@ typedef struct {
                                  without that nothing is lent */
     uint64_t mem_bandwidth, net_bandwidth; /* bytes/s that it has measured of itself,
                                               0: not known */
+    uint32_t saturation;  /* of its memory, HPCB_LIVE_... below; by a probe where no
+                             sensor measures what goes to and from memory */
+    uint32_t memory_part; /* thousandths of what one CPU of the idle node reads that one
+                             CPU can read now; 0: saturation is unknown */
     uint32_t n_jobs;
     hpcb_live_job_t *jobs; /* NULL for none */
 } hpcb_live_node_t;

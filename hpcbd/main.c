@@ -31,6 +31,7 @@
 #include "hpcbd/log.h"
 #include "hpcbd/memory/memory.h"
 #include "hpcbd/node/capacity.h"
+#include "hpcbd/node/saturation.h"
 #include "hpcbd/node/sense.h"
 #include "hpcbd/node/socket.h"
 #include "hpcbd/windows/peers.h"
@@ -59,6 +60,7 @@ static const hpcbd_part_t *const node_parts[] = {
     &hpcbd_ship,
     &hpcbd_memory,
     &hpcbd_calibrate,
+    &hpcbd_probe,
     &hpcbd_window,
     &hpcbd_crumbs,
     &hpcbd_restrain,

@@ -21,7 +21,8 @@
 
 /* A longer distance, as with a fourth axis or a larger ONE, would spill into the class,
  * and more classes into what the caller keeps above the score. */
-static_assert((uint64_t)AXES * ONE * ONE < UINT64_C(1) << (2 * HPCB_FIT_SCORE_SHIFT),
+static_assert((uint64_t)AXES * ONE * ONE + (uint64_t)(ONE - 1) * (ONE - 1) <
+                  UINT64_C(1) << (2 * HPCB_FIT_SCORE_SHIFT),
               "the longest distance fits below the class");
 static_assert(HPCB_FIT_CLASSES <= 1 << (HPCB_FIT_SCORE_BITS - HPCB_FIT_SCORE_SHIFT),
               "the classes fit into the score");
@@ -178,7 +179,7 @@ static int64_t deviation(const axis_t *axis, const hpcb_fit_node_t *node,
     return (int64_t)((wide_t)off * ONE / axis->capacity);
 }
 
-/* Rounded down; value is at most AXES * ONE^2. */
+/* Rounded down; value is less than (AXES + 1) * ONE^2. */
 static uint32_t square_root(uint64_t value)
 {
     uint64_t root = 0;
@@ -215,7 +216,7 @@ typedef struct {
     uint64_t crowds; /* the same of axes whose capacity is unknown */
     bool known;      /* some axis counts */
     bool saturated;  /* some would be */
-    bool full;       /* nothing is left on one that does not count */
+    bool full;       /* nothing is left on one that does not count, or of memory */
     bool greedy;     /* takes much more than its share, beside others */
 } sight_t;
 
@@ -238,6 +239,31 @@ static void judge_axis(sight_t *sight, const axis_t *axis, const hpcb_fit_node_t
     } else {
         sight->full |= axis->refuses && there == FULL;
     }
+}
+
+/* Whether the guest needs memory bandwidth, as far as is known. */
+static bool needs_memory(const axis_t *memory)
+{
+    return !memory->use_known || memory->use > memory->capacity / HPCB_FIT_TRIFLE;
+}
+
+/* Less than ONE. */
+static int64_t lost_memory(const hpcb_fit_node_t *node)
+{
+    uint32_t lost = node->mem_lost < 1000 ? node->mem_lost : 999;
+
+    return (int64_t)lost * ONE / 1000;
+}
+
+static void judge_saturation(sight_t *sight, const axis_t *memory,
+                             const hpcb_fit_node_t *node)
+{
+    int64_t lost = lost_memory(node);
+
+    if (!needs_memory(memory))
+        return;
+    sight->full |= node->mem_saturated;
+    sight->crowds += (uint64_t)(lost * lost);
 }
 
 static int class_of(const sight_t *sight, uint32_t distance,
@@ -266,6 +292,7 @@ uint32_t hpcb_fit_score(const hpcb_fit_node_t *node, const hpcb_fit_guest_t *gue
     judge_axis(&sight, &memory, node, guest);
     judge_axis(&sight, &network, node, guest);
     judge_axis(&sight, &cpus, node, guest);
+    judge_saturation(&sight, &memory, node);
     if (sight.saturated)
         return HPCB_FIT_SCORE_REFUSED;
     klass = class_of(&sight, square_root(sight.squares), node);

@@ -58,6 +58,10 @@ typedef struct {
      * primaries compute on, what guests do.  A job of which nobody knows better
      * computes on all of its CPUs. */
     uint64_t cpus, cpus_by_primaries, cpus_by_guests;
+    /* By a probe (policy/saturation.h), whoever it is that saturates memory: */
+    bool mem_saturated;
+    uint32_t mem_lost; /* thousandths, at most 1000, of what one CPU reads on the idle
+                          node that it cannot read now; 0: nothing, or unknown */
     hpcb_bw_t scale; /* for an axis whose capacity is unknown: the most that is used on
                         any of the nodes that are compared; the same for all of them */
 } hpcb_fit_node_t;
@@ -70,6 +74,11 @@ typedef struct {
  * wait is what a guest lives on ("Memory and Network Bandwidth Aware Scheduling" has
  * two axes; the third is the premise of stealing CPU time, section 2 of the paper on
  * that).  Nobody is refused for CPU time.
+ *
+ * Where a probe says that memory is short, nodes come later for a guest that needs it
+ * (more than the HPCB_FIT_TRIFLE-th part of the capacity, anything at all if that is
+ * unknown) and for one of which that is unknown: the least saturated node first, and a
+ * saturated one as POOR.  It refuses nobody: it sees what is, not what is to come.
  *
  * If the capacity of a node is unknown, the nodes that use less come first: inside of
  * their class, the distance grows with what is used there, as a part of scale, and with

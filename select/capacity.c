@@ -27,6 +27,13 @@ static hpcb_bw_t *capacities = NULL;
 static int n_capacities = 0;
 static hpcb_bw_t *typed = NULL;	/* of them, what the file says; else 0 */
 
+/* Whether memory is saturated, as of then. */
+static struct {
+	int64_t time;
+	bool saturated;
+	uint32_t lost;	/* thousandths */
+} *probed = NULL;
+
 static time_t looked = 0;
 static uint32_t applied = 0;	/* the number of the reports taken in */
 
@@ -50,6 +57,24 @@ static void _apply_report(const hpcb_live_node_t *report, int node_inx)
 		capacities[node_inx].mem = report->mem_bandwidth;
 	if (!typed[node_inx].net && report->net_bandwidth)
 		capacities[node_inx].net = report->net_bandwidth;
+	probed[node_inx].time = report->time;
+	probed[node_inx].saturated =
+		(report->saturation == HPCB_LIVE_SATURATED);
+	probed[node_inx].lost = 0;
+	/* What a free node lacks is noise. */
+	if ((report->saturation >= HPCB_LIVE_SATURATION_BUSY) &&
+	    (report->memory_part < 1000))
+		probed[node_inx].lost = 1000 - report->memory_part;
+}
+
+extern void hpcb_capacity_saturation(int node_inx, time_t now,
+				     hpcb_fit_node_t *description)
+{
+	if ((node_inx >= n_capacities) || (probed[node_inx].time > now) ||
+	    (probed[node_inx].time <= now - HPCB_LIVE_STALE_SECONDS))
+		return;
+	description->mem_saturated = probed[node_inx].saturated;
+	description->mem_lost = probed[node_inx].lost;
 }
 
 extern void hpcb_capacity_refresh(void)
@@ -152,6 +177,8 @@ extern void hpcb_capacity_read(void)
 	xfree(typed);
 	capacities = xcalloc(node_record_count, sizeof(*capacities));
 	typed = xcalloc(node_record_count, sizeof(*typed));
+	xfree(probed);
+	probed = xcalloc(node_record_count, sizeof(*probed));
 	n_capacities = node_record_count;
 	looked = 0;
 	if (!rows)

@@ -148,6 +148,7 @@ static void _rank(search_t *search, const hpcb_usage_t *usage,
 		.net = search->guest.net_known,
 	};
 	const hpcb_bw_t scale = _scale(usage, node_bitmap);
+	const time_t now = time(NULL);
 	uint32_t best = HPCB_FIT_SCORE_REFUSED;
 	int i, first = bit_ffs(node_bitmap);
 	int last = (first == -1) ? -2 : bit_fls(node_bitmap);
@@ -162,6 +163,7 @@ static void _rank(search_t *search, const hpcb_usage_t *usage,
 		hpcb_usage_node(usage, i, hpcb_capacity(i), matters,
 				node_ptr->cpus, search->guest.program, &node);
 		node.scale = scale;
+		hpcb_capacity_saturation(i, now, &node);
 		score = hpcb_fit_score(&node, &search->guest);
 		if (score == HPCB_FIT_SCORE_REFUSED) {
 			bit_clear(node_bitmap, i);

@@ -181,6 +181,11 @@ extern uint64_t hpcb_memory_seen(const hpcb_usage_t *usage, int node_inx);
 extern void hpcb_capacity_read(void);
 extern const hpcb_bw_t *hpcb_capacity(int node_inx);
 
+/* Put what the node's probe last said of its memory into description, unless
+ * that is too old by now. */
+extern void hpcb_capacity_saturation(int node_inx, time_t now,
+				     hpcb_fit_node_t *description);
+
 /* Take in what nodes have measured of themselves. Cheap: at most every few
  * seconds. */
 extern void hpcb_capacity_refresh(void);

@@ -466,11 +466,34 @@ static void text_jobs(json_object *jobs, FILE *out)
     }
 }
 
+/* "Memory bandwidth: saturated (a CPU reads 41 % of what it does on the idle node, 38
+ * to 44 %; 32 bursts)". */
+static void text_saturation(json_object *found, FILE *out)
+{
+    const char *why;
+
+    if (!found)
+        return;
+    why = hpcb_json_get_text(found, "why");
+    fprintf(out, "\nMemory bandwidth: %s (", hpcb_json_get_text(found, "level"));
+    if (json_object_object_get(found, "part"))
+        fprintf(out,
+                "one CPU reads %.0f %% of what it reads on the idle node, %.0f to %.0f "
+                "%% with 95 %% confidence; %" PRIu64 " bursts)\n",
+                100 * hpcb_json_get_double(found, "part"),
+                100 * hpcb_json_get_double(found, "low"),
+                100 * hpcb_json_get_double(found, "high"),
+                hpcb_json_get_u64(found, "bursts"));
+    else
+        fprintf(out, "%s)\n", *why ? why : "not probed");
+}
+
 void hpcb_status_text(json_object *status, FILE *out)
 {
     text_topology(status, out);
     text_mechanisms(json_object_object_get(status, "mechanisms"), out);
     text_sensors(json_object_object_get(status, "sensors"), out);
+    text_saturation(json_object_object_get(status, "memory_saturation"), out);
     text_jobs(json_object_object_get(status, "jobs"), out);
     hpcb_windows_text(json_object_object_get(status, "hpcbd"), out);
 }
@@ -483,16 +506,20 @@ static int print(json_object *status, bool json)
     return fflush(stdout);
 }
 
-/* What the daemon says of the node's memory has a place of its own. */
+/* What the daemon says of the node's memory has places of its own. */
 static void add_hpcbd(json_object *status, json_object *said)
 {
-    json_object *memory;
+    static const char *const names[] = {"memory", "memory_saturation"};
 
     json_object_object_add(status, "hpcbd", said);
-    if (!json_object_object_get_ex(said, "memory", &memory))
-        return;
-    json_object_object_add(status, "memory", json_object_get(memory));
-    json_object_object_del(said, "memory");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        json_object *member;
+
+        if (!json_object_object_get_ex(said, names[i], &member))
+            continue;
+        json_object_object_add(status, names[i], json_object_get(member));
+        json_object_object_del(said, names[i]);
+    }
 }
 
 int hpcb_status(const hpcb_ctl_t *ctl)

@@ -17,6 +17,7 @@
 #include "hpcbd/memory/limit.h"
 #include "hpcbd/memory/report.h"
 #include "hpcbd/records/wire_live.h"
+#include "hpcbd/node/saturation.h"
 #include "hpcbd/requeue.h"
 #include "hpcbd/worker.h"
 
@@ -67,7 +68,7 @@ static void stop(hpcbd_t *daemon)
     hpcbd_limit_release(settings->state_dir, NULL);
 }
 
-static void add_bytes(json_object *object, const char *key, uint64_t value)
+static void add_count(json_object *object, const char *key, uint64_t value)
 {
     json_object_object_add(object, key, json_object_new_int64((int64_t)value));
 }
@@ -94,16 +95,43 @@ json_object *hpcbd_memory_status(void)
     }
     primaries = sum_used(&node, false);
     reserve = hpcbd_memory_reserve(settings, node.memory);
-    add_bytes(object, "real", node.memory);
-    add_bytes(object, "reserve", reserve);
-    add_bytes(object, "primaries_expected", primaries);
-    add_bytes(object, "lent",
+    add_count(object, "real", node.memory);
+    add_count(object, "reserve", reserve);
+    add_count(object, "primaries_expected", primaries);
+    add_count(object, "lent",
               hpcb_live_is_fresh(&node, (int64_t)time(NULL)) &&
                       node.memory > reserve + primaries
                   ? node.memory - reserve - primaries
                   : 0);
-    add_bytes(object, "guests", sum_used(&node, true));
+    add_count(object, "guests", sum_used(&node, true));
     free(node.jobs);
+    return object;
+}
+
+static void add_part(json_object *object, const char *key, uint32_t thousandths)
+{
+    json_object_object_add(object, key, json_object_new_double(thousandths * 1e-3));
+}
+
+json_object *hpcbd_memory_saturation(void)
+{
+    json_object *object = settings->memory_probe ? json_object_new_object() : NULL;
+    hpcbd_saturation_t found;
+    const hpcb_saturation_t *verdict = &found.verdict;
+
+    if (!object)
+        return NULL;
+    hpcbd_saturation_load(settings->state_dir, (int64_t)time(NULL), &found);
+    json_object_object_add(
+        object, "level", json_object_new_string(hpcb_saturation_name(verdict->level)));
+    json_object_object_add(object, "why", json_object_new_string(found.why));
+    if (verdict->part > 0) {
+        add_part(object, "part", verdict->part);
+        add_part(object, "low", verdict->low);
+        add_part(object, "high", verdict->high);
+    }
+    add_count(object, "bursts", verdict->bursts);
+    add_count(object, "dropped", verdict->dropped);
     return object;
 }
 

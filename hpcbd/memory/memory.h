@@ -20,4 +20,9 @@ extern const hpcbd_part_t hpcbd_memory;
  * out, or nothing is known. */
 json_object *hpcbd_memory_status(void);
 
+/* {"level", "why", "part", "low", "high", "bursts", "dropped"}: what the probe says of
+ * memory's bandwidth (hpcbd/node/saturation.h); the parts are missing if there were too
+ * few bursts.  The caller frees it.  NULL with MemoryProbe=no. */
+json_object *hpcbd_memory_saturation(void);
+
 #endif

@@ -32,6 +32,7 @@
 #include "hpcbd/memory/notice.h"
 #include "hpcbd/memory/report.h"
 #include "hpcbd/node/capacity.h"
+#include "hpcbd/node/saturation.h"
 #include "hpcbd/records/seal.h"
 #include "hpcbd/records/conn.h"
 #include "hpcbd/requeue.h"
@@ -88,6 +89,7 @@ static int send_text(const hpcb_conf_t *conf, const char *text, hpcb_error_t *er
 /* What is known of memory, with what the node can transfer. */
 static char *make_report(const hpcb_conf_t *conf, hpcb_live_node_t *node)
 {
+    hpcbd_saturation_t saturation;
     hpcbd_capacity_t capacity;
     char *text;
 
@@ -96,6 +98,9 @@ static char *make_report(const hpcb_conf_t *conf, hpcb_live_node_t *node)
     hpcbd_capacity_load(conf->state_dir, &capacity);
     node->mem_bandwidth = capacity.mem;
     node->net_bandwidth = capacity.net;
+    hpcbd_saturation_load(conf->state_dir, (int64_t)time(NULL), &saturation);
+    node->saturation = saturation.verdict.level;
+    node->memory_part = saturation.verdict.part;
     text = hpcbd_live_print(node, NULL);
     free(node->jobs);
     node->jobs = NULL;

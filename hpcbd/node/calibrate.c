@@ -23,14 +23,10 @@
 #include <unistd.h>
 
 #include "common/log.h"
-#include "common/state.h"
 #include "hpcbd/node/capacity.h"
+#include "hpcbd/node/quiet.h"
 #include "hpcbd/worker.h"
 #include "policy/cpus.h"
-
-/* Of the CPUs: more than the daemons of an idle node use. */
-#define BUSY       0.05
-#define BUSY_LEAST 0.5
 
 /* What a node does right after its boot is not the time for it. */
 #define FIRST_SECONDS 30
@@ -49,28 +45,6 @@ static void sleep_seconds(unsigned seconds)
 
     while (nanosleep(&left, &left) && errno == EINTR)
         ;
-}
-
-static int found(const hpcb_job_state_t *job, void *arg)
-{
-    (void)job;
-    (void)arg;
-    return 1;
-}
-
-/* If it cannot be told, somebody is there. */
-static bool has_jobs(const char *state_dir)
-{
-    return hpcb_state_each(state_dir, found, NULL, NULL) != 0;
-}
-
-/* Over the last minute: tasks that run or want to, of whoever. */
-static bool is_busy(void)
-{
-    double limit = BUSY * (double)sysconf(_SC_NPROCESSORS_ONLN), load;
-
-    return getloadavg(&load, 1) != 1 ||
-           load > (limit > BUSY_LEAST ? limit : BUSY_LEAST);
 }
 
 static void __attribute__((noreturn)) calibrate(int out, pid_t parent)
@@ -102,7 +76,7 @@ static int listen_to(int fd, const char *state_dir, char text[static OUTPUT_BYTE
     ssize_t n = 1;
 
     for (int ms = 0; n != 0; ms += LOOK_MS) {
-        if (has_jobs(state_dir))
+        if (hpcbd_has_jobs(state_dir))
             return hpcb_error(err, "a job has come");
         if (ms > LIMIT_SECONDS * 1000 || length >= OUTPUT_BYTES - 1)
             return hpcb_error(err, "it has not ended");
@@ -123,9 +97,9 @@ static int measure(const char *state_dir, hpcbd_capacity_t *capacity, hpcb_error
     pid_t self = getpid(), child;
     int ends[2], status;
 
-    if (has_jobs(state_dir))
+    if (hpcbd_has_jobs(state_dir))
         return hpcb_error(err, "a job is there");
-    if (is_busy())
+    if (hpcbd_is_busy())
         return hpcb_error(err, "others are at work");
     if (pipe2(ends, O_CLOEXEC) < 0)
         return hpcb_error(err, "%s", strerror(errno));

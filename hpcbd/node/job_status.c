@@ -188,6 +188,7 @@ int hpcbd_status_node(size_t next, char *text, size_t size)
     add_number(object, "rss_kib", own_rss_kib());
     add_member(object, "peers", hpcbd_peers_status());
     add_member(object, "memory", hpcbd_memory_status());
+    add_member(object, "memory_saturation", hpcbd_memory_saturation());
     add_member(object, "crumbs", crumbs_status());
     add_member(object, "harm", harm_status());
     return render(object, text, size);

@@ -71,7 +71,9 @@ static int add_node(hpcb_rjson_t *message, const hpcb_live_node_t *node)
         hpcb_rjson_add_u64(object, "available", number(node->available)) ||
         add_bool(object, "protects", node->protects) ||
         hpcb_rjson_add_u64(object, "mem_bandwidth", number(node->mem_bandwidth)) ||
-        hpcb_rjson_add_u64(object, "net_bandwidth", number(node->net_bandwidth)))
+        hpcb_rjson_add_u64(object, "net_bandwidth", number(node->net_bandwidth)) ||
+        hpcb_rjson_add_u64(object, "saturation", node->saturation) ||
+        hpcb_rjson_add_u64(object, "memory_part", node->memory_part))
         return -1;
     return add_jobs(object, node);
 }
@@ -155,6 +157,18 @@ static int read_jobs(hpcb_rjson_t *object, hpcb_live_node_t *node)
     return 0;
 }
 
+/* Nodes of an earlier release do not say. */
+static void read_saturation(hpcb_rjson_t *object, hpcb_live_node_t *node)
+{
+    uint64_t level, part;
+
+    if (hpcb_rjson_get_u64(object, "saturation", HPCB_LIVE_SATURATED, &level) ||
+        hpcb_rjson_get_u64(object, "memory_part", 1000, &part))
+        return;
+    node->saturation = (uint32_t)level;
+    node->memory_part = (uint32_t)part;
+}
+
 static int read_node(hpcb_rjson_t *message, hpcb_live_node_t *node)
 {
     hpcb_rjson_t *object;
@@ -175,6 +189,7 @@ static int read_node(hpcb_rjson_t *message, hpcb_live_node_t *node)
                              &node->mem_bandwidth);
     (void)hpcb_rjson_get_u64(object, "net_bandwidth", HPCB_BANDWIDTH_MAX,
                              &node->net_bandwidth);
+    read_saturation(object, node);
     return read_jobs(object, node);
 }
 

@@ -41,6 +41,7 @@ static const char *const key_names[] = {
     "GangPartitions",
     "GangQuantum",
     "GangWindow",
+    "MemoryProbe",
     "StateDir",
     "SpoolDir",
     "ProfileStore",
@@ -102,6 +103,7 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_int_eq(conf.guest_siblings, HPCB_GUEST_SIBLINGS_AUTO);
     ck_assert_uint_eq(conf.guest_sibling_difference, 5);
     ck_assert(!conf.guest_siblings_required);
+    ck_assert(conf.memory_probe);
     ck_assert_uint_eq(conf.guest_max_slowdown_ppm, 10000);
     ck_assert_uint_eq(conf.guest_min_share_ppm, 10000);
     ck_assert_uint_eq(conf.guest_starved_after, 600);
@@ -195,6 +197,7 @@ START_TEST(every_key_is_read)
                        "GuestSiblings=Throttle\n"
                        "GuestSiblingDifference=0\n"
                        "GuestSiblingsRequired=yes\n"
+                       "MemoryProbe=no\n"
                        "GuestMaxSlowdown=2.5%\n"
                        "GuestMinShare=0.25%\n"
                        "GuestStarvedAfter=0\n"
@@ -229,6 +232,7 @@ START_TEST(every_key_is_read)
     ck_assert_int_eq(conf.guest_siblings, HPCB_GUEST_SIBLINGS_THROTTLE);
     ck_assert_uint_eq(conf.guest_sibling_difference, 0);
     ck_assert(conf.guest_siblings_required);
+    ck_assert(!conf.memory_probe);
     ck_assert_uint_eq(conf.guest_max_slowdown_ppm, 25000);
     ck_assert_uint_eq(conf.guest_min_share_ppm, 2500);
     ck_assert_uint_eq(conf.guest_starved_after, 0);
@@ -534,7 +538,7 @@ START_TEST(duplicates_of_each_key_are_refused)
         else if (strstr(key_names[i], "Gres") || strstr(key_names[i], "Pin") ||
                  strstr(key_names[i], "Required") || strstr(key_names[i], "Waiters") ||
                  strstr(key_names[i], "Frequency") || strstr(key_names[i], "Tag") ||
-                 strstr(key_names[i], "RemoveIPC"))
+                 strstr(key_names[i], "Probe") || strstr(key_names[i], "RemoveIPC"))
             value = "no";
         else if (strcmp(key_names[i], "GuestMinShare") == 0 ||
                  strcmp(key_names[i], "GuestMaxSlowdown") == 0)

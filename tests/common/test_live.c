@@ -30,6 +30,8 @@ static hpcb_live_node_t make_node(const char *name, int64_t time, uint32_t n_job
         .protects = true,
         .mem_bandwidth = BANDWIDTH,
         .net_bandwidth = BANDWIDTH / 20,
+        .saturation = HPCB_LIVE_SATURATION_BUSY,
+        .memory_part = 654,
         .n_jobs = n_jobs,
         .jobs = jobs,
     };
@@ -85,6 +87,8 @@ static void check_content(const hpcb_live_t *live, uint64_t mem)
         ck_assert(node->protects);
         ck_assert_uint_eq(node->mem_bandwidth, mem);
         ck_assert_uint_eq(node->net_bandwidth, mem / 20);
+        ck_assert_uint_eq(node->saturation, mem ? HPCB_LIVE_SATURATION_BUSY : 0);
+        ck_assert_uint_eq(node->memory_part, mem ? 654 : 0);
         for (size_t k = 0; k < counts[i]; k++)
             check_job(&node->jobs[k], &jobs[k]);
     }
@@ -127,7 +131,7 @@ END_TEST
 /* The file of a later version: each record has 8 more bytes at its end. */
 static char *widened(const char *data, size_t length, size_t *wide)
 {
-    static const size_t sizes[] = {32, 112, 112, 112, 32, 32, 32, 32};
+    static const size_t sizes[] = {32, 120, 120, 120, 32, 32, 32, 32};
     char *out = calloc(1, length + 8 * 8), *next = out;
     uint32_t header[8];
 
@@ -157,8 +161,8 @@ START_TEST(what_an_older_writer_has_not_written_is_nothing)
     for (size_t i = 0; i < 3; i++) {
         char *record = data + 32 + i * 96;
 
-        length -= 16;
-        memmove(record + 96, record + 112, (size_t)(data + length - record - 96));
+        length -= 24;
+        memmove(record + 96, record + 120, (size_t)(data + length - record - 96));
     }
     memcpy(data + 16, &node_size, sizeof(node_size));
     ck_assert_int_eq(hpcb_live_parse(data, length, &live, NULL), 0);

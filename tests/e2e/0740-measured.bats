@@ -161,6 +161,57 @@ is_measured() { as_root hpcb-sacct -X -n -P -j "$1" -o MemBW | grep -E '^[0-9.]+
 
 all_measured() { as_root hpcbctl check --json | grep -F 'the bandwidth of all nodes is known'; }
 
+# As if the probes had said so just now: part in thousandths of the idle node's rate.
+probed() { # probed NODE LEVEL PART
+    # shellcheck disable=SC2016 # expanded in the node
+    run_in_node "$1" sh -c 'echo "time $(date +%s) level $1 part $2 low $2 high $2 bursts 32 dropped 0" \
+        > /run/hpc-balance/saturation' sh "$2" "$3"
+}
+
+saturation() { # saturation NODE: of hpcbctl status
+    run_in_node "$1" hpcbctl status --json |
+        python3 -c 'import json, sys; print(json.load(sys.stdin)["memory_saturation"]["level"])'
+}
+
+@test "a probe says whether memory is saturated, or why that is not known" {
+    if run_in_node n1 hpcbctl status | grep -E '^(resctrl|papi-[a-z]*) .* yes:'; then
+        skip "a sensor measures memory here"
+    fi
+    run_in_node n1 hpcbctl status | grep -E '^Memory bandwidth: (unknown|free|busy|saturated) \(.*\)$'
+    pid=$(run_in_node n1 pgrep -x 'hpcbd: probe')
+    [ -n "$pid" ]
+    # All that it has done since it was started; a block of memory was touched at first.
+    run_in_node n1 python3 -c 'import os, sys, time
+fields = open(f"/proc/{sys.argv[1]}/stat").read().rpartition(")")[2].split()
+tick = os.sysconf("SC_CLK_TCK")
+used = (int(fields[11]) + int(fields[12])) / tick
+age = time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / tick
+print(f"{used:.2f} s of CPU in {age:.0f} s: {100 * used / age:.3f} %")
+assert used < 0.002 * age + 0.3' "$pid"
+}
+
+@test "guests that need memory go where it is not saturated" {
+    needs_plugins
+    for n in 1 2 3; do run_in_node "n$n" pkill -STOP -x 'hpcbd: probe' || true; done
+    probed n1 3 400
+    probed n2 2 700
+    probed n3 1 950
+    [ "$(saturation n1)" = saturated ]
+    [ "$(saturation n3)" = free ]
+    # Reports come every 3 s, and slurmctld reads them every 5 s.
+    sleep 12
+    guest=$(again fresh --bw-profile=mem=5G)
+    [ "$(running "$guest")" = n3 ]
+    cancel_all
+    probed n1 1 990
+    probed n2 2 700
+    probed n3 3 300
+    sleep 12
+    guest=$(again fresh --bw-profile=mem=5G)
+    [ "$(running "$guest")" = n1 ]
+    for n in 1 2 3; do run_in_node "n$n" pkill -CONT -x 'hpcbd: probe' || true; done
+}
+
 write_traffic() {
     cat > "$WORK/traffic.py" << 'END'
 import glob, os, socket, sys, time
@@ -263,4 +314,32 @@ victim, attack = map(int, sys.argv[1:])
 print(victim, attack)
 assert abs(victim / (8000 * 1428) - 1) < 0.02
 assert abs(attack / (4000 * 1428) - 1) < 0.02' "$(bytes_of "$victim")" "$(bytes_of "$attack")"
+}
+
+measured_at() { # measured_at NODE: its file, of another time than what a test wrote
+    run_in_node "$1" grep -v 'mem 20000000000 net 30000000' /run/hpc-balance/capacity
+}
+
+# With the program that hpcbd runs, on this machine's memory.
+@test "an idle node measures itself" {
+    cancel_all
+    run_in_node n1 rm -f /run/hpc-balance/capacity
+    # It looks once an hour for itself.
+    run_in_node n1 pkill -CONT -x 'hpcbd: measure'
+    run_in_node n1 pkill -KILL -x 'hpcbd: measure'
+    if ! wait_until 60 measured_at n1; then
+        run_in_node n1 cat /proc/loadavg
+        skip "others are at work on this machine"
+    fi
+    measured_at n1 | python3 -c 'import sys
+words = sys.stdin.read().split()
+figures = dict(zip(words[::2], map(int, words[1::2])))
+print(figures)
+assert 1e8 < figures["mem"] < 1e13, figures'
+    wait_until 20 reported n1
+}
+
+reported() { # reported NODE: its own figure has come to the controller
+    as_root hpcbctl check | grep 'unmeasured nodes' && return 1
+    return 0
 }

@@ -547,6 +547,37 @@ START_TEST(transfers_decide_among_those_who_wait)
 }
 END_TEST
 
+/* What a probe says of nodes that look alike otherwise. */
+START_TEST(who_needs_memory_avoids_saturated_nodes)
+{
+    hpcb_fit_node_t well = node(0, 0), busy = well, full = well, fuller = well;
+    const hpcb_fit_guest_t guests[] = {guest(4 * GB, 0, 1), {.processors = 1}};
+    const hpcb_fit_guest_t small = guest(GB / 100, 0, 1);
+
+    busy.mem_lost = 300;
+    full.mem_lost = 550;
+    fuller.mem_lost = UINT32_MAX;
+    full.mem_saturated = fuller.mem_saturated = true;
+    for (size_t g = 0; g < 2; g++) {
+        uint32_t score = hpcb_fit_score(&well, &guests[g]);
+
+        ck_assert_uint_lt(score, hpcb_fit_score(&busy, &guests[g]));
+        ck_assert_int_eq(hpcb_fit_place(&busy, &guests[g]),
+                         hpcb_fit_place(&well, &guests[g]));
+        ck_assert_uint_lt(hpcb_fit_score(&busy, &guests[g]),
+                          hpcb_fit_score(&full, &guests[g]));
+        ck_assert_uint_lt(hpcb_fit_score(&full, &guests[g]),
+                          hpcb_fit_score(&fuller, &guests[g]));
+        ck_assert_int_eq(hpcb_fit_place(&full, &guests[g]), HPCB_FIT_POOR);
+        ck_assert_int_eq(hpcb_fit_place(&fuller, &guests[g]), HPCB_FIT_POOR);
+    }
+    ck_assert_uint_eq(hpcb_fit_score(&well, &small), hpcb_fit_score(&fuller, &small));
+    /* Nobody knows what the node has: any demand counts. */
+    well.capacity.mem = full.capacity.mem = 0;
+    ck_assert_uint_lt(hpcb_fit_score(&well, &small), hpcb_fit_score(&full, &small));
+}
+END_TEST
+
 START_TEST(twins_are_a_poor_pair)
 {
     const hpcb_fit_guest_t g = guest(GB, 0, 1);
@@ -578,6 +609,8 @@ START_TEST(any_input_has_a_class)
                              .cpus_by_primaries = values[next(7)],
                              .cpus_by_guests = values[next(7)],
                              .scale = {values[next(7)], values[next(7)]},
+                             .mem_saturated = next(8) == 0,
+                             .mem_lost = (uint32_t)values[next(7)],
                              .same_program = next(8) == 0,
                              .processors_left = processors[next(4)]};
         uint32_t score;
@@ -634,6 +667,7 @@ int main(void)
     tcase_add_test(placement, least_used_first_without_capacities);
     tcase_add_test(placement, who_computes_goes_where_others_wait);
     tcase_add_test(placement, transfers_decide_among_those_who_wait);
+    tcase_add_test(placement, who_needs_memory_avoids_saturated_nodes);
     tcase_add_test(placement, twins_are_a_poor_pair);
     tcase_add_test(placement, any_input_has_a_class);
     tcase_add_test(placement, programs_have_numbers);

@@ -66,6 +66,9 @@ typedef struct {
 static model_t model[JOBS_MAX];
 static time_t reported[NODES];	/* 0: never */
 static bool protects[NODES];
+static struct {
+	uint32_t level, part;
+} probed[NODES];
 
 static void _write(const char *path, const char *text)
 {
@@ -154,6 +157,8 @@ static void _write_live(void)
 			.memory = MEMORY * MIB,
 			.available = MEMORY * MIB,
 			.protects = protects[i],
+			.saturation = probed[i].level,
+			.memory_part = probed[i].part,
 			.jobs = jobs,
 		};
 
@@ -346,6 +351,65 @@ START_TEST(a_guest_starts_beside_primaries_that_hold_all_memory)
 			  SELECT_MODE_RUN_NOW));
 	_check_table();
 	_check_log();
+}
+END_TEST
+
+static void _probe(int node, uint32_t level, uint32_t part)
+{
+	probed[node].level = level;
+	probed[node].part = part;
+}
+
+/* Where a guest of which nothing is known goes, after reports of now. */
+static int _goes_to(void)
+{
+	model_t *guest;
+	int node;
+
+	/* Capacities are looked for every 5 s. */
+	clock_now += 6;
+	_report_all();
+	guest = _start(_pending(guests, 100));
+	ck_assert_ptr_nonnull(guest);
+	node = guest->node;
+	_end(guest);
+	return node;
+}
+
+START_TEST(guests_avoid_nodes_whose_memory_is_saturated)
+{
+	model_t *guest;
+
+	_load();
+	_fill();
+	ck_assert_int_eq(_goes_to(), 0);
+	_probe(0, HPCB_LIVE_SATURATED, 400);
+	_probe(1, HPCB_LIVE_SATURATION_BUSY, 700);
+	_probe(2, HPCB_LIVE_SATURATION_FREE, 900);
+	ck_assert_int_eq(_goes_to(), 2);
+	_probe(2, HPCB_LIVE_SATURATED, 450);
+	ck_assert_int_eq(_goes_to(), 1);
+	/* The least saturated one. */
+	_probe(1, HPCB_LIVE_SATURATED, 300);
+	ck_assert_int_eq(_goes_to(), 2);
+	/* What is not known, or noise, is no reason. */
+	_probe(0, HPCB_LIVE_SATURATION_FREE, 810);
+	_probe(1, HPCB_LIVE_SATURATION_UNKNOWN, 400);
+	_probe(2, HPCB_LIVE_SATURATION_FREE, 1000);
+	ck_assert_int_eq(_goes_to(), 0);
+	/* What a node said that has fallen silent is no reason either. */
+	_probe(0, HPCB_LIVE_SATURATED, 100);
+	_probe(1, HPCB_LIVE_SATURATED, 100);
+	_probe(2, HPCB_LIVE_SATURATED, 900);
+	ck_assert_int_eq(_goes_to(), 2);
+	for (int i = 0; i < NODES; i++)
+		_end(&model[i]);
+	clock_now += HPCB_LIVE_STALE_SECONDS;
+	guest = _start(_pending(guests, 100));
+	ck_assert_ptr_nonnull(guest);
+	ck_assert_int_eq(guest->node, 0);
+	_check_log();
+	memset(probed, 0, sizeof(probed));
 }
 END_TEST
 
@@ -745,6 +809,7 @@ static Suite *_suite(void)
 
 	tcase_add_test(few,
 		       a_guest_starts_beside_primaries_that_hold_all_memory);
+	tcase_add_test(few, guests_avoid_nodes_whose_memory_is_saturated);
 	tcase_add_test(few, a_guests_memory_is_lent_once);
 	tcase_add_test(few, a_primary_starts_where_guests_have_all_memory);
 	tcase_add_test(few, without_a_fresh_report_all_is_used);

@@ -29,6 +29,8 @@ static hpcb_live_node_t make_node(const char *name, int64_t time)
                              .protects = true,
                              .mem_bandwidth = 17,
                              .net_bandwidth = 18,
+                             .saturation = HPCB_LIVE_SATURATED,
+                             .memory_part = 432,
                              .n_jobs = 2,
                              .jobs = jobs};
 
@@ -50,6 +52,8 @@ START_TEST(a_report_is_read_back)
     ck_assert(read.protects);
     ck_assert_uint_eq(read.mem_bandwidth, 17);
     ck_assert_uint_eq(read.net_bandwidth, 18);
+    ck_assert_uint_eq(read.saturation, HPCB_LIVE_SATURATED);
+    ck_assert_uint_eq(read.memory_part, 432);
     ck_assert_uint_eq(read.n_jobs, 2);
     ck_assert_uint_eq(read.jobs[0].growth, 5);
     ck_assert_uint_eq(read.jobs[0].peak, 120);
