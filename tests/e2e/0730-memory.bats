@@ -2,13 +2,13 @@
 # Memory of guests with GuestMemory=unused, where primaries hold all memory on paper: the
 # controller's side.  tests/e2e/live.py writes what nodes report, into a directory that
 # slurmctld reads in the place of the collector's.
-# Two nodes of one core each.
+# Two nodes of one core and two GPUs (device files of the sandbox) each.
 
 load helpers
 load guest
 
 setup_file() {
-    cluster_up || return 1
+    cluster_up --gres gpu:2 || return 1
     export CTLD_LOG=$HPCB_SANDBOX_DIR/log/slurmctld.log
     export CONF=$HPCB_SANDBOX_DIR/etc/hpc-balance.conf
     export LIVE=$HPCB_SANDBOX_DIR/live-test
@@ -81,6 +81,26 @@ answers() { as_root scontrol ping | grep -q 'is UP'; }
     log_is_clean
 }
 
+@test "a CPU guest beside a primary with all GPUs and all memory starts within 10 s" {
+    primary=$(OUT=$WORK/gpus submit -N1 -w n1 --exclusive --mem=0 --gres=gpu:2 \
+        --wrap "echo gpus \$CUDA_VISIBLE_DEVICES; sleep $(secs 300)")
+    wait_for_state "$primary" RUNNING 20
+    report "n1 $MEMORY 1 $primary:primary:5" "n2 $MEMORY 1"
+    guest=$(OUT=$WORK/none submit --guest -n1 -w n1 --mem=512 \
+        --wrap "echo gpus \$CUDA_VISIBLE_DEVICES; sleep $(secs 300)")
+    wait_for_state "$guest" RUNNING 10
+    wait_until 10 grep -qx 'gpus' "$WORK/none"
+    grep -qx 'gpus 0,1' "$WORK/gpus"
+    # And the other way round.
+    as_root scancel "$primary"
+    wait_until 20 holds n1 0
+    primary=$(submit -N1 -w n1 --exclusive --mem=0 --gres=gpu:2 --wrap "sleep $(secs 300)")
+    wait_for_state "$primary" RUNNING 10
+    wait_for_state "$guest" RUNNING 1
+    [ "$(job_field "$guest" Restarts)" = 0 ]
+    log_is_clean
+}
+
 @test "guests never get more than is lent, and nothing while nodes are silent" {
     primary_with_all_memory
     half=$((MEMORY * 55 / 100))
@@ -149,6 +169,24 @@ holds() { [ "$(allocated "$1")" = "$2" ]; } # holds NODE MIB
     restart_slurmctld
     [ "$(state_of "$guest")" = RUNNING ]
     [ "$(allocated n1)" = "$MEMORY" ]
+}
+
+# Slurm refuses CR_Socket_Memory on the sandbox's nodes, which have CPUs of their own
+# (CpuSpecList).
+@test "other usual settings: CPUs as what is counted, a limit of memory" {
+    cp "$HPCB_SANDBOX_DIR/etc/slurm.conf" "$WORK/slurm.conf"
+    sed -e 's/^SelectTypeParameters=.*/SelectTypeParameters=CR_CPU_Memory/' \
+        -e "1iMaxMemPerNode=$MEMORY" "$WORK/slurm.conf" > "$HPCB_SANDBOX_DIR/etc/slurm.conf"
+    restart_slurmctld
+    primary_with_all_memory
+    guest=$(submit --guest -N2 -n2 --mem=512 --wrap "sleep $(secs 300)")
+    wait_for_state "$guest" RUNNING 20
+    [ "$(allocated n1)" = "$MEMORY" ]
+    cancel_all
+    wait_until 20 holds n1 0
+    cp "$WORK/slurm.conf" "$HPCB_SANDBOX_DIR/etc/slurm.conf"
+    restart_slurmctld
+    log_is_clean
 }
 
 @test "hpcbctl check says which mode is in force, and why" {
