@@ -4,12 +4,14 @@
  */
 /*
  * memory-touch KIND THREADS MIB [DIR]: touch that much memory as fast as it goes, print
- * the seconds that it took, and hold it until standard input ends.
+ * the seconds that it took and those of CPU time, and hold it until standard input
+ * ends.
  *
- *   anon   pages of the base size
- *   huge   transparent huge pages, where the kernel has some
- *   shm    a file in memory (memfd), shared
- *   file   a file in DIR, which is removed at once
+ *   anon     pages of the base size
+ *   huge     transparent huge pages, where the kernel has some
+ *   shm      a file in memory (memfd), shared
+ *   file     a file in DIR, which is removed at once
+ *   hostile  as a guest that gives nothing back: bench/memory/hostile.h
  *
  * Ignores SIGTERM.  Exits with 1 if it does not get the memory.
  */
@@ -23,8 +25,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "bench/memory/hostile.h"
 
 #define THREADS_MAX 1024
 
@@ -87,22 +92,38 @@ static void touch_all(char *memory, size_t size, unsigned threads)
         pthread_join(parts[i].thread, NULL);
 }
 
+static double cpu_seconds(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
 int main(int argc, char **argv)
 {
     unsigned threads = argc > 3 ? (unsigned)atoi(argv[2]) : 0;
     size_t size = argc > 3 ? (size_t)atol(argv[3]) << 20 : 0;
+    const char *dir = argc > 4 ? argv[4] : "/var/tmp";
     struct timespec start, end;
 
     if (threads < 1 || threads > THREADS_MAX || size == 0) {
-        fputs("usage: memory-touch anon|huge|shm|file THREADS MIB [DIR]\n", stderr);
+        fputs("usage: memory-touch anon|huge|shm|file|hostile THREADS MIB [DIR]\n",
+              stderr);
         return 2;
     }
     signal(SIGTERM, SIG_IGN);
     clock_gettime(CLOCK_MONOTONIC, &start);
-    touch_all(map(argv[1], argc > 4 ? argv[4] : "/var/tmp", size), size, threads);
+    if (strcmp(argv[1], "hostile") == 0)
+        hostile_hold(size, dir);
+    else
+        touch_all(map(argv[1], dir, size), size, threads);
     clock_gettime(CLOCK_MONOTONIC, &end);
-    printf("%.6f\n", (double)(end.tv_sec - start.tv_sec) +
-                         (double)(end.tv_nsec - start.tv_nsec) * 1e-9);
+    printf("%.6f %.6f\n",
+           (double)(end.tv_sec - start.tv_sec) +
+               (double)(end.tv_nsec - start.tv_nsec) * 1e-9,
+           cpu_seconds());
     fflush(stdout);
     while (getchar() != EOF)
         ;

@@ -15,6 +15,7 @@ TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 # (generator, state, document)
 GENERATED = (
     ("balance/jobs", "balance", "results-balance.md"),
+    ("memory/run", "memory", "results-memory.md"),
     ("records", "records", "results-records.md"),
     ("thesis/run", "thesis", "results-thesis.md"),
     ("thesis/run", "thesis-network", "results-thesis-network.md"),

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The slurm-hpc-balance developers
+"""The document of bench/memory/run."""
+
+import sys
+from statistics import median
+
+from stats import median_interval
+
+KIND = {"memory": 2}
+PAIRS = 100
+MORE_TO_DO = 3
+MEDIAN_LIMIT, WORST_LIMIT = 1.02, 1.10
+# Pairs in one run of which the host took more of a CPU than that, or before which others
+# kept more of the CPUs busy, say nothing of times.
+STEAL_LIMIT = BUSY_LIMIT = 0.05
+KEPT, BROKEN, UNDECIDED = "kept", "**broken**", "undecided"
+
+MEMORY = {"anon": "anonymous", "huge": "transparent huge pages", "file": "file, mapped",
+          "shm": "memory file (memfd)"}
+GUESTS = {"holds": "holds it", "hostile": "hostile"}
+
+
+def failed(run):
+    return run["seconds"] is None or run["primary_kills"] > 0
+
+
+def is_whole(pair):
+    return "without" in pair and pair["with"]["seconds"] and pair["without"]["seconds"]
+
+
+def is_calm(pair):
+    return is_whole(pair) and all(
+        pair[name]["steal"] <= STEAL_LIMIT and pair[name]["busy"] <= BUSY_LIMIT
+        for name in ("with", "without"))
+
+
+def ratios(pairs, figure="seconds", counts=is_calm):
+    return [pair["with"][figure] / pair["without"][figure]
+            for pair in pairs if counts(pair)]
+
+
+def verdict_of_median(found):
+    """By the 95 % interval of the median."""
+    if len(found) < 6:
+        return UNDECIDED
+    low, high = median_interval(found)
+    return KEPT if high <= MEDIAN_LIMIT else BROKEN if low > MEDIAN_LIMIT else UNDECIDED
+
+
+def verdict_of_worst(found):
+    if found and max(found) > WORST_LIMIT:
+        return BROKEN
+    return KEPT if len(found) >= PAIRS else UNDECIDED
+
+
+def verdict_of_failures(pairs):
+    if any(failed(pair["with"]) for pair in pairs):
+        return BROKEN
+    return KEPT if len(pairs) >= PAIRS else UNDECIDED
+
+
+def shown(value, digits=3):
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def row(pairs):
+    found = ratios(pairs)
+    free = [pair["with"]["free_after"] for pair in pairs
+            if pair["with"]["free_after"] is not None]
+    alone = [pair["without"]["seconds"] for pair in pairs if is_calm(pair)]
+    cpu = ratios(pairs, "cpu_seconds", is_whole)
+    interval = "{:.3f} to {:.3f}".format(*median_interval(found)) if found else "-"
+    cells = [len(pairs), sum(failed(pair["with"]) for pair in pairs),
+             shown(median(alone), 2) if alone else "-", len(found),
+             shown(median(found)) if found else "-", interval,
+             shown(max(found)) if found else "-", shown(median(cpu)) if cpu else "-",
+             shown(median(free), 2) if free else "-", shown(max(free), 2) if free else "-"]
+    return " | ".join(map(str, cells))
+
+
+HEAD = ("runs", "primaries killed or failed", "alone, s", "timed pairs",
+        "time ÷ without: median", "95 % of it", "worst", "CPU time ÷ without: median",
+        "guest's memory free after, s: median", "worst")
+
+
+def table(pairs):
+    yield "| memory of the primary | CPUs | guest | " + " | ".join(HEAD) + " |"
+    yield "|---" * (len(HEAD) + 3) + "|"
+    cases = {(pair["kind"], pair["all_cpus"], pair["guest"]) for pair in pairs}
+    for kind, everywhere, guest in sorted(cases):
+        yield (f"| {MEMORY[kind]} | {'all' if everywhere else 'one'} | {GUESTS[guest]} | "
+               + row([pair for pair in pairs if (pair["kind"], pair["all_cpus"],
+                                                 pair["guest"]) == (kind, everywhere, guest)])
+               + " |")
+    for guest in GUESTS:
+        yield f"| all | | {GUESTS[guest]} | " + row(
+            [pair for pair in pairs if pair["guest"] == guest]) + " |"
+    yield "| all | | all | " + row(pairs) + " |"
+
+
+def verdicts(pairs):
+    found = ratios(pairs)
+    yield "| limit | seen | verdict |"
+    yield "|---|---|---|"
+    yield (f"| no primary is killed or fails in {PAIRS} runs | "
+           f"{sum(failed(pair['with']) for pair in pairs)} of {len(pairs)} | "
+           f"{verdict_of_failures(pairs)} |")
+    middle = worst = "no pair on an idle machine"
+    if found:
+        low, high = median_interval(found)
+        middle = f"{median(found):.3f} ({low:.3f} to {high:.3f}, {len(found)} pairs)"
+        worst = (f"{max(found):.3f}; above: "
+                 f"{sum(ratio > WORST_LIMIT for ratio in found)} of {len(found)}")
+    yield (f"| time ÷ without guests: median at most {MEDIAN_LIMIT} | {middle} | "
+           f"{verdict_of_median(found)} |")
+    yield f"| the worst at most {WORST_LIMIT:.2f} | {worst} | {verdict_of_worst(found)} |"
+
+
+def earlier(pairs):
+    free = [pair["with"]["free_after"] for pair in pairs
+            if pair["with"]["free_after"] is not None]
+    return (f"Before hpcbd made killed guests exit ahead of everything else, "
+            f"{sum(failed(pair['with']) for pair in pairs)} of {len(pairs)} primaries were "
+            "killed, because shared memory of a killed guest is free only when it has "
+            "exited, for which it waited for a CPU; a guest's memory was free after "
+            f"{median(free):.2f} s in the median and {max(free):.2f} s at worst "
+            "(data/memory-before.jsonl, on a busy machine).")
+
+
+def document(settings, pairs, before=()):
+    machine = settings["machine"]
+    lent = [pair["with"]["guest_mib"] for pair in pairs]
+    kernel = sum(pair["with"]["guest_kills"] > 0 for pair in pairs)
+    yield "# Memory lent to guests: what a primary sees that takes it back"
+    yield ""
+    yield "This page is made by `bench/memory/run --report` from data/memory.jsonl."
+    yield ""
+    yield (f"Begun on {machine['date']}: {machine['cpus']} CPUs ({machine['machine']}), Linux "
+           f"{machine['kernel']}, cgroup v{machine['cgroup']}. A small node of "
+           f"{settings['mib']} MiB is a group of the memory controller with that limit; "
+           "hpcbd sees its memory in the place of the machine's, and its settings are the "
+           "defaults. A guest uses 90 % of what the node lends, then a primary touches all "
+           "of the node's memory, but 48 MiB that the kernel needs for it, as fast as it "
+           "can. In pairs, in random order, the same without a guest.")
+    yield ""
+    yield (f"Times count of pairs on a machine that others kept busy for at most "
+           f"{BUSY_LIMIT:.0%}, and from which the host took at most {STEAL_LIMIT:.0%} of a "
+           "CPU; CPU time of all pairs. A hostile guest locks its memory, fills a "
+           "memory file and page cache, forks all the time, allocates and gives back 64 MiB "
+           "again and again, and ignores SIGTERM.")
+    yield ""
+    yield from verdicts(pairs)
+    yield ""
+    yield from table(pairs)
+    yield ""
+    yield (f"Guests used {median(lent):.0f} MiB in the median when the primary began. In "
+           f"{kernel} of {len(pairs)} runs the kernel ended a process of the guest, because "
+           "the node, or what Slurm or hpcbd let the guest have, was full; in the others "
+           "hpcbd ended it, or page cache was enough.")
+    if before:
+        yield ""
+        yield earlier(before)
+
+
+def write(settings, pairs, before, path):
+    text = "\n".join(document(settings, pairs, before)) + "\n"
+    if path:
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write(text)
+    else:
+        sys.stdout.write(text)
+    return 0 if len(pairs) >= PAIRS else MORE_TO_DO

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The slurm-hpc-balance developers
+"""The verdicts of bench/memory."""
+
+import importlib.util
+import os
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location("memory_report", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+report = load(os.path.join(HERE, "..", "..", "bench", "memory", "report.py"))
+
+
+def run(seconds=1.0, kills=0, busy=0.0, steal=0.0):
+    return {"seconds": seconds, "cpu_seconds": seconds, "busy": busy, "steal": steal,
+            "primary_kills": kills, "guest_kills": 0, "guest_mib": 900, "free_after": 0.5}
+
+
+def pair(ratio=1.0, **given):
+    return {"pair": 0, "kind": "anon", "all_cpus": False, "guest": "holds",
+            "with": run(ratio, **given), "without": run(1.0)}
+
+
+class Verdicts(unittest.TestCase):
+    def test_one_primary_that_is_killed_is_one_too_many(self):
+        good = [pair()] * 100
+        self.assertEqual(report.verdict_of_failures(good), report.KEPT)
+        self.assertEqual(report.verdict_of_failures(good[:99]), report.UNDECIDED)
+        self.assertEqual(report.verdict_of_failures(good + [pair(kills=1)]), report.BROKEN)
+        self.assertEqual(report.verdict_of_failures([pair(ratio=None)]), report.BROKEN)
+
+    def test_a_run_without_its_other_half_counts_for_failures_alone(self):
+        half = {**pair(2.0)}
+        del half["without"]
+        self.assertEqual(report.ratios([half, pair(1.5)]), [1.5])
+        self.assertEqual(report.verdict_of_failures([half] * 100), report.KEPT)
+
+    def test_a_busy_machine_says_nothing_of_times(self):
+        self.assertEqual(report.ratios([pair(2.0, busy=0.2), pair(2.0, steal=0.2),
+                                        pair(1.5)]), [1.5])
+
+    def test_the_median_is_decided_by_its_interval(self):
+        self.assertEqual(report.verdict_of_median([1.0] * 5), report.UNDECIDED)
+        self.assertEqual(report.verdict_of_median([1.0] * 20), report.KEPT)
+        self.assertEqual(report.verdict_of_median([1.03] * 20), report.BROKEN)
+        self.assertEqual(report.verdict_of_median([1.0, 1.04] * 10), report.UNDECIDED)
+
+    def test_one_slow_run_breaks_the_limit_of_the_worst(self):
+        self.assertEqual(report.verdict_of_worst([1.0] * 100), report.KEPT)
+        self.assertEqual(report.verdict_of_worst([1.0] * 99), report.UNDECIDED)
+        self.assertEqual(report.verdict_of_worst([1.0, 1.2]), report.BROKEN)
+        self.assertEqual(report.verdict_of_worst([]), report.UNDECIDED)
+
+    def test_the_document_has_a_row_a_case(self):
+        settings = {"mib": 1024, "machine": {"date": "2026-11-24", "cpus": 2, "machine": "m",
+                                             "kernel": "6", "cgroup": 1}}
+        hostile = {**pair(1.01), "guest": "hostile"}
+        text = "\n".join(report.document(settings, [pair(1.01)] * 3 + [hostile]))
+        self.assertIn("| anonymous | one | holds it | 3 | 0 | 1.00 | 3 | 1.010 |", text)
+        self.assertIn("| anonymous | one | hostile | 1 | 0 |", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
