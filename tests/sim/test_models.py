@@ -197,7 +197,12 @@ class Models(unittest.TestCase):
                   encoding="utf-8") as stream:
             written = stream.read()
         sim, known = results.Sim(PROGRAM), results.papers()
-        for part in (results.queues, results.threads, results.gang, results.sandbox):
+
+        def speed(_sim, document, _known):
+            results.speed(document)
+        for part in (results.queues, results.threads, results.gang, results.sandbox,
+                     results.sandbox_full, results.sandbox_queues, results.sandbox_beside,
+                     results.sandbox_balance, results.sandbox_pairing, speed):
             document = results.Document()
             part(sim, document, known)
             self.assertIn("\n".join(document.lines).strip(), written)
