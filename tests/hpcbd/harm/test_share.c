@@ -22,16 +22,27 @@
 #include "sensor/idle.h"
 #include "tests/cgroup/fake_kernel.h"
 
-#define JOB_DIR "sys/fs/cgroup/system.slice/slurmstepd.scope/job_4"
-#define USER    JOB_DIR "/step_0/user"
-#define JOB     4
-#define PART    0.05 /* of the round that is to be seen within */
+#define JOB_DIR  "sys/fs/cgroup/system.slice/slurmstepd.scope/job_4"
+#define USER     JOB_DIR "/step_0/user"
+#define JOB      4
+#define PART     0.05 /* of the round that is to be seen within */
+#define ROUND_MS 500
 
 static const char *root;
 static hpcb_node_t *node;
 static hpcbd_job_t guest;
 static hpcbd_shares_t *shares;
 static unsigned cpu; /* the process's */
+static int64_t now_ms = 1000;
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+    (void)clock;
+    now->tv_sec = now_ms / 1000;
+    now->tv_nsec = now_ms % 1000 * 1000000;
+    return 0;
+}
 
 static void make_dir(const char *name)
 {
@@ -99,16 +110,9 @@ static void end(void)
     fake_stop();
 }
 
-static uint64_t now_us(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 static int look(hpcbd_share_t *share, bool idle)
 {
+    now_ms++;
     hpcbd_shares_round(shares, idle);
     return hpcbd_shares_look(shares, &guest, share);
 }
@@ -118,18 +122,13 @@ static int look(hpcbd_share_t *share, bool idle)
 static void pass(hpcbd_share_t *share, double used, double waited, double idle)
 {
     static uint64_t sums[3] = {1000000, 1000000, 1000000};
-    const struct timespec nap = {.tv_nsec = 500000000};
-    static uint64_t before;
-    double passed;
 
     put(sums[0], sums[1], sums[2]);
     ck_assert_int_le(look(share, true), 0);
-    before = now_us();
-    nanosleep(&nap, NULL);
-    passed = (double)(now_us() - before);
-    sums[0] += (uint64_t)(used * passed);
-    sums[1] += (uint64_t)(waited * passed);
-    sums[2] += (uint64_t)(idle * passed);
+    now_ms += ROUND_MS - 1;
+    sums[0] += (uint64_t)(used * ROUND_MS * 1000);
+    sums[1] += (uint64_t)(waited * ROUND_MS * 1000);
+    sums[2] += (uint64_t)(idle * ROUND_MS * 1000);
     put(sums[0], sums[1], sums[2]);
     ck_assert_int_eq(look(share, true), 0);
 }
