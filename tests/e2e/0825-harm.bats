@@ -51,7 +51,11 @@ END
 import ctypes, platform, sys
 number = {"x86_64": 315, "aarch64": 275, "ppc64le": 356}[platform.machine()]
 attr = (ctypes.c_uint64 * 6)()
-ctypes.CDLL(None).syscall(number, int(sys.argv[1]), ctypes.byref(attr), 48, 0)
+call, pid = ctypes.CDLL(None).syscall, int(sys.argv[1])
+call(number, pid, ctypes.byref(attr), 48, 0)
+if len(sys.argv) > 2:
+    attr[3] = int(sys.argv[2])
+    sys.exit(call(number - 1, pid, ctypes.byref(attr), 0) != 0)
 print(attr[3])
 END
     cat > "$WORK/harm.py" << 'END'
@@ -155,6 +159,22 @@ slice_is() { [ "$(slice_of "$1")" = "$2" ]; } # slice_is JOB NS
     wait_until 3 slice_is "$primary" "$own"
     wait_until 3 is_going
     run_in_node n1 /run/hpcb/lib/daemon start hpcbd
+}
+
+@test "slices that a daemon has left are given back, those that a program has chosen are not" {
+    local own pid
+    primary=$(submit -w n1 -n1 --wrap "exec python3 $WORK/spin.py")
+    wait_for_state "$primary" RUNNING 30
+    wait_until 20 has_slices || skip "this kernel has no slices"
+    own=$(slice_of "$primary")
+    pid=$(job_pids "$primary" n1 | tail -n 1)
+    run_in_node n1 python3 "$WORK/slice.py" "$pid" 99999999
+    slice_is "$primary" 99999999
+    run_in_node n1 "$HPCBCTL" release windows
+    slice_is "$primary" "$own"
+    run_in_node n1 python3 "$WORK/slice.py" "$pid" 50000000
+    run_in_node n1 "$HPCBCTL" release windows
+    slice_is "$primary" 50000000
 }
 
 @test "hpcbd is killed during an experiment: the guest goes on" {
