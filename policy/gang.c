@@ -113,13 +113,11 @@ static uint64_t or_average(uint64_t capacity, hpcb_fit_square_t use,
     return (uint64_t)(use * sum->processors / sum->wanted);
 }
 
-static void start_selection(selection_t *selection, const hpcb_gang_t *gang,
-                            const hpcb_bw_t *capacity)
+static void start_selection(selection_t *selection, const hpcb_bw_t *capacity)
 {
     hpcb_bw_t whole;
     demand_t sum;
 
-    selection->gang = gang;
     sum = sum_up(selection);
     whole.mem = or_average(capacity->mem, sum.mem, &sum);
     whole.net = or_average(capacity->net, sum.net, &sum);
@@ -167,23 +165,82 @@ static size_t best(const selection_t *selection)
     return found;
 }
 
-void hpcb_gang_select(const hpcb_gang_t *gang, const hpcb_bw_t *capacity,
-                      bool *selected)
+/* A number that all nodes give the job in that quantum (the last steps of splitmix64).
+ */
+static uint64_t rank_in(uint32_t job_id, uint64_t quantum)
 {
-    selection_t selection;
+    uint64_t x = (quantum + 1) * UINT64_C(0x9e3779b97f4a7c15) + job_id;
+
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+/* The next of several nodes; count: there is none. */
+static size_t next_wide(const selection_t *selection, uint64_t quantum)
+{
+    const hpcb_gang_t *gang = selection->gang;
+    size_t found = gang->count;
+
+    for (size_t i = 0; i < gang->count; i++)
+        if (!selection->out[i] && gang->list[i]->wide &&
+            (found == gang->count || rank_in(gang->list[i]->job_id, quantum) >
+                                         rank_in(gang->list[found]->job_id, quantum)))
+            found = i;
+    return found;
+}
+
+/* Who has waited longest and for as long as it should; count: nobody. */
+static size_t next_overdue(const selection_t *selection)
+{
+    const hpcb_gang_t *gang = selection->gang;
+    size_t found = gang->count, taking_part = 0;
+
+    for (size_t i = 0; i < gang->count; i++)
+        taking_part += takes_part(gang->list[i]);
+    for (size_t i = 0; i < gang->count; i++)
+        if (!selection->out[i] && gang->list[i]->waited + 1 >= taking_part &&
+            (found == gang->count || gang->list[i]->waited > gang->list[found]->waited))
+            found = i;
+    return found;
+}
+
+static void choose(selection_t *selection, size_t i, bool *selected)
+{
+    selected[i] = true;
+    take(selection, i);
+}
+
+/* Where there are jobs of several nodes. */
+static void select_wide(selection_t *selection, uint64_t quantum, bool *selected)
+{
+    size_t count = selection->gang->count, i = next_overdue(selection);
+
+    if (i < count)
+        choose(selection, i, selected);
+    while ((i = next_wide(selection, quantum)) < count)
+        choose(selection, i, selected);
+}
+
+void hpcb_gang_select(const hpcb_gang_t *gang, const hpcb_bw_t *capacity,
+                      uint64_t quantum, bool *selected)
+{
+    selection_t selection = {.gang = gang};
 
     for (size_t i = 0; i < gang->count; i++)
         selected[i] = false;
-    start_selection(&selection, gang, capacity);
-    for (size_t i = first(&selection); i < gang->count; i = best(&selection)) {
-        selected[i] = true;
-        take(&selection, i);
-    }
+    start_selection(&selection, capacity);
+    if (next_wide(&selection, quantum) < gang->count)
+        select_wide(&selection, quantum, selected);
+    else if (first(&selection) < gang->count)
+        choose(&selection, first(&selection), selected);
+    for (size_t i = best(&selection); i < gang->count; i = best(&selection))
+        choose(&selection, i, selected);
 }
 
 void hpcb_gang_begin(hpcb_gang_t *gang, const bool *run)
 {
-    hpcb_gang_job_t *list[HPCB_GANG_JOBS_MAX];
+    hpcb_gang_job_t *list[HPCB_GANG_JOBS_MAX] = {NULL};
     size_t n = 0;
 
     for (unsigned pass = 0; pass < 2; pass++)
@@ -200,7 +257,8 @@ void hpcb_gang_begin(hpcb_gang_t *gang, const bool *run)
         else if (job->waited < UINT32_MAX)
             job->waited++;
     }
-    memcpy(gang->list, list, n * sizeof(list[0]));
+    for (size_t i = 0; i < n; i++)
+        gang->list[i] = list[i];
 }
 
 void hpcb_gang_rest(hpcb_gang_t *gang)

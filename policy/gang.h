@@ -16,7 +16,7 @@
  *  - no two elected jobs have a CPU in common;
  *  - a job of which all CPUs are free is elected: none stays unused that one could use;
  *  - the first in the list runs, and who runs goes to the end of it: of n jobs each
- *    runs at least once in n quanta;
+ *    runs at least once in n quanta (2n quanta if there are jobs of several nodes);
  *  - the same input gives the same output.
  */
 #ifndef HPCB_POLICY_GANG_H
@@ -37,6 +37,7 @@ typedef struct {
     uint32_t job_id;
     hpcb_cpus_t cpus; /* empty: it takes part in no election */
     bool paused;      /* it is not elected */
+    bool wide;        /* it runs on other nodes, too */
     /* What follows is the policy's. */
     bool runs;       /* elected for the quantum under way */
     uint32_t waited; /* quanta since it ran last, or since it came */
@@ -68,11 +69,18 @@ hpcb_bw_t hpcb_gang_predict(const hpcb_gang_t *gang, const hpcb_gang_job_t *job)
  * elect. */
 bool hpcb_gang_contends(const hpcb_gang_t *gang);
 
-/* Algorithm 2: selected[i] is written for each of the list.  capacity is what the node
- * has for these jobs; 0: not known, then that axis is spread over the quanta.  O(count)
- * a selection. */
+/*
+ * Algorithm 2: selected[i] is written for each of the list.
+ *
+ * Jobs of several nodes go before the others, in an order that follows from their ids
+ * and the number of the quantum alone: nodes that share jobs select the same ones
+ * without a message.  A job that has waited for n - 1 quanta goes before these.
+ *
+ * capacity is what the node has for these jobs; 0: not known, then that axis is spread
+ * over the quanta.  O(count) a selection.
+ */
 void hpcb_gang_select(const hpcb_gang_t *gang, const hpcb_bw_t *capacity,
-                      bool *selected);
+                      uint64_t quantum, bool *selected);
 
 /* A quantum begins in which run[i] of the list run (algorithm 1, lines 3 to 6). */
 void hpcb_gang_begin(hpcb_gang_t *gang, const bool *run);

@@ -45,8 +45,12 @@ static void put_job(line_t *line, const hpcb_gang_job_t *job, unsigned window, b
         line->length = sizeof(line->text);
         return;
     }
-    put(line, "{\"job\":%" PRIu32 ",\"cpus\":\"%s\",\"paused\":%s,\"samples\":[",
-        job->job_id, cpus, job->paused ? "true" : "false");
+    put(line,
+        "{\"job\":%" PRIu32
+        ",\"cpus\":\"%s\",\"paused\":%s,\"wide\":%s,\"waited\":%" PRIu32
+        ",\"samples\":[",
+        job->job_id, cpus, job->paused ? "true" : "false", job->wide ? "true" : "false",
+        job->waited);
     for (unsigned i = 0; i < job->n_samples && i < window && !is_full(line); i++)
         put(line, "%s[%" PRIu64 ",%" PRIu64 "]", i ? "," : "", job->samples[i].cpu,
             job->samples[i].net);
@@ -68,7 +72,7 @@ static void put_jobs(line_t *line, const hpcb_gang_t *gang, const bool *run)
 }
 
 void hpcbd_decisions_note(hpcbd_decisions_t *decisions, const char *name,
-                          int64_t edge_ns, const hpcb_gang_t *gang,
+                          uint64_t quantum, const hpcb_gang_t *gang,
                           const hpcb_bw_t *capacity, const bool *run)
 {
     line_t line = {.length = 0};
@@ -76,9 +80,9 @@ void hpcbd_decisions_note(hpcbd_decisions_t *decisions, const char *name,
     size_t head;
 
     put(&line,
-        "{\"gang\":\"%s\",\"edge_ns\":%" PRId64 ",\"window\":%u,\"mem\":%" PRIu64
+        "{\"gang\":\"%s\",\"quantum\":%" PRIu64 ",\"window\":%u,\"mem\":%" PRIu64
         ",\"net\":%" PRIu64 ",\"jobs\":",
-        name, edge_ns, gang->window, capacity->mem, capacity->net);
+        name, quantum, gang->window, capacity->mem, capacity->net);
     head = line.length;
     put_jobs(&line, gang, run);
     if (is_full(&line)) {

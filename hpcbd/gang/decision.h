@@ -6,8 +6,8 @@
  * The last decisions about who runs, each with all that it rested on, so that they can
  * be replayed on policy/gang:
  *
- *   {"gang":"guests","edge_ns":N,"window":2,"mem":CAPACITY,"net":CAPACITY,
- *    "jobs":[{"job":N,"cpus":"0-3","paused":false,"samples":[[CPU,NET],...],
+ *   {"gang":"guests","quantum":N,"window":2,"mem":CAPACITY,"net":CAPACITY,
+ *    "jobs":[{"job":N,"cpus":"0-3","paused":false,"wide":false,"waited":N,"samples":[[CPU,NET],...],
  *             "elected":true},...]}
  *
  * jobs are in the order of the list; samples, in bytes/s, are those of the window.  A
@@ -28,7 +28,7 @@ typedef struct {
 
 /* Before the list changes its order. */
 void hpcbd_decisions_note(hpcbd_decisions_t *decisions, const char *name,
-                          int64_t edge_ns, const hpcb_gang_t *gang,
+                          uint64_t quantum, const hpcb_gang_t *gang,
                           const hpcb_bw_t *capacity, const bool *run);
 
 /* The oldest is 0; NULL: there are not so many.  Valid until the next one is noted. */

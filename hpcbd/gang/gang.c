@@ -4,9 +4,10 @@
  */
 /*
  * Edges are multiples of the quantum by the wall clock, so that all nodes switch at the
- * same moment.  At an edge those that ran are measured, the next are elected, the
- * others are stopped before those are set going.  Guests and primaries are elected each
- * for themselves: they share CPUs with each other anyhow.
+ * same moment, and give a quantum the same number.  At an edge those that ran are
+ * measured, the next are elected, the others are stopped before those are set going.
+ * Guests and primaries are elected each for themselves: they share CPUs with each other
+ * anyhow.
  */
 #include "config.h"
 
@@ -127,7 +128,7 @@ static set_t *set_of(const hpcbd_job_t *job)
 
 static hpcbd_member_t *join(set_t *set, const hpcbd_job_t *job, int64_t now_ns)
 {
-    hpcbd_member_t *member = hpcbd_member_new(job);
+    hpcbd_member_t *member = hpcbd_member_new(job, engine.daemon->conf.state_dir);
 
     if (!member)
         return NULL;
@@ -206,6 +207,8 @@ static void elect_all(const set_t *set, bool *run)
 
 static bool elect(set_t *set, int64_t edge_ns, bool *run)
 {
+    uint64_t quantum = (uint64_t)(edge_ns / engine.quantum_ns);
+
     for (size_t i = 0; i < set->gang.count; i++) {
         hpcbd_member_t *member = member_at(set, i);
 
@@ -215,8 +218,8 @@ static bool elect(set_t *set, int64_t edge_ns, bool *run)
         elect_all(set, run);
         return false;
     }
-    hpcb_gang_select(&set->gang, &engine.capacity, run);
-    hpcbd_decisions_note(&engine.decisions, set->name, edge_ns, &set->gang,
+    hpcb_gang_select(&set->gang, &engine.capacity, quantum, run);
+    hpcbd_decisions_note(&engine.decisions, set->name, quantum, &set->gang,
                          &engine.capacity, run);
     engine.quanta++;
     return true;
@@ -258,7 +261,7 @@ static void carry_out(set_t *set, const bool *run, int64_t now_ns)
 
 static void run_set(set_t *set, int64_t edge_ns, int64_t now_ns)
 {
-    bool run[HPCB_GANG_JOBS_MAX];
+    bool run[HPCB_GANG_JOBS_MAX] = {false};
     bool elected;
 
     measure(set, now_ns);

@@ -9,6 +9,7 @@
 #include "cgroup/freeze.h"
 #include "cgroup/steps.h"
 #include "cgroup/task.h"
+#include "common/about.h"
 #include "hpcbd/gang/member.h"
 
 #define SECOND INT64_C(1000000000)
@@ -19,12 +20,16 @@
 /* A quantum that was shorter says nothing about the next. */
 #define SHORTEST_NS (SECOND / 100)
 
-hpcbd_member_t *hpcbd_member_new(const hpcbd_job_t *job)
+hpcbd_member_t *hpcbd_member_new(const hpcbd_job_t *job, const char *state_dir)
 {
     hpcbd_member_t *member = calloc(1, sizeof(*member));
+    hpcb_about_t about;
 
     if (!member)
         return NULL;
+    /* Without a file it counts as one of this node alone. */
+    if (hpcb_about_load(state_dir, job->state.job_id, &about, NULL) == 0)
+        member->policy.wide = about.nodes > 1;
     member->policy.job_id = job->state.job_id;
     member->begin_us = job->state.begin_us;
     member->uid = job->state.uid;

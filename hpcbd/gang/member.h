@@ -30,8 +30,9 @@ typedef struct {
     bool mem_known, net_known; /* of the last sample */
 } hpcbd_member_t;
 
-/* NULL when memory runs out; free() ends it. */
-hpcbd_member_t *hpcbd_member_new(const hpcbd_job_t *job);
+/* state_dir: StateDir, which says on how many nodes the job runs.  NULL when memory
+ * runs out; free() ends it. */
+hpcbd_member_t *hpcbd_member_new(const hpcbd_job_t *job, const char *state_dir);
 
 /* Find out which CPUs it has, and whether Slurm has suspended it: reads files. */
 void hpcbd_member_look(hpcbd_member_t *member, const hpcb_node_t *node,

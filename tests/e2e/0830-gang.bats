@@ -107,15 +107,15 @@ print(*(sum(look[:2] == pair for look in seen)
 }
 
 # cgroup.freeze of the groups of the job and of those above them.
-freeze_files() { # freeze_files JOB
+freeze_files() { # freeze_files JOB [NODE]
     # shellcheck disable=SC2016,SC2046 # expanded in the node; a word a group
-    run_in_node n1 bash -c '
+    run_in_node "${2:-n1}" bash -c '
         for group; do
             while [ "$group" != /sys/fs/cgroup ]; do
                 [ ! -e "$group/cgroup.freeze" ] || echo "$group/cgroup.freeze"
                 group=${group%/*}
             done
-        done' files $(job_groups "$1" n1) | sort -u
+        done' files $(job_groups "$1" "${2:-n1}") | sort -u
 }
 
 # Has hpcbd stopped it?
@@ -149,6 +149,43 @@ each_has_its_turn() {
     each_has_its_turn
     configure
     wait_until 5 both_go
+}
+
+# For some 6 s: lines "TIME STATE", 1 where JOB may run on NODE, on a grid of 20 ms.
+watch_on() { # watch_on JOB NODE
+    run_in_node "$2" python3 -c '
+import sys, time
+files = [open(name) for name in sys.argv[1].split()]
+end = time.time() + 6
+while (now := time.time()) < end:
+    for file in files:
+        file.seek(0)
+    print(int(now * 50), int(all(file.read().strip() == "0" for file in files)))
+    time.sleep(0.02 - time.time() % 0.02)' "$(freeze_files "$1" "$2")"
+}
+
+@test "guests of two nodes have their turns on both at once" {
+    needs_freezer
+    one=$(submit --guest -N2 -n2 --mem=50 --wrap 'srun sh -c "while :; do :; done"')
+    two=$(submit --guest -N2 -n2 --mem=50 --wrap 'srun sh -c "while :; do :; done"')
+    wait_for_state "$one" RUNNING 60
+    wait_for_state "$two" RUNNING 60
+    wait_until 30 take_turns "$one" "$two"
+    sleep "$(secs 5)"
+    watch_on "$one" n2 > "$WORK/there" &
+    watch_on "$one" n1 > "$WORK/here"
+    wait
+    # A look may fall into a switch.
+    sort "$WORK/here" > "$WORK/here.sorted"
+    sort "$WORK/there" > "$WORK/there.sorted"
+    read -r looks alike ran < <(join "$WORK/here.sorted" "$WORK/there.sorted" | awk '
+        { n++; alike += $2 == $3; ran += $2 && $3 }
+        END { print n + 0, alike + 0, ran + 0 }')
+    echo "$looks looks, alike in $alike; it ran on both in $ran"
+    [ "$looks" -ge 50 ]
+    [ $((10 * alike)) -ge $((9 * looks)) ]
+    [ $((5 * ran)) -ge "$looks" ]
+    [ $((5 * ran)) -le $((4 * looks)) ]
 }
 
 @test "users see and pause their own jobs, root all" {

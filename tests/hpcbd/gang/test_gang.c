@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/about.h"
 #include "common/tell.h"
 #include "hpcbd/gang/control.h"
 #include "hpcbd/gang/decision.h"
@@ -37,6 +38,7 @@ static unsigned writes; /* that stopped or started somebody */
 static struct {
     hpcbd_job_t job;
     const char *cpus;
+    unsigned nodes;
     bool frozen, suspended;
     uint64_t mem_rate, net_rate; /* bytes/s while it runs */
     hpcbd_moved_t moved;
@@ -462,7 +464,9 @@ static void read_job(json_object *from, hpcb_gang_job_t *job, bool *elected)
     json_object *samples = json_object_object_get(from, "samples");
 
     *job = (hpcb_gang_job_t){.job_id = (uint32_t)number(from, "job"),
-                             .paused = number(from, "paused")};
+                             .paused = number(from, "paused"),
+                             .wide = number(from, "wide"),
+                             .waited = (uint32_t)number(from, "waited")};
     ck_assert_int_eq(hpcb_cpus_parse(word(from, "cpus"), &job->cpus), 0);
     for (size_t i = json_object_array_length(samples); i-- > 0;) {
         json_object *pair = json_object_array_get_idx(samples, i);
@@ -492,12 +496,24 @@ static void replay(const char *line)
         hpcb_gang_add(&gang, &list[i]);
     }
     ck_assert_uint_gt(gang.count, 1);
-    hpcb_gang_select(&gang, &capacity, run);
+    hpcb_gang_select(&gang, &capacity, (uint64_t)number(decision, "quantum"), run);
     for (size_t i = 0; i < gang.count; i++)
         ck_assert(run[i] == elected[i]);
     json_object_put(decision);
 }
 
+int __wrap_hpcb_about_load(const char *state_dir, uint32_t job_id, hpcb_about_t *about,
+                           hpcb_error_t *err);
+int __wrap_hpcb_about_load(const char *state_dir, uint32_t job_id, hpcb_about_t *about,
+                           hpcb_error_t *err)
+{
+    (void)state_dir;
+    (void)err;
+    *about = (hpcb_about_t){.nodes = world[job_id].nodes};
+    return 0;
+}
+
+/* Once with jobs of several nodes among them, once without. */
 START_TEST(decisions_can_be_replayed)
 {
     unsigned count = 0;
@@ -505,6 +521,7 @@ START_TEST(decisions_can_be_replayed)
     begin(3, "none");
     for (uint32_t i = 1; i <= 9; i++) {
         add_job(i, HPCB_CLASS_GUEST, i % 3 == 0 ? "0-1" : i % 2 ? "0" : "1-2");
+        world[i].nodes = i % 4 == (unsigned)_i ? 2 : 1;
         world[i].mem_rate = i * 60 * MB;
         world[i].net_rate = (10 - i) * 9 * MB;
     }
@@ -532,7 +549,7 @@ START_TEST(decisions_about_many_say_less)
         hpcbd_decisions_note(&decisions, "guests", 5, &gang, &capacity, run);
     }
     ck_assert_str_eq(hpcbd_decisions_get(&decisions, 31),
-                     "{\"gang\":\"guests\",\"edge_ns\":5,\"window\":2,\"mem\":1,"
+                     "{\"gang\":\"guests\",\"quantum\":5,\"window\":2,\"mem\":1,"
                      "\"net\":1,\"jobs\":null}");
     hpcbd_decisions_free(&decisions);
 }
@@ -583,7 +600,7 @@ int main(void)
     tcase_add_test(tc, a_clock_that_is_set_is_no_edge);
     tcase_add_test(tc, who_cannot_be_stopped_runs);
     tcase_add_test(tc, jobs_go);
-    tcase_add_test(tc, decisions_can_be_replayed);
+    tcase_add_loop_test(tc, decisions_can_be_replayed, 3, 5);
     tcase_add_test(tc, decisions_about_many_say_less);
     tcase_add_test(tc, users_see_their_own_jobs);
     suite_add_tcase(suite, tc);
