@@ -7,7 +7,8 @@ load node-shell
 load guide
 
 setup_file() {
-    cluster_up --fake-cpus 4
+    echo PriorityWeightFairshare=1000 > "$BATS_FILE_TMPDIR/append"
+    cluster_up --fake-cpus 4 --append "$BATS_FILE_TMPDIR/append"
     node_shell_up 2
     admin_commands
 }
@@ -53,12 +54,21 @@ two_guests() {
     wait_until 60 no_guests
 }
 
+# What hpcbctl check says of charging.
+charging() { # charging [OPTION]...
+    as_root hpcbctl "$@" --json check | python3 -c '
+import json, sys
+print(*[one["verdict"] for one in json.load(sys.stdin)["findings"] if one["rule"] == "charging"])'
+}
+
 @test "charging: a QOS of guests" {
+    [ "$(charging)" = warn ]
     paste "$(commands 9)"
     [ "$(as_root sacctmgr -n -P show qos guest format=UsageFactor)" = 0.000000 ]
     settings 9 > "$WORK/hpc-balance.conf"
     [ -s "$WORK/hpc-balance.conf" ]
     run_in_node n1 hpcbctl --config "$WORK/hpc-balance.conf" status
+    [ "$(charging --config "$WORK/hpc-balance.conf")" = ok ]
 }
 
 charged() { paste "$(commands 10)" | grep -E "^$(as_user id -un)"$'\t''[0-9.]+$'; }
