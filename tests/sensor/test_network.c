@@ -12,6 +12,7 @@
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -183,6 +184,21 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+/* Whether pages are handed to the socket (splice) instead of being copied. */
+static bool splices;
+
+static ssize_t spliced(int fd, const char *buffer, size_t n)
+{
+    static int ends[2] = {-1, -1};
+    ssize_t done;
+
+    if (ends[0] < 0 && pipe(ends) < 0)
+        return -1;
+    /* A pipe takes a page at least. */
+    done = write(ends[1], buffer, n < 4096 ? n : 4096);
+    return done > 0 ? splice(ends[0], NULL, fd, NULL, (size_t)done, 0) : done;
+}
+
 /* Send at rate bytes a second for RUN_MS, to the last byte: what were still under way
  * would be counted by whoever is asked later.  Returns the bytes of payload. */
 static uint64_t load(int type, const char *host, double rate)
@@ -199,7 +215,10 @@ static uint64_t load(int type, const char *host, double rate)
         _exit(1);
     for (double now = start; now < end; now = seconds()) {
         double due = (now - start) * rate - (double)sent;
-        ssize_t done = due > 0 ? send(fd, buffer, most, 0) : 0;
+        ssize_t done = 0;
+
+        if (due > 0)
+            done = splices ? spliced(fd, buffer, most) : send(fd, buffer, most, 0);
 
         if (done > 0)
             sent += (uint64_t)done;
@@ -336,6 +355,31 @@ END_TEST
 START_TEST(counts_udp_at_ten_rates)
 {
     ten_rates(SOCK_DGRAM);
+}
+END_TEST
+
+START_TEST(splice_hides_nothing)
+{
+    bed_t bed = {0};
+    bytes_t wire, count;
+    uint64_t sent, truth, found;
+
+    if (!start(&bed, SOCK_STREAM))
+        return;
+    wire = interface();
+    count = measured(bed.handle);
+    splices = true;
+    sent = load_in(bed.task, SOCK_STREAM, there, 3e7);
+    splices = false;
+    found = measured(bed.handle).tx - count.tx;
+    truth = interface().tx - wire.tx;
+    fprintf(stderr, "# spliced: sent %llu, interface %llu, sensor %llu\n",
+            (unsigned long long)sent, (unsigned long long)truth,
+            (unsigned long long)found);
+    ck_assert_uint_gt(sent, 1000000);
+    expect_within(2, found, truth);
+    expect_within(2.1, found, sent);
+    stop(&bed);
 }
 END_TEST
 
@@ -479,6 +523,7 @@ int main(void)
     tcase_add_unchecked_fixture(tcase, real_setup, real_teardown);
     tcase_add_test(tcase, counts_tcp_at_ten_rates);
     tcase_add_test(tcase, counts_udp_at_ten_rates);
+    tcase_add_test(tcase, splice_hides_nothing);
     tcase_add_test(tcase, counts_what_comes_in);
     tcase_add_test(tcase, leaves_loopback_and_other_groups_out);
     tcase_add_test(tcase, leaves_nothing_behind);
