@@ -489,7 +489,7 @@ static void replay(const char *line)
     hpcb_bw_t capacity = {(uint64_t)number(decision, "mem"),
                           (uint64_t)number(decision, "net")};
     hpcb_gang_job_t list[JOBS];
-    bool elected[JOBS], run[HPCB_GANG_JOBS_MAX];
+    bool elected[JOBS] = {false}, run[HPCB_GANG_JOBS_MAX];
 
     for (size_t i = 0; i < json_object_array_length(jobs); i++) {
         read_job(json_object_array_get_idx(jobs, i), &list[i], &elected[i]);
