@@ -164,6 +164,8 @@ while (now := time.time()) < end:
     time.sleep(0.02 - time.time() % 0.02)' "$(freeze_files "$1" "$2")"
 }
 
+is_on() { [ -n "$(freeze_files "$1" "$2")" ]; } # is_on JOB NODE
+
 @test "guests of two nodes have their turns on both at once" {
     needs_freezer
     one=$(submit --guest -N2 -n2 --mem=50 --wrap 'srun sh -c "while :; do :; done"')
@@ -171,6 +173,9 @@ while (now := time.time()) < end:
     wait_for_state "$one" RUNNING 60
     wait_for_state "$two" RUNNING 60
     wait_until 30 take_turns "$one" "$two"
+    # srun, too, runs in its turns only.
+    wait_until 60 is_on "$one" n2
+    wait_until 60 is_on "$two" n2
     sleep "$(secs 5)"
     watch_on "$one" n2 > "$WORK/there" &
     watch_on "$one" n1 > "$WORK/here"
