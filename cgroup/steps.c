@@ -12,9 +12,11 @@
 #include <sys/stat.h>
 #include "cgroup/knob.h"
 #include "cgroup/steps.h"
+#include "cgroup/task.h"
 #include "common/cleanup.h"
 
 #define DEPTH_MAX 8         /* step_N/user/task_N is 3; a job of root's may make more */
+#define BOUND_MAX 256       /* all tasks of a step are bound to CPUs of the job */
 #define PROCS_MAX (1 << 18) /* bytes of cgroup.procs: more than 30 000 processes */
 
 typedef struct {
@@ -192,6 +194,30 @@ int hpcb_steps_cpus(const hpcb_node_t *node, const char *dir, hpcb_cpus_t *cpus)
     }
     errno = ENOENT;
     return -1;
+}
+
+typedef struct {
+    hpcb_cpus_t *cpus;
+    unsigned processes;
+} affinity_t;
+
+static int add_affinity(pid_t pid, void *arg)
+{
+    affinity_t *affinity = arg;
+    hpcb_cpus_t cpus;
+
+    if (hpcb_task_cpus(pid, &cpus, NULL) == 0)
+        hpcb_cpus_join(affinity->cpus, &cpus);
+    return ++affinity->processes == BOUND_MAX;
+}
+
+unsigned hpcb_steps_bound(const hpcb_node_t *node, const char *dir, hpcb_cpus_t *cpus)
+{
+    affinity_t affinity = {.cpus = cpus};
+
+    *cpus = (hpcb_cpus_t){{0}};
+    hpcb_steps_busy(node, dir, add_affinity, &affinity);
+    return affinity.processes;
 }
 
 static int jobs_in(const char *dir, int (*visit)(const char *job, void *arg), void *arg)

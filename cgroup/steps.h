@@ -50,6 +50,10 @@ int hpcb_steps_daemons(const hpcb_node_t *node, const char *dir,
  * cpus untouched: it has none (ConstrainCores=no, or no step yet). */
 int hpcb_steps_cpus(const hpcb_node_t *node, const char *dir, hpcb_cpus_t *cpus);
 
+/* The CPUs to which the processes of the job in dir are bound, by those of the first
+ * 256 that do not wait for steps.  Return how many were asked; 0: cpus is empty. */
+unsigned hpcb_steps_bound(const hpcb_node_t *node, const char *dir, hpcb_cpus_t *cpus);
+
 /* Call visit for the directory of every job of Slurm's on this node, whose own is dir
  * (hpcb_steps_job). */
 int hpcb_steps_jobs(const hpcb_node_t *node, const char *dir,

@@ -8,14 +8,10 @@
 
 #include "cgroup/freeze.h"
 #include "cgroup/steps.h"
-#include "cgroup/task.h"
 #include "common/about.h"
 #include "hpcbd/gang/member.h"
 
 #define SECOND INT64_C(1000000000)
-
-/* Whose affinity is asked for where Slurm makes no cpusets. */
-#define PROCESSES_MAX 256
 
 /* A quantum that was shorter says nothing about the next. */
 #define SHORTEST_NS (SECOND / 100)
@@ -36,34 +32,18 @@ hpcbd_member_t *hpcbd_member_new(const hpcbd_job_t *job, const char *state_dir)
     return member;
 }
 
-typedef struct {
-    hpcb_cpus_t cpus;
-    unsigned processes;
-} affinity_t;
-
-static int add_process(pid_t pid, void *arg)
-{
-    affinity_t *affinity = arg;
-    hpcb_cpus_t cpus;
-
-    if (hpcb_task_cpus(pid, &cpus, NULL) == 0)
-        hpcb_cpus_join(&affinity->cpus, &cpus);
-    return ++affinity->processes == PROCESSES_MAX;
-}
-
 void hpcbd_member_look(hpcbd_member_t *member, const hpcb_node_t *node,
                        const hpcbd_job_t *job)
 {
-    affinity_t affinity = {.processes = 0};
+    hpcb_cpus_t bound;
 
     if (!job->dir[0])
         return;
     member->suspended = hpcb_freeze_by_slurm(node, job->dir);
     if (hpcb_steps_cpus(node, job->dir, &member->policy.cpus) == 0)
         return;
-    hpcb_steps_busy(node, job->dir, add_process, &affinity);
-    if (affinity.processes > 0)
-        member->policy.cpus = affinity.cpus;
+    if (hpcb_steps_bound(node, job->dir, &bound) > 0)
+        member->policy.cpus = bound;
 }
 
 void hpcbd_member_begin(hpcbd_member_t *member, int64_t now_ns)

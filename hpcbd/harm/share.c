@@ -9,13 +9,9 @@
 
 #include "cgroup/freeze.h"
 #include "cgroup/steps.h"
-#include "cgroup/task.h"
 #include "hpcbd/harm/share.h"
 #include "sensor/idle.h"
 #include "sensor/sensor.h"
-
-/* Whose affinity is asked for: all tasks of a step are bound to CPUs of the job. */
-#define PROCESSES_MAX 256
 
 typedef struct {
     uint32_t job_id;
@@ -136,28 +132,10 @@ static guest_t *find_or_open(hpcbd_shares_t *shares, const hpcbd_job_t *job)
     return guest;
 }
 
-typedef struct {
-    hpcb_cpus_t cpus;
-    unsigned processes;
-} affinity_t;
-
-static int add_process(pid_t pid, void *arg)
-{
-    affinity_t *affinity = arg;
-    hpcb_cpus_t cpus;
-
-    if (hpcb_task_cpus(pid, &cpus, NULL) == 0)
-        hpcb_cpus_join(&affinity->cpus, &cpus);
-    return ++affinity->processes == PROCESSES_MAX;
-}
-
 static unsigned count_cpus(const hpcbd_shares_t *shares, const hpcbd_job_t *job,
                            guest_t *guest)
 {
-    affinity_t affinity = {.processes = 0};
-
-    hpcb_steps_busy(shares->node, job->dir, add_process, &affinity);
-    guest->cpus = affinity.cpus;
+    hpcb_steps_bound(shares->node, job->dir, &guest->cpus);
     return hpcb_cpus_count(&guest->cpus);
 }
 
