@@ -406,6 +406,7 @@ static int begin(hpcbd_t *daemon, hpcb_error_t *err)
     if (!engine.timer)
         return -1;
     hpcb_timer_in(engine.timer, (uint64_t)SOON_NS, 0);
+    engine.soon = engine.dirty = true;
     return 0;
 }
 
