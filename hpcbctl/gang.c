@@ -175,7 +175,7 @@ static int pause_or_resume(const hpcb_ctl_t *ctl, const char *verb)
 
     if (ctl->n_operands > 1 ||
         (ctl->n_operands == 1 &&
-         (hpcb_text_u64(ctl->operands[0], UINT32_MAX, &job_id) || job_id == 0)))
+         (hpcb_text_u64(ctl->operands[0], UINT32_MAX - 1, &job_id) || job_id == 0)))
         return usage("gang %s: give a job's number or nothing", verb);
     snprintf(text, sizeof(text), "{\"verb\":\"gang-%s\",\"job\":%" PRIu64 "}", verb,
              job_id);

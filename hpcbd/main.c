@@ -67,8 +67,8 @@ static const hpcbd_part_t *const node_parts[] = {
     &hpcbd_slices,
     &hpcbd_experiment,
     &hpcbd_balance,
-    &hpcbd_sense,
     &hpcbd_gang,
+    &hpcbd_sense, /* ends before gang, which knows for how long jobs were elected */
     &hpcbd_node,
     &hpcbd_peers,
     /* End of node_parts */

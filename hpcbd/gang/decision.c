@@ -13,9 +13,9 @@
 #include "common/tell.h"
 #include "hpcbd/gang/decision.h"
 
-/* A line that is full stays so. */
+/* A line that is full stays so.  hpcbctl gang wraps it into an object. */
 typedef struct {
-    char text[HPCB_TELL_MAX];
+    char text[HPCB_TELL_MAX - 16];
     size_t length;
 } line_t;
 

@@ -94,10 +94,10 @@ static hpcbd_member_t *find(uint32_t job_id)
 
 /* ---- who is there ---- */
 
+/* Also who could not be stopped: its next task would be. */
 static void let_go(hpcbd_member_t *member)
 {
-    if (member->stopped)
-        hpcbd_window_let_guest_go(member->policy.job_id, HPCBD_FREEZE_GANG);
+    hpcbd_window_let_guest_go(member->policy.job_id, HPCBD_FREEZE_GANG);
     member->stopped = false;
 }
 
@@ -128,18 +128,19 @@ static set_t *set_of(const hpcbd_job_t *job)
 
 static hpcbd_member_t *join(set_t *set, const hpcbd_job_t *job, int64_t now_ns)
 {
-    hpcbd_member_t *member = hpcbd_member_new(job, engine.daemon->conf.state_dir);
+    hpcbd_member_t *member;
 
-    if (!member)
-        return NULL;
-    if (!hpcb_gang_add(&set->gang, &member->policy)) {
+    if (set->gang.count == HPCB_GANG_JOBS_MAX) {
         hpcb_log_once(&set->full, HPCB_LOG_ERROR,
                       "job %u: more than %d %s take turns on this node: the others run "
                       "all the time",
                       job->state.job_id, HPCB_GANG_JOBS_MAX, set->name);
-        free(member);
         return NULL;
     }
+    member = hpcbd_member_new(job, engine.daemon->conf.state_dir);
+    if (!member)
+        return NULL;
+    hpcb_gang_add(&set->gang, &member->policy);
     hpcbd_member_look(member, engine.node, job);
     hpcbd_member_begin(member, now_ns);
     return member;
@@ -198,6 +199,15 @@ static void measure(const set_t *set, int64_t now_ns)
         hpcbd_member_end(member_at(set, i), now_ns);
 }
 
+/* Who is stopped for long anyhow would leave its turn unused. */
+static bool is_paused(const hpcbd_member_t *member)
+{
+    unsigned why = hpcbd_window_why_stopped(member->policy.job_id);
+
+    return member->held || member->suspended ||
+           (why & (HPCBD_FREEZE_GUARD | (unsigned)HPCBD_FREEZE_CRUMBS));
+}
+
 /* All but those that have been paused. */
 static void elect_all(const set_t *set, bool *run)
 {
@@ -212,7 +222,7 @@ static bool elect(set_t *set, int64_t edge_ns, bool *run)
     for (size_t i = 0; i < set->gang.count; i++) {
         hpcbd_member_t *member = member_at(set, i);
 
-        member->policy.paused = member->held || member->suspended;
+        member->policy.paused = is_paused(member);
     }
     if (engine.paused || !hpcb_gang_contends(&set->gang)) {
         elect_all(set, run);
@@ -285,6 +295,11 @@ static bool is_placed(void)
     return true;
 }
 
+static void decide_by(int64_t now_ns)
+{
+    hpcbd_window_decide_by(HPCBD_WATCHDOG_GANG, now_ns + engine.quantum_ns + DECIDE_NS);
+}
+
 static void arm(int64_t now_ns)
 {
     if (!engine.switching) {
@@ -292,7 +307,7 @@ static void arm(int64_t now_ns)
         hpcb_timer_in(engine.timer, (uint64_t)(is_placed() ? IDLE_NS : LOOK_NS), 0);
         return;
     }
-    hpcbd_window_decide_by(HPCBD_WATCHDOG_GANG, now_ns + engine.quantum_ns + DECIDE_NS);
+    decide_by(now_ns);
     hpcb_timer_at(engine.timer,
                   (uint64_t)((clock_ns(CLOCK_REALTIME) / engine.quantum_ns + 1) *
                              engine.quantum_ns),
@@ -307,6 +322,7 @@ static void on_edge(void *arg, uint64_t expirations)
     (void)arg;
     engine.soon = false;
     if (expirations > 0) {
+        decide_by(now_ns); /* before anybody is stopped */
         engine.switching = false;
         follow(now_ns);
         for (size_t i = 0; i < N_SETS; i++)

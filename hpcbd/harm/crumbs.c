@@ -104,6 +104,8 @@ static void fail_to_stop(guest_t *guest, const hpcbd_share_t *share)
                   "job %u: gets %.2f %% of its %u CPUs, but cannot be stopped here",
                   guest->job_id, 100 * share->used, share->cpus);
     let_go(guest);
+    /* Its next task would be stopped. */
+    hpcbd_window_let_guest_go(guest->job_id, HPCBD_FREEZE_CRUMBS);
     guest->crumbs.stopped = false;
 }
 

@@ -45,7 +45,8 @@ void hpcbd_freeze_free(hpcbd_freeze_t *freeze);
 void hpcbd_freeze_look(hpcbd_freeze_t *freeze, const hpcbd_registry_t *registry);
 
 /* One write for each level of the job, none if another reason keeps it stopped.  Return
- * false, and leave it alone, if no scan has found a level of the job yet. */
+ * false if no scan has found a level of the job yet: the scan that does stops it,
+ * unless hpcbd_freeze_go has been called. */
 bool hpcbd_freeze_stop(hpcbd_freeze_t *freeze, uint32_t job_id,
                        hpcbd_freeze_reason_t reason);
 void hpcbd_freeze_go(hpcbd_freeze_t *freeze, uint32_t job_id,

@@ -40,6 +40,8 @@ static struct {
     const char *cpus;
     unsigned nodes;
     bool frozen, suspended;
+    bool has_no_step; /* what is to be stopped will be stopped when it has one */
+    unsigned why;     /* other reasons for which it is stopped */
     uint64_t mem_rate, net_rate; /* bytes/s while it runs */
     hpcbd_moved_t moved;
 } world[JOBS];
@@ -89,9 +91,10 @@ bool hpcbd_window_stop_guest(uint32_t job_id, hpcbd_freeze_reason_t reason)
     ck_assert_int_eq(reason, HPCBD_FREEZE_GANG);
     if (no_watchdog)
         return false;
+    ck_assert_int_gt(decide_ns, monotonic_ns);
     writes += !world[job_id].frozen;
     world[job_id].frozen = true;
-    return true;
+    return !world[job_id].has_no_step;
 }
 
 void hpcbd_window_let_guest_go(uint32_t job_id, hpcbd_freeze_reason_t reason)
@@ -99,6 +102,11 @@ void hpcbd_window_let_guest_go(uint32_t job_id, hpcbd_freeze_reason_t reason)
     ck_assert_int_eq(reason, HPCBD_FREEZE_GANG);
     writes += world[job_id].frozen;
     world[job_id].frozen = false;
+}
+
+unsigned hpcbd_window_why_stopped(uint32_t job_id)
+{
+    return world[job_id].why | (world[job_id].frozen ? HPCBD_FREEZE_GANG : 0);
 }
 
 void hpcbd_window_decide_by(hpcbd_watchdog_deadline_t which, int64_t end_ns)
@@ -310,6 +318,42 @@ START_TEST(time_elected_is_counted)
     ck_assert_uint_ge(second, 5000000);
     ck_assert_uint_le(first + second, 11000000);
     ck_assert(!hpcbd_gang_elected(3, &first));
+    end();
+}
+END_TEST
+
+/* Its first task would be stopped for ever otherwise. */
+START_TEST(who_had_no_step_when_it_was_stopped_is_let_go)
+{
+    begin(2, "none");
+    add_job(1, HPCB_CLASS_GUEST, "0");
+    add_job(2, HPCB_CLASS_GUEST, "0");
+    world[1].has_no_step = true;
+    do
+        pass();
+    while (!world[1].frozen);
+    registry.count = 1;
+    pass();
+    ck_assert_uint_eq(running(), 1U << 1);
+    end();
+}
+END_TEST
+
+START_TEST(who_is_stopped_for_harm_takes_no_turns)
+{
+    begin(2, "none");
+    add_job(1, HPCB_CLASS_GUEST, "0");
+    add_job(2, HPCB_CLASS_GUEST, "0");
+    world[1].why = HPCBD_FREEZE_GUARD;
+    pass();
+    for (unsigned i = 0; i < 4; i++) {
+        pass();
+        ck_assert(!world[2].frozen);
+    }
+    world[1].why = 0;
+    for (unsigned i = 0; i < 4; i++)
+        pass();
+    ck_assert_uint_gt(hpcbd_gang_member(1)->policy.turns, 0);
     end();
 }
 END_TEST
@@ -595,6 +639,8 @@ int main(void)
     tcase_add_test(tc, each_class_and_only_gang_partitions);
     tcase_add_test(tc, alone_it_runs_and_costs_nothing);
     tcase_add_test(tc, time_elected_is_counted);
+    tcase_add_test(tc, who_had_no_step_when_it_was_stopped_is_let_go);
+    tcase_add_test(tc, who_is_stopped_for_harm_takes_no_turns);
     tcase_add_test(tc, slurm_suspends_and_owners_pause);
     tcase_add_test(tc, root_sets_quantum_and_window);
     tcase_add_test(tc, a_clock_that_is_set_is_no_edge);

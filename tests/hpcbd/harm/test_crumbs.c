@@ -115,7 +115,7 @@ bool hpcbd_window_stop_guest(uint32_t job_id, hpcbd_freeze_reason_t reason)
 {
     ck_assert_uint_eq(job_id, GUEST);
     ck_assert_int_eq(reason, HPCBD_FREEZE_CRUMBS);
-    frozen = watched;
+    frozen = true; /* what cannot be stopped yet is stopped once it can */
     return watched;
 }
 
