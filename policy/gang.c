@@ -69,6 +69,7 @@ typedef struct {
     const hpcb_gang_t *gang;
     hpcb_fit_app_t apps[HPCB_GANG_JOBS_MAX]; /* of the list */
     bool out[HPCB_GANG_JOBS_MAX];            /* selected, or it does not fit any more */
+    bool narrow_only;                        /* jobs of several nodes wait */
     hpcb_fit_left_t left;
 } selection_t;
 
@@ -135,12 +136,18 @@ static void take(selection_t *selection, size_t chosen)
             selection->out[i] = true;
 }
 
+static bool can_run(const selection_t *selection, size_t i)
+{
+    return !selection->out[i] &&
+           !(selection->narrow_only && selection->gang->list[i]->wide);
+}
+
 /* The first in the list that can run; count: there is none. */
 static size_t first(const selection_t *selection)
 {
     size_t i = 0;
 
-    while (i < selection->gang->count && selection->out[i])
+    while (i < selection->gang->count && !can_run(selection, i))
         i++;
     return i;
 }
@@ -154,7 +161,7 @@ static size_t best(const selection_t *selection)
     for (size_t i = found; i < selection->gang->count; i++) {
         hpcb_fit_square_t distance;
 
-        if (selection->out[i])
+        if (!can_run(selection, i))
             continue;
         distance = hpcb_fit_distance(&selection->apps[i], &selection->left);
         if (distance < nearest) {
@@ -211,13 +218,27 @@ static void choose(selection_t *selection, size_t i, bool *selected)
     take(selection, i);
 }
 
-/* Where there are jobs of several nodes. */
+/* Algorithm 2: the first in the list, then whoever fits best. */
+static void select_here(selection_t *selection, bool *selected)
+{
+    size_t count = selection->gang->count, i = first(selection);
+
+    for (; i < count; i = best(selection))
+        choose(selection, i, selected);
+}
+
+/* Where there are jobs of several nodes: in half of the quanta, the same ones on all
+ * nodes, these wait for the others, whose turns they would take otherwise. */
 static void select_wide(selection_t *selection, uint64_t quantum, bool *selected)
 {
     size_t count = selection->gang->count, i = next_overdue(selection);
 
     if (i < count)
         choose(selection, i, selected);
+    selection->narrow_only = rank_in(0, quantum) & 1;
+    if (selection->narrow_only)
+        select_here(selection, selected);
+    selection->narrow_only = false;
     while ((i = next_wide(selection, quantum)) < count)
         choose(selection, i, selected);
 }
@@ -232,10 +253,7 @@ void hpcb_gang_select(const hpcb_gang_t *gang, const hpcb_bw_t *capacity,
     start_selection(&selection, capacity);
     if (next_wide(&selection, quantum) < gang->count)
         select_wide(&selection, quantum, selected);
-    else if (first(&selection) < gang->count)
-        choose(&selection, first(&selection), selected);
-    for (size_t i = best(&selection); i < gang->count; i = best(&selection))
-        choose(&selection, i, selected);
+    select_here(&selection, selected);
 }
 
 void hpcb_gang_begin(hpcb_gang_t *gang, const bool *run)

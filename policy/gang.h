@@ -72,9 +72,10 @@ bool hpcb_gang_contends(const hpcb_gang_t *gang);
 /*
  * Algorithm 2: selected[i] is written for each of the list.
  *
- * Jobs of several nodes go before the others, in an order that follows from their ids
- * and the number of the quantum alone: nodes that share jobs select the same ones
- * without a message.  A job that has waited for n - 1 quanta goes before these.
+ * Jobs of several nodes go before the others in half of the quanta, and after them in
+ * the rest.  Both the half and the order of these jobs follow from the number of the
+ * quantum and their ids alone: nodes that share jobs select the same ones without a
+ * message.  A job that has waited for n - 1 quanta goes before all.
  *
  * capacity is what the node has for these jobs; 0: not known, then that axis is spread
  * over the quanta.  O(count) a selection.
