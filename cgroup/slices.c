@@ -89,42 +89,76 @@ static bool restore_thread(pid_t tid, pid_t pid, uint64_t start)
 }
 
 typedef struct {
+    const hpcb_node_t *node;
+    const char *dir; /* NULL: the caller has asked whose the process is */
     bool (*change)(pid_t tid, pid_t pid, uint64_t start);
     int changed;
-    int limit;
+    size_t skip;  /* processes that were visited before */
+    size_t seen;  /* and by this call */
+    size_t looks; /* that are left */
 } walk_t;
 
-static int visit(pid_t pid, void *arg)
+/* Its id may have gone to somebody else's process since the list was read. */
+static bool is_of_job(const walk_t *walk, pid_t pid)
 {
-    walk_t *walk = arg;
+    char dir[PATH_MAX];
+
+    return !walk->dir ||
+           (hpcb_steps_job(walk->node, pid, dir, sizeof(dir), NULL) == 0 &&
+            strcmp(dir, walk->dir) == 0);
+}
+
+static void change_threads(walk_t *walk, pid_t pid)
+{
     hpcb_autofree pid_t *tids = NULL;
     size_t count = 0;
     uint64_t start;
 
-    if (hpcb_task_start(pid, &start) < 0 ||
+    if (hpcb_task_start(pid, &start) < 0 || !is_of_job(walk, pid) ||
         hpcb_task_threads(pid, &tids, &count, NULL) < 0)
-        return 0;
-    for (size_t i = 0; i < count && walk->changed < walk->limit; i++)
+        return;
+    for (size_t i = 0; i < count && walk->looks > 0; i++, walk->looks--)
         walk->changed += walk->change(tids[i], pid, start);
-    return walk->changed >= walk->limit;
 }
 
-static int change_job(const hpcb_node_t *node, const char *dir,
+static int visit(pid_t pid, void *arg)
+{
+    walk_t *walk = arg;
+
+    if (walk->skip > 0) {
+        walk->skip--;
+        return 0;
+    }
+    if (walk->looks == 0)
+        return 1;
+    walk->seen++;
+    walk->looks--;
+    change_threads(walk, pid);
+    return 0;
+}
+
+static int change_job(const hpcb_node_t *node, const char *dir, size_t *from,
                       bool (*change)(pid_t tid, pid_t pid, uint64_t start))
 {
-    walk_t walk = {.change = change, .limit = HPCB_SLICES_MAX};
+    walk_t walk = {.node = node,
+                   .dir = dir,
+                   .change = change,
+                   .skip = *from,
+                   .looks = HPCB_SLICES_MAX};
+    int rc = hpcb_steps_each(node, dir, visit, &walk);
 
-    return hpcb_steps_each(node, dir, visit, &walk) < 0 ? -1 : walk.changed;
+    *from = rc > 0 ? *from + walk.seen : 0;
+    return rc < 0 ? -1 : walk.changed;
 }
 
-int hpcb_slices_lengthen(const hpcb_node_t *node, const char *dir)
+int hpcb_slices_lengthen(const hpcb_node_t *node, const char *dir, size_t *from)
 {
-    return change_job(node, dir, lengthen_thread);
+    return change_job(node, dir, from, lengthen_thread);
 }
 
-int hpcb_slices_restore(const hpcb_node_t *node, const char *dir)
+int hpcb_slices_restore(const hpcb_node_t *node, const char *dir, size_t *from)
 {
-    return change_job(node, dir, restore_thread);
+    return change_job(node, dir, from, restore_thread);
 }
 
 /* Of somebody outside of jobs it is his own. */
@@ -138,7 +172,7 @@ static bool in_job(const hpcb_node_t *node, pid_t pid)
 int hpcb_slices_release(const hpcb_node_t *node, hpcb_error_t *err)
 {
     hpcb_autoclosedir DIR *handle = NULL;
-    walk_t walk = {.change = restore_thread, .limit = INT_MAX};
+    walk_t walk = {.change = restore_thread, .looks = SIZE_MAX};
     struct dirent *entry;
 
     if (!hpcb_node_live(node) || hpcb_slices_probe(node, NULL) < 0)
@@ -151,7 +185,7 @@ int hpcb_slices_release(const hpcb_node_t *node, hpcb_error_t *err)
 
         if (hpcb_text_u64(entry->d_name, INT32_MAX, &pid) == 0 &&
             in_job(node, (pid_t)pid))
-            visit((pid_t)pid, &walk);
+            change_threads(&walk, (pid_t)pid);
     }
     return walk.changed;
 }

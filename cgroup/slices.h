@@ -16,6 +16,7 @@
 #ifndef HPCB_CGROUP_SLICES_H
 #define HPCB_CGROUP_SLICES_H
 
+#include <stddef.h>
 #include "cgroup/node.h"
 #include "common/error.h"
 
@@ -24,8 +25,8 @@
 #define HPCB_SLICE_GUEST   "100000000"
 #define HPCB_SLICE_PRIMARY "99999999"
 
-/* Threads that one call changes. */
-#define HPCB_SLICES_MAX 64
+/* Threads that one call looks at, of a process too: those beyond have the kernel's. */
+#define HPCB_SLICES_MAX 256
 
 /* 0 if this node's kernel takes slices; -1 with err. */
 int hpcb_slices_probe(const hpcb_node_t *node, hpcb_error_t *err);
@@ -33,11 +34,12 @@ int hpcb_slices_probe(const hpcb_node_t *node, hpcb_error_t *err);
 /*
  * Give long slices to users' threads of the job in dir, Slurm's directory of it
  * (cgroup/steps.h), or take them back.  A thread with a slice that somebody has chosen
- * keeps that.  At most HPCB_SLICES_MAX threads change in one call: call it again until
- * it returns 0.  The number of threads that have changed, or -1 if dir cannot be read.
+ * keeps that.  A call looks at HPCB_SLICES_MAX threads, from where *from says, which is
+ * 0 at first; *from then says where to go on, 0: all have been looked at.  The number
+ * of threads that have changed, or -1 if dir cannot be read.
  */
-int hpcb_slices_lengthen(const hpcb_node_t *node, const char *dir);
-int hpcb_slices_restore(const hpcb_node_t *node, const char *dir);
+int hpcb_slices_lengthen(const hpcb_node_t *node, const char *dir, size_t *from);
+int hpcb_slices_restore(const hpcb_node_t *node, const char *dir, size_t *from);
 
 /* After a crash: take them back from all jobs of this node.  Harmless if there is
  * nothing.  The number of threads that have changed, or -1 with err. */

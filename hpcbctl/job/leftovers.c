@@ -28,7 +28,8 @@
 typedef struct {
     uid_t uid;
     dev_t device;
-    time_t begin, end; /* what was made by others later is not the guest's */
+    time_t begin;
+    struct timespec end; /* what was made since is not the guest's */
 } owner_t;
 
 typedef struct {
@@ -53,9 +54,13 @@ static bool has_another_job(const char *state_dir, const hpcb_job_state_t *guest
     return hpcb_state_each(state_dir, is_another, &search, NULL) < 0 || search.found;
 }
 
-static bool is_left_over(const owner_t *owner, uid_t uid, time_t changed)
+static bool is_left_over(const owner_t *owner, uid_t uid, struct timespec changed)
 {
-    return uid == owner->uid && changed >= owner->begin && changed <= owner->end;
+    const struct timespec *end = &owner->end;
+
+    return uid == owner->uid && changed.tv_sec >= owner->begin &&
+           (changed.tv_sec < end->tv_sec ||
+            (changed.tv_sec == end->tv_sec && changed.tv_nsec < end->tv_nsec));
 }
 
 /* A guest may have taken away its user's own rights. */
@@ -65,7 +70,7 @@ static int open_dir(const owner_t *owner, int parent, const char *name,
     const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     bool closed = (status->st_mode & S_IRWXU) != S_IRWXU;
 
-    if (closed && is_left_over(owner, status->st_uid, status->st_ctime))
+    if (closed && is_left_over(owner, status->st_uid, status->st_ctim))
         fchmodat(parent, name, S_IRWXU, 0);
     return openat(parent, name, flags);
 }
@@ -82,9 +87,9 @@ static void remove_entry(const owner_t *owner, int dir, const char *name, int de
     if (S_ISDIR(status.st_mode)) {
         if (depth < DEPTH_MAX)
             remove_in(owner, open_dir(owner, dir, name, &status), depth + 1);
-        if (is_left_over(owner, status.st_uid, status.st_ctime))
+        if (is_left_over(owner, status.st_uid, status.st_ctim))
             unlinkat(dir, name, AT_REMOVEDIR);
-    } else if (is_left_over(owner, status.st_uid, status.st_ctime)) {
+    } else if (is_left_over(owner, status.st_uid, status.st_ctim)) {
         unlinkat(dir, name, 0);
     }
 }
@@ -102,15 +107,17 @@ static void remove_in(const owner_t *owner, int dir, int depth)
 
 static void remove_segments(const owner_t *owner)
 {
-    struct shmid_ds status;
+    struct shmid_ds status = {.shm_nattch = 0};
     struct shm_info info;
     int last = shmctl(0, SHM_INFO, (struct shmid_ds *)(void *)&info);
 
     for (int i = 0; i <= last; i++) {
         int id = shmctl(i, SHM_STAT, &status);
+        /* At some time of that second. */
+        struct timespec changed = {.tv_sec = status.shm_ctime, .tv_nsec = 999999999};
 
         if (id >= 0 && status.shm_nattch == 0 &&
-            is_left_over(owner, status.shm_perm.uid, status.shm_ctime))
+            is_left_over(owner, status.shm_perm.uid, changed))
             shmctl(id, IPC_RMID, NULL);
     }
 }
@@ -134,27 +141,29 @@ static void __attribute__((noreturn)) be_the_user(owner_t *owner, const char *di
     _exit(EXIT_SUCCESS);
 }
 
-/* The user may have stopped it, alarm and all. */
+/* The user may have stopped it, alarm and all.  What hangs in the kernel (a file system
+ * of the user's that does not answer) is init's. */
 static void wait_or_kill(pid_t child)
 {
     struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, child, 0),
                            .events = POLLIN};
 
-    if (ended.fd < 0 || poll(&ended, 1, (SECONDS + 1) * 1000) != 1)
+    if (ended.fd < 0 || poll(&ended, 1, (SECONDS + 1) * 1000) != 1) {
         kill(child, SIGKILL);
+        poll(&ended, 1, 1000);
+    }
     if (ended.fd >= 0)
         close(ended.fd);
-    waitpid(child, NULL, 0);
+    waitpid(child, NULL, WNOHANG);
 }
 
 void hpcb_leftovers_remove(const char *state_dir, const hpcb_job_state_t *guest,
                            const char *dir)
 {
-    owner_t owner = {.uid = guest->uid,
-                     .begin = (time_t)(guest->begin_us / 1000000),
-                     .end = time(NULL)};
+    owner_t owner = {.uid = guest->uid, .begin = (time_t)(guest->begin_us / 1000000)};
     pid_t child;
 
+    clock_gettime(CLOCK_REALTIME_COARSE, &owner.end); /* as file systems do */
     if (guest->uid == 0 || has_another_job(state_dir, guest))
         return;
     child = fork();

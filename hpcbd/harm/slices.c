@@ -25,6 +25,8 @@ typedef struct {
     uint32_t job_id;
     uint64_t begin_us; /* of the job */
     bool wanted;       /* false: they are being taken back */
+    size_t from;       /* where to go on */
+    bool changes;      /* since all threads have been looked at */
 } long_job_t;
 
 static struct {
@@ -81,18 +83,24 @@ static const hpcbd_job_t *is_there(const long_job_t *job)
                : NULL;
 }
 
-/* True if there is more to be changed. */
+/* True if there is more to be looked at soon. */
 static bool change(long_job_t *job)
 {
     const hpcbd_job_t *found = is_there(job);
     int changed = -1;
 
     if (found)
-        changed = job->wanted ? hpcb_slices_lengthen(engine.node, found->dir)
-                              : hpcb_slices_restore(engine.node, found->dir);
-    if (changed < 0 || (changed == 0 && !job->wanted))
+        changed = job->wanted
+                      ? hpcb_slices_lengthen(engine.node, found->dir, &job->from)
+                      : hpcb_slices_restore(engine.node, found->dir, &job->from);
+    job->changes |= changed > 0;
+    if (changed >= 0 && job->from)
+        return true;
+    if (changed < 0 || (!job->wanted && !job->changes))
         forget(job);
-    return changed > 0;
+    else
+        job->changes = false;
+    return false;
 }
 
 static void on_turn(void *arg, uint64_t what)
@@ -101,6 +109,8 @@ static void on_turn(void *arg, uint64_t what)
 
     (void)arg;
     (void)what;
+    if (!hpcbd_window_is_guarded())
+        hpcbd_slices_end();
     if (engine.stats.jobs)
         more = change(&engine.jobs[engine.turn++ % engine.stats.jobs]);
     decide_again();
@@ -125,10 +135,13 @@ void hpcbd_slices_set(uint32_t job_id, bool wanted)
 {
     long_job_t *job = find(job_id);
 
+    /* Who dies here must be undone. */
+    wanted &= hpcbd_window_is_guarded();
     if (!engine.timer || (job ? job->wanted == wanted : !wanted))
         return;
     if (job)
-        job->wanted = wanted;
+        *job =
+            (long_job_t){.job_id = job_id, .begin_us = job->begin_us, .wanted = wanted};
     else
         add(job_id);
     hpcb_timer_in(engine.timer, SOON_NS, 0);

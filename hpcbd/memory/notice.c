@@ -13,15 +13,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "hpcbd/child.h"
 #include "hpcbd/memory/notice.h"
+#include "hpcbd/node/registry.h"
 #include "hpcbd/requeue.h"
 
 #define NOBODY 65534 /* no group is needed to write */
 
 int hpcbd_notice_become(uid_t uid)
 {
+    close(HPCBD_CHILD_SOCKET);
+    if (uid == HPCBD_NO_USER) /* which setresuid(2) takes for "as it is" */
+        return -1;
     return setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
-                   setresuid(uid, uid, uid) == 0
+                   setresuid((uid_t)-1, uid, (uid_t)-1) == 0
                ? 0
                : -1;
 }

@@ -16,8 +16,10 @@
 /* How long such a process lives. */
 #define HPCBD_NOTICE_SECONDS 5
 
-/* Become the user, for good and without any group: the kernel checks who writes for
- * some kinds of files, and that must not be root.  0, or -1. */
+/* Write as the user from now on, and without any group: the kernel checks who writes
+ * for some kinds of files, and that must not be root.  Real and saved id stay root's,
+ * so that the user cannot stop the process.  Close the socket to hpcbd, which would
+ * take the worker for alive.  0, or -1, also if there is no user. */
 int hpcbd_notice_become(uid_t uid);
 
 /* Write the line.  used: bytes that the guest had.  0, or -1. */

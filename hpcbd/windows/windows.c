@@ -480,6 +480,11 @@ bool hpcbd_window_stop_guest(uint32_t job_id, hpcbd_freeze_reason_t reason)
     return engine.guard.source && hpcbd_freeze_stop(engine.freeze, job_id, reason);
 }
 
+bool hpcbd_window_is_guarded(void)
+{
+    return engine.guard.source != NULL;
+}
+
 void hpcbd_window_let_guest_go(uint32_t job_id, hpcbd_freeze_reason_t reason)
 {
     hpcbd_freeze_go(engine.freeze, job_id, reason);

@@ -42,6 +42,9 @@ void hpcbd_window_suspend(const char *why);
  * watchdog all of these reasons go: ask again, as long as there is one. */
 bool hpcbd_window_stop_guest(uint32_t job_id, hpcbd_freeze_reason_t reason);
 void hpcbd_window_let_guest_go(uint32_t job_id, hpcbd_freeze_reason_t reason);
+
+/* Whether a watchdog is there that undoes what this daemon leaves. */
+bool hpcbd_window_is_guarded(void);
 /* Why it is stopped, windows' own reason among the others; 0: it is not. */
 unsigned hpcbd_window_why_stopped(uint32_t job_id);
 

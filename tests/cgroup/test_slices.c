@@ -19,6 +19,7 @@
 #include "tests/cgroup/fake_kernel.h"
 
 static hpcb_node_t *node;
+static size_t from;
 static char job[PATH_MAX];
 static pid_t task;
 
@@ -71,13 +72,13 @@ START_TEST(a_primary_gets_them_and_gives_them_back)
     if (!begin(_i ? "real-24.11-v2" : "real-22.05-v1"))
         return;
     strcpy(own, slice_of(task));
-    ck_assert_int_ge(hpcb_slices_lengthen(node, job), 1);
+    ck_assert_int_ge(hpcb_slices_lengthen(node, job, &from), 1);
     ck_assert_str_eq(slice_of(task), HPCB_SLICE_PRIMARY);
-    ck_assert_int_eq(hpcb_slices_lengthen(node, job), 0);
+    ck_assert_int_eq(hpcb_slices_lengthen(node, job, &from), 0);
     ck_assert_str_eq(slice_of(getpid()), own);
-    ck_assert_int_ge(hpcb_slices_restore(node, job), 1);
+    ck_assert_int_ge(hpcb_slices_restore(node, job, &from), 1);
     ck_assert_str_eq(slice_of(task), own);
-    ck_assert_int_eq(hpcb_slices_restore(node, job), 0);
+    ck_assert_int_eq(hpcb_slices_restore(node, job, &from), 0);
     end();
 }
 END_TEST
@@ -87,9 +88,9 @@ START_TEST(a_slice_that_was_chosen_stays)
     if (!begin("real-22.05-v1"))
         return;
     ck_assert_int_eq(hpcb_task_set(task, "slice", "5000000", NULL), 0);
-    hpcb_slices_lengthen(node, job);
+    hpcb_slices_lengthen(node, job, &from);
     ck_assert_str_eq(slice_of(task), "5000000");
-    hpcb_slices_restore(node, job);
+    hpcb_slices_restore(node, job, &from);
     ck_assert_str_eq(slice_of(task), "5000000");
     end();
 }
@@ -102,7 +103,7 @@ START_TEST(other_policies_are_left_alone)
     if (!begin("real-22.05-v1"))
         return;
     ck_assert_int_eq(hpcb_task_set(task, "policy", "5 0", NULL), 0);
-    hpcb_slices_lengthen(node, job);
+    hpcb_slices_lengthen(node, job, &from);
     ck_assert_int_eq(hpcb_task_get(task, "policy", policy, sizeof(policy), NULL), 0);
     ck_assert_str_eq(policy, "5 0");
     end();

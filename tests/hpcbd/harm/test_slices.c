@@ -24,7 +24,7 @@ static hpcbd_job_t jobs[3];
 static hpcbd_t daemon_of_test;
 static uint64_t next_ns;
 static int64_t decide_ns;
-static bool possible;
+static bool possible, guarded;
 /* By job id. */
 static int threads[16], with_slices[16];
 
@@ -65,6 +65,11 @@ hpcbd_job_t *hpcbd_registry_find(const hpcbd_registry_t *all, uint32_t job_id)
     return NULL;
 }
 
+bool hpcbd_window_is_guarded(void)
+{
+    return guarded;
+}
+
 void hpcbd_window_decide_by(hpcbd_watchdog_deadline_t which, int64_t end_ns)
 {
     ck_assert_int_eq(which, HPCBD_WATCHDOG_SLICES);
@@ -78,26 +83,27 @@ int hpcb_slices_probe(const hpcb_node_t *node, hpcb_error_t *err)
 }
 
 /* The directory of a job is its id. */
-static int change(const char *dir, int wanted)
+static int change(const char *dir, int wanted, size_t *from)
 {
     int job = atoi(dir), some = abs(wanted * threads[job] - with_slices[job]);
 
     ck_assert_int_ne(job, GUEST);
+    *from = some > HPCB_SLICES_MAX;
     some = some > HPCB_SLICES_MAX ? HPCB_SLICES_MAX : some;
     with_slices[job] += wanted ? some : -some;
     return some;
 }
 
-int hpcb_slices_lengthen(const hpcb_node_t *node, const char *dir)
+int hpcb_slices_lengthen(const hpcb_node_t *node, const char *dir, size_t *from)
 {
     (void)node;
-    return change(dir, 1);
+    return change(dir, 1, from);
 }
 
-int hpcb_slices_restore(const hpcb_node_t *node, const char *dir)
+int hpcb_slices_restore(const hpcb_node_t *node, const char *dir, size_t *from)
 {
     (void)node;
-    return change(dir, 0);
+    return change(dir, 0, from);
 }
 
 int hpcb_slices_release(const hpcb_node_t *node, hpcb_error_t *err)
@@ -120,7 +126,7 @@ static void begin(void)
 {
     hpcb_error_t err;
 
-    possible = true;
+    possible = guarded = true;
     next_ns = 0;
     decide_ns = 0;
     memset(with_slices, 0, sizeof(with_slices));
@@ -201,6 +207,22 @@ START_TEST(no_guest_and_no_other_job_gets_them)
 }
 END_TEST
 
+START_TEST(without_a_watchdog_nobody_has_them)
+{
+    begin();
+    hpcbd_slices_set(PRIMARY, true);
+    turns(3);
+    ck_assert_int_eq(with_slices[PRIMARY], 10);
+    guarded = false;
+    turns(3);
+    ck_assert_int_eq(with_slices[PRIMARY], 0);
+    hpcbd_slices_set(PRIMARY, true);
+    turns(3);
+    ck_assert_int_eq(with_slices[PRIMARY], 0);
+    end();
+}
+END_TEST
+
 START_TEST(a_daemon_that_ends_gives_all_back)
 {
     begin();
@@ -236,6 +258,7 @@ int main(void)
     tcase_add_test(tc, who_is_harmed_gets_them_and_gives_them_back);
     tcase_add_test(tc, many_threads_take_several_turns);
     tcase_add_test(tc, no_guest_and_no_other_job_gets_them);
+    tcase_add_test(tc, without_a_watchdog_nobody_has_them);
     tcase_add_test(tc, a_daemon_that_ends_gives_all_back);
     tcase_add_test(tc, an_older_kernel_has_none);
     suite_add_tcase(suite, tc);
