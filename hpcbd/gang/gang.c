@@ -137,11 +137,11 @@ static hpcbd_member_t *join(set_t *set, const hpcbd_job_t *job, int64_t now_ns)
                       job->state.job_id, HPCB_GANG_JOBS_MAX, set->name);
         return NULL;
     }
-    member = hpcbd_member_new(job, engine.daemon->conf.state_dir);
+    member = hpcbd_member_new(job);
     if (!member)
         return NULL;
     hpcb_gang_add(&set->gang, &member->policy);
-    hpcbd_member_look(member, engine.node, job);
+    hpcbd_member_look(member, engine.node, engine.daemon->conf.state_dir, job);
     hpcbd_member_begin(member, now_ns);
     return member;
 }
@@ -159,7 +159,7 @@ static void follow_job(hpcbd_job_t *job, bool look, int64_t now_ns)
         (member->begin_us != job->state.begin_us || !find_in(set, job->state.job_id)))
         member = NULL;
     if (member && look)
-        hpcbd_member_look(member, engine.node, job);
+        hpcbd_member_look(member, engine.node, engine.daemon->conf.state_dir, job);
     if (!member && job->dir[0])
         member = join(set, job, now_ns);
     if (member)

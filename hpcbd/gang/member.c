@@ -16,27 +16,38 @@
 /* A quantum that was shorter says nothing about the next. */
 #define SHORTEST_NS (SECOND / 100)
 
-hpcbd_member_t *hpcbd_member_new(const hpcbd_job_t *job, const char *state_dir)
+hpcbd_member_t *hpcbd_member_new(const hpcbd_job_t *job)
 {
     hpcbd_member_t *member = calloc(1, sizeof(*member));
-    hpcb_about_t about;
 
     if (!member)
         return NULL;
-    /* Without a file it counts as one of this node alone. */
-    if (hpcb_about_load(state_dir, job->state.job_id, &about, NULL) == 0)
-        member->policy.wide = about.nodes > 1;
     member->policy.job_id = job->state.job_id;
     member->begin_us = job->state.begin_us;
     member->uid = job->state.uid;
     return member;
 }
 
+/* The job's first step may begin before the prolog has written it (PrologFlags=NoHold);
+ * until then it counts as a job of this node alone. */
+static void count_nodes(hpcbd_member_t *member, const char *state_dir)
+{
+    hpcb_about_t about;
+
+    if (member->counted ||
+        hpcb_about_load(state_dir, member->policy.job_id, &about, NULL) < 0 ||
+        about.nodes == 0)
+        return;
+    member->policy.wide = about.nodes > 1;
+    member->counted = true;
+}
+
 void hpcbd_member_look(hpcbd_member_t *member, const hpcb_node_t *node,
-                       const hpcbd_job_t *job)
+                       const char *state_dir, const hpcbd_job_t *job)
 {
     hpcb_cpus_t bound;
 
+    count_nodes(member, state_dir);
     if (!job->dir[0])
         return;
     member->suspended = hpcb_freeze_by_slurm(node, job->dir);

@@ -19,6 +19,7 @@ typedef struct {
     uid_t uid;
     bool held;      /* its owner, or root, has paused it */
     bool suspended; /* Slurm has */
+    bool counted;   /* its nodes are known */
     bool stopped;   /* for another job's turn */
     bool seen;      /* in the registry, in this turn */
     /* Of the quantum under way, if it runs: */
@@ -30,13 +31,13 @@ typedef struct {
     bool mem_known, net_known; /* of the last sample */
 } hpcbd_member_t;
 
-/* state_dir: StateDir, which says on how many nodes the job runs.  NULL when memory
- * runs out; free() ends it. */
-hpcbd_member_t *hpcbd_member_new(const hpcbd_job_t *job, const char *state_dir);
+/* NULL when memory runs out; free() ends it. */
+hpcbd_member_t *hpcbd_member_new(const hpcbd_job_t *job);
 
-/* Find out which CPUs it has, and whether Slurm has suspended it: reads files. */
+/* Find out which CPUs it has, whether Slurm has suspended it, and from StateDir on how
+ * many nodes it runs: reads files. */
 void hpcbd_member_look(hpcbd_member_t *member, const hpcb_node_t *node,
-                       const hpcbd_job_t *job);
+                       const char *state_dir, const hpcbd_job_t *job);
 
 /* A quantum in which it runs begins. */
 void hpcbd_member_begin(hpcbd_member_t *member, int64_t now_ns);

@@ -339,6 +339,23 @@ START_TEST(who_had_no_step_when_it_was_stopped_is_let_go)
 }
 END_TEST
 
+/* The prolog may write it after the first step has begun. */
+START_TEST(nodes_that_are_known_late_count)
+{
+    begin(2, "none");
+    add_job(1, HPCB_CLASS_GUEST, "0");
+    add_job(2, HPCB_CLASS_GUEST, "0");
+    pass();
+    ck_assert(!hpcbd_gang_member(1)->policy.wide);
+    world[1].nodes = 2;
+    for (unsigned i = 0; i < 4; i++)
+        pass();
+    ck_assert(hpcbd_gang_member(1)->policy.wide);
+    ck_assert(!hpcbd_gang_member(2)->policy.wide);
+    end();
+}
+END_TEST
+
 START_TEST(who_is_stopped_for_harm_takes_no_turns)
 {
     begin(2, "none");
@@ -640,6 +657,7 @@ int main(void)
     tcase_add_test(tc, alone_it_runs_and_costs_nothing);
     tcase_add_test(tc, time_elected_is_counted);
     tcase_add_test(tc, who_had_no_step_when_it_was_stopped_is_let_go);
+    tcase_add_test(tc, nodes_that_are_known_late_count);
     tcase_add_test(tc, who_is_stopped_for_harm_takes_no_turns);
     tcase_add_test(tc, slurm_suspends_and_owners_pause);
     tcase_add_test(tc, root_sets_quantum_and_window);
