@@ -206,7 +206,7 @@ static size_t next_overdue(const selection_t *selection)
     for (size_t i = 0; i < gang->count; i++)
         taking_part += takes_part(gang->list[i]);
     for (size_t i = 0; i < gang->count; i++)
-        if (!selection->out[i] && gang->list[i]->waited + 1 >= taking_part &&
+        if (!selection->out[i] && gang->list[i]->waited + 1 >= 2 * taking_part &&
             (found == gang->count || gang->list[i]->waited > gang->list[found]->waited))
             found = i;
     return found;

@@ -16,7 +16,7 @@
  *  - no two elected jobs have a CPU in common;
  *  - a job of which all CPUs are free is elected: none stays unused that one could use;
  *  - the first in the list runs, and who runs goes to the end of it: of n jobs each
- *    runs at least once in n quanta (2n quanta if there are jobs of several nodes);
+ *    runs at least once in n quanta (3n quanta if there are jobs of several nodes);
  *  - the same input gives the same output.
  */
 #ifndef HPCB_POLICY_GANG_H
@@ -75,7 +75,8 @@ bool hpcb_gang_contends(const hpcb_gang_t *gang);
  * Jobs of several nodes go before the others in half of the quanta, and after them in
  * the rest.  Both the half and the order of these jobs follow from the number of the
  * quantum and their ids alone: nodes that share jobs select the same ones without a
- * message.  A job that has waited for n - 1 quanta goes before all.
+ * message.  A job that has waited for 2n - 1 quanta goes before all: seldom, because
+ * nodes that are out of step would stay so.
  *
  * capacity is what the node has for these jobs; 0: not known, then that axis is spread
  * over the quanta.  O(count) a selection.
