@@ -7,13 +7,11 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +20,7 @@
 #include "hpcbctl/job/leftovers.h"
 
 #define SECONDS   5
+#define STEP_MS   5
 #define DEPTH_MAX 32
 #define NOBODY    65534 /* no group is needed to remove what is one's own */
 
@@ -141,20 +140,26 @@ static void __attribute__((noreturn)) be_the_user(owner_t *owner, const char *di
     _exit(EXIT_SUCCESS);
 }
 
+static bool has_ended(pid_t child, unsigned ms)
+{
+    const struct timespec step = {.tv_nsec = STEP_MS * 1000000};
+
+    for (; ms >= STEP_MS; ms -= STEP_MS) {
+        if (waitpid(child, NULL, WNOHANG) != 0)
+            return true;
+        nanosleep(&step, NULL);
+    }
+    return false;
+}
+
 /* The user may have stopped it, alarm and all.  What hangs in the kernel (a file system
  * of the user's that does not answer) is init's. */
 static void wait_or_kill(pid_t child)
 {
-    struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, child, 0),
-                           .events = POLLIN};
-
-    if (ended.fd < 0 || poll(&ended, 1, (SECONDS + 1) * 1000) != 1) {
-        kill(child, SIGKILL);
-        poll(&ended, 1, 1000);
-    }
-    if (ended.fd >= 0)
-        close(ended.fd);
-    waitpid(child, NULL, WNOHANG);
+    if (has_ended(child, (SECONDS + 1) * 1000))
+        return;
+    kill(child, SIGKILL);
+    has_ended(child, 1000);
 }
 
 void hpcb_leftovers_remove(const char *state_dir, const hpcb_job_state_t *guest,
