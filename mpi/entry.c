@@ -262,8 +262,10 @@ static int finalize(hpcb_fn_t fn, uintptr_t call_site, uintptr_t frame)
 {
     unsigned whom = atomic_load_explicit(&tell, memory_order_relaxed);
     bool told = whom & TELL_WAIT && hpcb_wait_enter(&hpcb_wait, call_site, frame);
-    int rc = ((int (*)(void))fn)();
+    int rc;
 
+    hpcb_hook_before_finalize();
+    rc = ((int (*)(void))fn)();
     if (told)
         hpcb_wait_leave(&hpcb_wait);
     return rc;

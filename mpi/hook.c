@@ -194,6 +194,15 @@ EXPORTED intptr_t opal_progress(void)
     return found;
 }
 
+/* MPICH 4.0 over TCP: a rank that has flushed its endpoints waits for its launcher and
+ * looks at nothing else.  Another one that slept meanwhile would flush for ever. */
+static atomic_bool ends;
+
+void hpcb_hook_before_finalize(void)
+{
+    atomic_store_explicit(&ends, true, memory_order_relaxed);
+}
+
 EXPORTED unsigned ucp_worker_progress(void *worker);
 EXPORTED unsigned ucp_worker_progress(void *worker)
 {
@@ -203,7 +212,8 @@ EXPORTED unsigned ucp_worker_progress(void *worker)
 
     if (found > 0)
         hpcb_wait_event(&hpcb_wait);
-    else if (naps_in(HOOK_UCX, FRAME()) && !hpcb_wait.yields)
+    else if (naps_in(HOOK_UCX, FRAME()) && !hpcb_wait.yields &&
+             !atomic_load_explicit(&ends, memory_order_relaxed))
         hpcb_wait_idle(&hpcb_wait, true);
     return found;
 }

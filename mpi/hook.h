@@ -22,6 +22,9 @@
 void hpcb_hook_before_init(void);
 void hpcb_hook_after_init(void);
 
+/* MPI_Finalize begins: from now on nobody sleeps in UCX's progress. */
+void hpcb_hook_before_finalize(void);
+
 /*
  * From each MPI_Init and MPI_Session_init that succeeded: make the MPI's waits come by.
  * Return false if this MPI has no known hook; its waits then stay as they are.  With
