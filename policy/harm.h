@@ -31,11 +31,16 @@
 /* An estimate needs as many. */
 #define HPCB_HARM_COMPARISONS_MIN 8
 
-/* Nanoseconds.  Guests stop once in each period, for off.  Before and after it lie as
- * long times of comparison, so that three times off must fit into the period. */
+/*
+ * Nanoseconds.  Guests stop once in each period, for off.  Before and after it lie
+ * times of comparison, beside long each, within the period too.  They cost guests
+ * nothing, so they may be longer: guests take whole ticks, and how many of them fall
+ * into a short time is mostly chance.
+ */
 typedef struct {
     int64_t period_ns;
     int64_t off_ns;
+    int64_t beside_ns;
 } hpcb_harm_plan_t;
 
 /* When guests are to be stopped, CLOCK_REALTIME in ns since 1970: from `from` to

@@ -9,7 +9,8 @@
 
 #define S INT64_C(1000000000)
 
-static const hpcb_harm_plan_t plan = {.period_ns = 60 * S, .off_ns = S};
+static const hpcb_harm_plan_t plan = {
+    .period_ns = 60 * S, .off_ns = S, .beside_ns = 4 * S};
 
 START_TEST(stops_lie_within_their_period)
 {
@@ -20,26 +21,27 @@ START_TEST(stops_lie_within_their_period)
 
         ck_assert_int_eq(stop.from_ns, late.from_ns);
         ck_assert_int_eq(stop.to_ns, stop.from_ns + plan.off_ns);
-        ck_assert_int_ge(stop.from_ns - plan.off_ns, begin);
-        ck_assert_int_le(stop.to_ns + plan.off_ns, begin + plan.period_ns);
+        ck_assert_int_ge(stop.from_ns - plan.beside_ns, begin);
+        ck_assert_int_le(stop.to_ns + plan.beside_ns, begin + plan.period_ns);
     }
 }
 END_TEST
 
-/* In each tenth of the period about as many. */
+/* In each tenth of the period about as many: four standard deviations are 120. */
 START_TEST(stops_are_spread_over_the_period)
 {
     unsigned tenth[10] = {0};
 
     for (int64_t period = 0; period < 10000; period++) {
         int64_t begin = period * plan.period_ns;
-        int64_t offset = hpcb_harm_stop(&plan, 12, begin).from_ns - begin - plan.off_ns;
+        int64_t from = hpcb_harm_stop(&plan, 12, begin).from_ns;
+        int64_t room = plan.period_ns - plan.off_ns - 2 * plan.beside_ns + 1;
 
-        tenth[offset * 10 / (plan.period_ns - 3 * plan.off_ns + 1)]++;
+        tenth[(from - begin - plan.beside_ns) * 10 / room]++;
     }
     for (int i = 0; i < 10; i++) {
-        ck_assert_uint_gt(tenth[i], 900);
-        ck_assert_uint_lt(tenth[i], 1100);
+        ck_assert_uint_gt(tenth[i], 880);
+        ck_assert_uint_lt(tenth[i], 1120);
     }
 }
 END_TEST
@@ -58,12 +60,14 @@ END_TEST
 START_TEST(plans)
 {
     ck_assert(hpcb_harm_plan_good(&plan));
-    ck_assert(hpcb_harm_plan_good(&(hpcb_harm_plan_t){3, 1}));
-    ck_assert(!hpcb_harm_plan_good(&(hpcb_harm_plan_t){2, 1}));
-    ck_assert(!hpcb_harm_plan_good(&(hpcb_harm_plan_t){60, 0}));
-    ck_assert(!hpcb_harm_plan_good(&(hpcb_harm_plan_t){-60, -1}));
+    ck_assert(hpcb_harm_plan_good(&(hpcb_harm_plan_t){5, 1, 2}));
+    ck_assert(!hpcb_harm_plan_good(&(hpcb_harm_plan_t){4, 1, 2}));
+    ck_assert(!hpcb_harm_plan_good(&(hpcb_harm_plan_t){60, 0, 1}));
+    ck_assert(!hpcb_harm_plan_good(&(hpcb_harm_plan_t){60, 1, 0}));
+    ck_assert(!hpcb_harm_plan_good(&(hpcb_harm_plan_t){60, 1, INT64_MAX}));
+    ck_assert(!hpcb_harm_plan_good(&(hpcb_harm_plan_t){-60, -1, -1}));
     /* No room: always the middle. */
-    ck_assert_int_eq(hpcb_harm_stop(&(hpcb_harm_plan_t){3, 1}, 9, 7).from_ns, 7);
+    ck_assert_int_eq(hpcb_harm_stop(&(hpcb_harm_plan_t){5, 1, 2}, 9, 7).from_ns, 7);
 }
 END_TEST
 
