@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The slurm-hpc-balance developers
+"""The document of bench/harm."""
+
+from statistics import mean, median
+
+from stats import KEPT, BROKEN, UNDECIDED
+
+RUNS = 50
+COVERED = 0.90
+GUARD_SECONDS, GUARD_LEAST = 120, 0.02
+SKEW_LIMIT = 0.005
+PART_LIMIT = 0.02
+
+
+def truth(record):
+    """By how much guests make the primary longer: the helper takes its part from the
+    primary while that computes as while it sleeps."""
+    return record["taken"] / (1 - record["taken"])
+
+
+def covers(record):
+    return record["low"] <= truth(record) <= record["high"]
+
+
+def of(records, mode):
+    return [record for record in records if record["mode"] == mode]
+
+
+def levels(records):
+    return sorted({record["part"] for record in records})
+
+
+def estimates(records):
+    yield "| the helper takes | runs | without an estimate | covered | estimate, median | width, mean |"
+    yield "|---|---|---|---|---|---|"
+    for part in levels(records):
+        runs = [record for record in records if record["part"] == part]
+        known = [record for record in runs if record["low"] is not None]
+        cells = [f"{100 * part:g} %", len(runs), len(runs) - len(known),
+                 sum(map(covers, known)),
+                 f"{100 * median(r['cost'] for r in known):.2f} %" if known else "-",
+                 f"{100 * mean(r['high'] - r['low'] for r in known):.2f}" if known else "-"]
+        yield "| " + " | ".join(map(str, cells)) + " |"
+
+
+def guard(records):
+    yield "| the helper takes | runs | first step within 120 s | later | none | half within, s |"
+    yield "|---|---|---|---|---|---|"
+    for part in levels(records):
+        runs = [record for record in records if record["part"] == part]
+        acted = [record["step_after"] for record in runs if record["step_after"] is not None]
+        intime = sum(seconds <= GUARD_SECONDS for seconds in acted)
+        cells = [f"{100 * part:g} %", len(runs), intime, len(acted) - intime,
+                 len(runs) - len(acted), f"{median(acted):.0f}" if acted else "-"]
+        yield "| " + " | ".join(map(str, cells)) + " |"
+
+
+# Switches of both nodes that belong together are less far apart than that.
+SAME_SECONDS = 0.1
+
+
+def distances(record):
+    """Between each switch of the first node and the same one of the second, in seconds;
+    and how many of both have no like."""
+    first, second = record["switches"]
+    left = list(second)
+    found = []
+    for when, stopped in first:
+        near = [other for other in left
+                if other[1] == stopped and abs(other[0] - when) < SAME_SECONDS]
+        if near:
+            nearest = min(near, key=lambda other: abs(other[0] - when))
+            found.append(abs(nearest[0] - when))
+            left.remove(nearest)
+    return found, len(first) - len(found) + len(left)
+
+
+def stopped_part(record):
+    """Of the time, on the node on which that is more."""
+    parts = []
+    for switches in record["switches"]:
+        total = begin = 0
+        for when, stopped in switches:
+            total += 0 if stopped else when - (begin or when)
+            begin = when if stopped else 0
+        parts.append(total / record["seconds"])
+    return max(parts)
+
+
+def skew(records):
+    found = sorted(distance for record in records for distance in distances(record)[0])
+    alone = sum(distances(record)[1] for record in records)
+    worst = max(map(stopped_part, records))
+    yield "| limit | seen | verdict |"
+    yield "|---|---|---|"
+    if found:
+        p99 = found[min(len(found) - 1, int(0.99 * len(found)))]
+        yield (f"| both nodes switch within {1000 * SKEW_LIMIT:g} ms of each other (p99) | "
+               f"median {1000 * median(found):.2f} ms, p99 {1000 * p99:.2f}, worst "
+               f"{1000 * found[-1]:.2f}, of {len(found)} switches; {alone} of one node alone "
+               f"| {UNDECIDED if len(found) < 100 else KEPT if p99 <= SKEW_LIMIT else BROKEN} |")
+    yield (f"| guests are stopped for at most {PART_LIMIT:.0%} of the time | {100 * worst:.2f} % | "
+           f"{KEPT if worst <= PART_LIMIT else BROKEN} |")
+
+
+def verdict(good, runs, least):
+    """Of a part of the runs; nothing is decided before there are as many as were asked
+    for, unless so many failed already that they cannot be reached."""
+    if good + max(RUNS - runs, 0) < round(least * max(RUNS, runs), 6):
+        return BROKEN
+    return KEPT if runs >= RUNS else UNDECIDED
+
+
+def verdicts(records):
+    known = [record for record in of(records, "estimate") if record["low"] is not None]
+    acted = [record for record in of(records, "guard") if record["part"] >= GUARD_LEAST]
+    quiet = [record for record in of(records, "guard") if record["part"] == 0]
+    intime = sum(record["step_after"] is not None and record["step_after"] <= GUARD_SECONDS
+                 for record in acted)
+    alarms = sum(record["step_after"] is not None for record in quiet)
+    rows = (("the interval covers what the helper took, in 90 % of 50 runs",
+             sum(map(covers, known)), len(known), COVERED),
+            ("the guard acts on 2 % and more within 2 minutes", intime, len(acted), 1.0),
+            ("and never on nothing", len(quiet) - alarms, len(quiet), 1.0))
+    yield "| limit | seen | verdict |"
+    yield "|---|---|---|"
+    for title, good, runs, least in rows:
+        yield f"| {title} | {good} of {runs} | {verdict(good, runs, least)} |"
+
+
+def document(settings, records):
+    yield "# What guests cost, found by experiment: against a known harm"
+    yield ""
+    yield "This page is made by `bench/harm/run --report` from data/harm.jsonl."
+    yield ""
+    yield (f"A primary that computes for 8 ms and sleeps for 2, and a guest that computes all "
+           f"the time, on the one CPU of a node; a helper takes a part of the CPU, ahead of "
+           f"both, while the guest may run. hpcbd knows nothing of it. A run takes "
+           f"{settings['seconds']:g} s after the guest has begun; two nodes run at a time.")
+    yield ""
+    yield from verdicts(records)
+    for mode, title, rows in (("estimate", "The estimate", estimates),
+                              ("guard", "The guard (GuestMaxSlowdown=1%)", guard),
+                              ("skew", "Two nodes; hpcbd of one killed and started anew",
+                               skew)):
+        if of(records, mode):
+            yield ""
+            yield f"## {title}"
+            yield ""
+            yield from rows(of(records, mode))

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Copyright (C) 2026 The slurm-hpc-balance developers
+"""bench/harm: the helper whose harm is known, and what the document makes of runs."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from harm import report
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+HELPER = os.path.join(os.path.dirname(os.path.dirname(HERE)), "bench", "harm", "helper.py")
+
+
+class Helper(unittest.TestCase):
+    def taken(self, part, stopped):
+        with tempfile.TemporaryDirectory() as directory:
+            flag, freeze = (os.path.join(directory, name) for name in ("end", "freeze"))
+            with open(freeze, "w", encoding="ascii") as file:
+                file.write(f"{int(stopped)}\n")
+            helper = subprocess.Popen([sys.executable, "-B", HELPER, part, flag, freeze],
+                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                      text=True)
+            time.sleep(1)
+            with open(flag, "w", encoding="ascii"):
+                pass
+            out, _ = helper.communicate(timeout=60)
+        self.assertEqual(helper.returncode, 0)
+        return float(out)
+
+    def test_it_says_what_it_took(self):
+        self.assertEqual(self.taken("0", False), 0)
+        self.assertEqual(self.taken("0.1", True), 0)
+        # How much depends on who else wants the CPU.
+        taken = self.taken("0.1", False)
+        self.assertGreater(taken, 0)
+        self.assertLess(taken, 0.5)
+
+
+def estimate(part, low, high, taken=None):
+    return {"run": 0, "mode": "estimate", "part": part, "taken": part if taken is None else taken,
+            "cost": None if low is None else (low + high) / 2, "low": low, "high": high,
+            "step_after": None}
+
+
+def guard(part, step):
+    return {"run": 0, "mode": "guard", "part": part, "taken": part, "cost": None, "low": None,
+            "high": None, "step_after": step}
+
+
+class Report(unittest.TestCase):
+    def test_what_the_helper_took_counts(self):
+        # A tenth of the time makes the primary a ninth longer.
+        self.assertTrue(report.covers(estimate(0.1, 0.11, 0.12)))
+        self.assertFalse(report.covers(estimate(0.1, 0.09, 0.11)))
+        self.assertTrue(report.covers(estimate(0.1, 0.05, 0.06, taken=0.05)))
+
+    def test_three_verdicts(self):
+        self.assertEqual(report.verdict(45, 50, 0.9), "kept")
+        self.assertEqual(report.verdict(44, 50, 0.9), "broken")
+        self.assertEqual(report.verdict(20, 20, 0.9), "undecided")
+        self.assertEqual(report.verdict(10, 16, 0.9), "broken")
+        self.assertEqual(report.verdict(19, 20, 1.0), "broken")
+
+    def test_switches_of_two_nodes(self):
+        record = {"mode": "skew", "seconds": 10.0, "switches": [
+            [[1.000, True], [1.200, False], [5.000, True], [5.2, False]],
+            [[1.001, True], [1.203, False], [7.000, True], [7.1, False]]]}
+        found, alone = report.distances(record)
+        self.assertEqual([round(1000 * distance) for distance in found], [1, 3])
+        self.assertEqual(alone, 4)
+        self.assertAlmostEqual(report.stopped_part(record), 0.04)
+        text = "\n".join(report.skew([record]))
+        self.assertIn("p99 3.00, worst 3.00, of 2 switches; 4 of one node alone | undecided",
+                      text)
+        self.assertIn("4.00 % | broken", text)
+
+    def test_the_document(self):
+        records = [estimate(0.02, 0.01, 0.03)] * 49 + [estimate(0.0, 0.001, 0.002)]
+        records += [estimate(0.02, None, None), guard(0.0, None), guard(0.02, 80.0),
+                    guard(0.05, 130.0)]
+        text = "\n".join(report.document({"seconds": 150}, records))
+        self.assertIn("in 90 % of 50 runs | 49 of 50 | kept |", text)
+        self.assertIn("within 2 minutes | 1 of 2 | broken |", text)
+        self.assertIn("never on nothing | 1 of 1 | undecided |", text)
+        self.assertIn("| 2 % | 50 | 1 | 49 | 2.00 % | 2.00 |", text)
+
+
+if __name__ == "__main__":
+    unittest.main()
