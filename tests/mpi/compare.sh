@@ -130,18 +130,25 @@ sleeps() {
 
 # Whether every call slept in the last run.
 all_slept() {
-    ! grep -qE 'spins|did not wait|exit code [^0]' "$work/with"
+    ! grep -qE 'spins|did not wait|sleeps:? *(0|F)|exit code [^0]' "$work/with"
 }
 
-# naps_sleep NAME PRELOAD: on a busy machine a rank is awake for longer, then once more.
-naps_sleep() {
-    local tries=3
-    while [ $tries -gt 0 ]; do
-        run "$work/with" 2 "$2" "$programs/naps.$mpi"
-        all_slept && break
+# sleeps_again NAME PROGRAM: of the last run or of another one: on a busy machine a rank
+# is awake for longer.
+sleeps_again() {
+    local tries=2
+    while [ $tries -gt 0 ] && ! all_slept; do
+        run "$work/with" 2 "$library" "$2"
         tries=$((tries - 1))
     done
     sleeps "$1"
+}
+
+# naps_sleep NAME PRELOAD
+naps_sleep() {
+    local library=$2
+    run "$work/with" 2 "$library" "$programs/naps.$mpi"
+    sleeps_again "$1" "$programs/naps.$mpi"
 }
 
 # compare NAME RANKS PROGRAM [ARGUMENT...]
@@ -180,7 +187,7 @@ fortran() {
         return
     fi
     compare "$module" 2 "$programs/$module.$mpi"
-    sleeps "$module sleeps"
+    sleeps_again "$module sleeps" "$programs/$module.$mpi"
 }
 
 over_tcp() {
