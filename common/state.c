@@ -37,6 +37,8 @@
 #define FILE_MODE    0644
 #define DIR_MODE     0755
 #define OVER         ".over"
+#define PLACE        ".place"
+#define CORES        ".cores"
 #define USAGE        ".usage"
 #define USAGE_LATE   ".usage.late"
 #define USAGE_BYTES  16384 /* of one job; some 150 steps */
@@ -420,29 +422,62 @@ int hpcb_state_save_place(const char *state_dir, uint32_t job_id, const char *di
 {
     char path[PATH_MAX];
 
-    if (check_dirs(state_dir, err) || job_path(path, state_dir, job_id, ".place", err))
+    if (check_dirs(state_dir, err) || job_path(path, state_dir, job_id, PLACE, err))
         return -1;
     if (hpcb_file_create(path, dir, strlen(dir), FILE_MODE, err) == 0)
         return 0;
     return errno == EEXIST ? 0 : -1;
 }
 
+/* A whole file of the job without a NUL in it. */
+static int load_text(const char *state_dir, uint32_t job_id, const char *suffix,
+                     char *text, size_t size, hpcb_error_t *err)
+{
+    char path[PATH_MAX], read[PATH_MAX];
+    ssize_t length;
+
+    if (check_dirs(state_dir, err) || job_path(path, state_dir, job_id, suffix, err))
+        return -1;
+    length = hpcb_file_read_trusted(path, read, sizeof(read), err);
+    if (length < 0)
+        return -1;
+    if (length > 0 && (size_t)length == strlen(read) &&
+        hpcb_text_copy(text, size, read) == 0)
+        return 0;
+    errno = EINVAL;
+    return hpcb_error(err, "%.300s: damaged", path);
+}
+
 int hpcb_state_load_place(const char *state_dir, uint32_t job_id, char *dir,
                           size_t size, hpcb_error_t *err)
 {
-    char path[PATH_MAX], text[PATH_MAX];
-    ssize_t length;
+    char text[PATH_MAX];
 
-    if (check_dirs(state_dir, err) || job_path(path, state_dir, job_id, ".place", err))
+    if (load_text(state_dir, job_id, PLACE, text, sizeof(text), err) < 0)
         return -1;
-    length = hpcb_file_read_trusted(path, text, sizeof(text), err);
-    if (length < 0)
-        return -1;
-    if (text[0] == '/' && (size_t)length == strlen(text) &&
-        hpcb_text_copy(dir, size, text) == 0)
+    if (text[0] == '/' && hpcb_text_copy(dir, size, text) == 0)
         return 0;
     errno = EINVAL;
-    return hpcb_error(err, "%.300s: not the place of a job", path);
+    return hpcb_error(err, "job %" PRIu32 ": not the place of a job", job_id);
+}
+
+int hpcb_state_save_cores(const char *state_dir, uint32_t job_id, const char *cores,
+                          hpcb_error_t *err)
+{
+    char path[PATH_MAX], known[PATH_MAX];
+
+    if (load_text(state_dir, job_id, CORES, known, sizeof(known), NULL) == 0 &&
+        strcmp(known, cores) == 0)
+        return 0;
+    if (check_dirs(state_dir, err) || job_path(path, state_dir, job_id, CORES, err))
+        return -1;
+    return hpcb_file_replace(path, cores, strlen(cores), FILE_MODE, err);
+}
+
+int hpcb_state_load_cores(const char *state_dir, uint32_t job_id, char *cores,
+                          size_t size, hpcb_error_t *err)
+{
+    return load_text(state_dir, job_id, CORES, cores, size, err);
 }
 
 int hpcb_state_remove(const char *state_dir, uint32_t job_id, hpcb_error_t *err)

@@ -6,9 +6,12 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <string.h>
 #include "cgroup/steps.h"
 #include "common/log.h"
+#include "common/state.h"
 #include "common/tell.h"
+#include "policy/cpus.h"
 #include "spank/tell.h"
 
 /* Slurm forks all tasks before it asks about the first, and if one cannot be forked, or
@@ -35,6 +38,23 @@ static bool concerns(const hpcb_step_t *step)
     return step->node && (step->recorded || step->klass == HPCB_CLASS_GUEST);
 }
 
+/* Slurm writes the list into 1024 bytes (format_core_allocs): a longer one is cut. */
+#define CORES_MAX 1000
+
+/* What the tasks are bound to, they can change: this they cannot. */
+static void save_cores(spank_t sp, const hpcb_step_t *step)
+{
+    char *cores = NULL;
+    hpcb_cpus_t list;
+    hpcb_error_t err;
+
+    if (spank_get_item(sp, S_JOB_ALLOC_CORES, &cores) != ESPANK_SUCCESS || !cores ||
+        !*cores || strlen(cores) > CORES_MAX || hpcb_cpus_parse(cores, &list) < 0)
+        return;
+    if (hpcb_state_save_cores(step->conf.state_dir, step->job_id, cores, &err) < 0)
+        hpcb_log(HPCB_LOG_DEBUG, "job %u: %s", step->job_id, err.text);
+}
+
 void hpcb_spank_tell_task(spank_t sp, const hpcb_step_t *step, pid_t pid)
 {
     char dir[PATH_MAX];
@@ -42,6 +62,7 @@ void hpcb_spank_tell_task(spank_t sp, const hpcb_step_t *step, pid_t pid)
 
     if (!concerns(step) || !is_last(sp, step))
         return;
+    save_cores(sp, step); /* first: who knows the place looks for them */
     if (hpcb_steps_job(step->node, pid, dir, sizeof(dir), &err) < 0 ||
         hpcb_state_save_place(step->conf.state_dir, step->job_id, dir, &err) < 0)
         hpcb_log(HPCB_LOG_DEBUG, "job %u: %s", step->job_id, err.text);

@@ -235,16 +235,11 @@ static bool elect(set_t *set, int64_t edge_ns, bool *run)
     return true;
 }
 
-static bool has_cpus(const hpcbd_member_t *member)
-{
-    return hpcb_cpus_from(&member->policy.cpus, 0) < HPCB_CPUS_MAX;
-}
-
 /* A job of which nobody knows where it runs keeps running, and so does one that cannot
  * be stopped. */
 static bool must_stop(const hpcbd_member_t *member, bool run)
 {
-    return !run && has_cpus(member);
+    return !run && hpcbd_member_has_cpus(member);
 }
 
 /* Line 4 of algorithm 1 before line 15.  Asked for anew each time: the owner forgets it
@@ -290,7 +285,7 @@ static bool is_placed(void)
 {
     for (size_t i = 0; i < N_SETS; i++)
         for (size_t k = 0; k < engine.sets[i].gang.count; k++)
-            if (!has_cpus(member_at(&engine.sets[i], k)))
+            if (!hpcbd_member_has_cpus(member_at(&engine.sets[i], k)))
                 return false;
     return true;
 }

@@ -4,11 +4,13 @@
  */
 #include "config.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "cgroup/freeze.h"
 #include "cgroup/steps.h"
 #include "common/about.h"
+#include "common/state.h"
 #include "hpcbd/gang/member.h"
 
 #define SECOND INT64_C(1000000000)
@@ -42,19 +44,36 @@ static void count_nodes(hpcbd_member_t *member, const char *state_dir)
     member->counted = true;
 }
 
+bool hpcbd_member_has_cpus(const hpcbd_member_t *member)
+{
+    return hpcb_cpus_from(&member->policy.cpus, 0) < HPCB_CPUS_MAX;
+}
+
+/* Never by what its processes are bound to, which a job can change: to CPUs that nobody
+ * wants, so that it always runs, or to those of others, who would take turns with it.
+ * Without ConstrainCores no job has a cpuset; all are told by Slurm's numbers of cores
+ * then, and have a core in common as they would by those of CPUs. */
+static void find_cpus(hpcbd_member_t *member, const hpcb_node_t *node,
+                      const char *state_dir, const char *job_dir)
+{
+    char cores[PATH_MAX];
+
+    if (hpcb_steps_cpus(node, job_dir, &member->policy.cpus) == 0 ||
+        hpcbd_member_has_cpus(member))
+        return;
+    if (hpcb_state_load_cores(state_dir, member->policy.job_id, cores, sizeof(cores),
+                              NULL) == 0)
+        hpcb_cpus_parse(cores, &member->policy.cpus);
+}
+
 void hpcbd_member_look(hpcbd_member_t *member, const hpcb_node_t *node,
                        const char *state_dir, const hpcbd_job_t *job)
 {
-    hpcb_cpus_t bound;
-
     count_nodes(member, state_dir);
     if (!job->dir[0])
         return;
     member->suspended = hpcb_freeze_by_slurm(node, job->dir);
-    if (hpcb_steps_cpus(node, job->dir, &member->policy.cpus) == 0)
-        return;
-    if (hpcb_steps_bound(node, job->dir, &bound) > 0)
-        member->policy.cpus = bound;
+    find_cpus(member, node, state_dir, job->dir);
 }
 
 void hpcbd_member_begin(hpcbd_member_t *member, int64_t now_ns)

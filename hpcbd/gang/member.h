@@ -34,7 +34,10 @@ typedef struct {
 /* NULL when memory runs out; free() ends it. */
 hpcbd_member_t *hpcbd_member_new(const hpcbd_job_t *job);
 
-/* Find out which CPUs it has, whether Slurm has suspended it, and from StateDir on how
+/* False: nobody knows where it runs (yet). */
+bool hpcbd_member_has_cpus(const hpcbd_member_t *member);
+
+/* Find out which CPUs Slurm has allocated to it, whether Slurm has suspended it, and from StateDir on how
  * many nodes it runs: reads files. */
 void hpcbd_member_look(hpcbd_member_t *member, const hpcb_node_t *node,
                        const char *state_dir, const hpcbd_job_t *job);

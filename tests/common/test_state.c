@@ -173,6 +173,33 @@ START_TEST(the_first_record_wins)
 }
 END_TEST
 
+/* A requeued job's step has the last word. */
+START_TEST(cores_of_the_latest_step_count)
+{
+    char cores[16] = "?", damaged[] = "0-3\0,5";
+
+    ck_assert_int_eq(save(7, 1000, NULL), 0);
+    ck_assert_int_eq(hpcb_state_load_cores(scratch("run"), 7, cores, 16, NULL), -1);
+    ck_assert_int_eq(errno, ENOENT);
+    ck_assert_str_eq(cores, "?");
+    ck_assert_int_eq(hpcb_state_save_cores(scratch("run"), 7, "0-3,8", NULL), 0);
+    ck_assert_int_eq(hpcb_state_save_cores(scratch("run"), 7, "4", NULL), 0);
+    ck_assert_int_eq(hpcb_state_save_cores(scratch("run"), 7, "4", NULL), 0);
+    ck_assert_int_eq(hpcb_state_load_cores(scratch("run"), 7, cores, 16, NULL), 0);
+    ck_assert_str_eq(cores, "4");
+    ck_assert_int_eq(hpcb_file_replace(scratch("run/jobs/7.cores"), damaged,
+                                       sizeof(damaged), 0644, NULL),
+                     0);
+    ck_assert_int_eq(hpcb_state_load_cores(scratch("run"), 7, cores, 16, NULL), -1);
+    ck_assert_int_eq(errno, EINVAL);
+    ck_assert_int_eq(hpcb_state_save_cores(scratch("run"), 7, "5", NULL), 0);
+    ck_assert_int_eq(chmod(scratch("run/jobs/7.cores"), 0666), 0);
+    ck_assert_int_eq(hpcb_state_load_cores(scratch("run"), 7, cores, 16, NULL), -1);
+    ck_assert_int_eq(hpcb_state_remove(scratch("run"), 7, NULL), 0);
+    ck_assert_int_eq(access(scratch("run/jobs/7.cores"), F_OK), -1);
+}
+END_TEST
+
 START_TEST(another_users_leftover_is_replaced)
 {
     const hpcb_usage_t usage = {1, 2, 3};
@@ -757,6 +784,7 @@ static void add_record_tests(TCase *tc)
     tcase_add_test(tc, a_missing_record_is_enoent);
     tcase_add_test(tc, what_cannot_be_a_job_is_not_saved);
     tcase_add_test(tc, the_first_record_wins);
+    tcase_add_test(tc, cores_of_the_latest_step_count);
     tcase_add_test(tc, another_users_leftover_is_replaced);
     tcase_add_test(tc, a_damaged_leftover_is_replaced);
     tcase_add_test(tc, damaged_records_are_refused);

@@ -10,6 +10,8 @@ setup_file() {
     export CONF=$HPCB_SANDBOX_DIR/etc/hpc-balance.conf SLURM_CONF_FILE=$HPCB_SANDBOX_DIR/etc/slurm.conf
     cp "$CONF" "$CONF.before"
     cp "$SLURM_CONF_FILE" "$SLURM_CONF_FILE.before"
+    export CGROUP_CONF=$HPCB_SANDBOX_DIR/etc/cgroup.conf
+    cp "$CGROUP_CONF" "$CONF.cgroup"
     oversubscribe guest 2
     oversubscribe primary 2
     as_root scontrol reconfigure
@@ -18,6 +20,7 @@ setup_file() {
 teardown_file() {
     cp "$CONF.before" "$CONF"
     cp "$SLURM_CONF_FILE.before" "$SLURM_CONF_FILE"
+    cp "$CONF.cgroup" "$CGROUP_CONF"
     as_root scontrol reconfigure
     reload_node n1
     reload_node n2
@@ -139,6 +142,33 @@ each_has_its_turn() {
 @test "two guests of a core take turns" {
     begin_two --guest
     each_has_its_turn
+}
+
+# Slurm's affinity is all that binds tasks then, and a task can change it.
+without_constrain_cores() {
+    sed -i 's/^ConstrainCores=.*/ConstrainCores=no/' "$CGROUP_CONF"
+    as_root scontrol reconfigure
+}
+
+with_constrain_cores() {
+    cp "$CONF.cgroup" "$CGROUP_CONF"
+    as_root scontrol reconfigure
+}
+
+@test "without ConstrainCores they do by what Slurm has allocated, whatever they bind themselves to" {
+    needs_freezer
+    needs_cpus 2
+    without_constrain_cores
+    # shellcheck disable=SC2016 # expanded in the job
+    one=$(submit --guest -w n1 -n1 --mem=50 --wrap 'taskset -pc 0 $$ && while :; do :; done')
+    # shellcheck disable=SC2016 # expanded in the job
+    two=$(submit --guest -w n1 -n1 --mem=50 --wrap 'taskset -pc 1 $$ && while :; do :; done')
+    wait_for_state "$one" RUNNING 60
+    wait_for_state "$two" RUNNING 60
+    wait_until 30 take_turns "$one" "$two"
+    run_in_node n1 grep -Eqx '[0-9]+' "/run/hpc-balance/jobs/$one.cores"
+    each_has_its_turn
+    with_constrain_cores
 }
 
 @test "two primaries of a partition with GangPartitions= do; guests share the core with them" {

@@ -153,6 +153,9 @@ static spank_err_t step_item(spank_item_t item, va_list arguments)
     case S_JOB_NCPUS:
         *va_arg(arguments, uint16_t *) = HOST_CPUS;
         return ESPANK_SUCCESS;
+    case S_JOB_ALLOC_CORES:
+        *va_arg(arguments, char **) = (char *)HOST_CORES;
+        return ESPANK_SUCCESS;
     case S_JOB_LOCAL_TASK_COUNT:
         *va_arg(arguments, uint32_t *) = now.tasks;
         return ESPANK_SUCCESS;

@@ -16,6 +16,7 @@
 
 #define HOST_TASKS 4
 #define HOST_CPUS  6 /* of every job */
+#define HOST_CORES "0-2,5" /* by Slurm's numbers */
 #define HOST_TEXT  8192
 
 typedef struct {

@@ -107,7 +107,7 @@ START_TEST(hpcbd_is_notified_once_of_a_step)
     static const char *const klass[] = {"primary", "guest"};
     static const int tasks[] = {1, HOST_TASKS};
     const host_option_t options[] = {{"hpc-balance", "dlrb"}, {NULL, NULL}};
-    char place[1024], path[1024];
+    char place[1024], path[1024], cores[64];
 
     load_v2();
     start_hpcbd();
@@ -122,6 +122,8 @@ START_TEST(hpcbd_is_notified_once_of_a_step)
     snprintf(path, sizeof(path), "%s/state", test_dir());
     ck_assert_int_eq(hpcb_state_load_place(path, JOB, place, sizeof(place), NULL), 0);
     ck_assert_ptr_nonnull(strstr(place, SCOPE));
+    ck_assert_int_eq(hpcb_state_load_cores(path, JOB, cores, sizeof(cores), NULL), 0);
+    ck_assert_str_eq(cores, HOST_CORES);
 }
 END_TEST
 

@@ -14,6 +14,7 @@
 
 #include "common/about.h"
 #include "common/tell.h"
+#include "common/text.h"
 #include "hpcbd/gang/control.h"
 #include "hpcbd/gang/decision.h"
 #include "hpcbd/gang/gang.h"
@@ -37,7 +38,8 @@ static unsigned writes; /* that stopped or started somebody */
 
 static struct {
     hpcbd_job_t job;
-    const char *cpus;
+    const char *cpus;  /* of its cpuset; "": it has none */
+    const char *cores; /* what the job's steps have recorded; NULL: nothing */
     unsigned nodes;
     bool frozen, suspended;
     bool has_no_step; /* what is to be stopped will be stopped when it has one */
@@ -140,8 +142,20 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 int __wrap_hpcb_steps_cpus(const hpcb_node_t *node, const char *dir, hpcb_cpus_t *cpus);
 int __wrap_hpcb_steps_cpus(const hpcb_node_t *node, const char *dir, hpcb_cpus_t *cpus)
 {
+    const char *list = world[atoi(dir + 1)].cpus;
+
     (void)node;
-    return hpcb_cpus_parse(world[atoi(dir + 1)].cpus, cpus);
+    return *list ? hpcb_cpus_parse(list, cpus) : -1;
+}
+
+int __wrap_hpcb_state_load_cores(const char *state_dir, uint32_t job_id, char *cores,
+                                 size_t size, hpcb_error_t *err);
+int __wrap_hpcb_state_load_cores(const char *state_dir, uint32_t job_id, char *cores,
+                                 size_t size, hpcb_error_t *err)
+{
+    (void)state_dir;
+    (void)err;
+    return world[job_id].cores ? hpcb_text_copy(cores, size, world[job_id].cores) : -1;
 }
 
 bool __wrap_hpcb_freeze_by_slurm(const hpcb_node_t *node, const char *dir);
@@ -482,6 +496,25 @@ START_TEST(who_cannot_be_stopped_runs)
 }
 END_TEST
 
+/* ConstrainCores=no: what Slurm has allocated, never what tasks are bound to. */
+START_TEST(without_a_cpuset_allocated_cores_count)
+{
+    begin(2, "none");
+    for (uint32_t i = 1; i <= 3; i++)
+        add_job(i, HPCB_CLASS_GUEST, "");
+    world[1].cores = "0";
+    world[2].cores = "0-1";
+    world[3].cores = "2";
+    pass();
+    for (unsigned i = 0; i < 4; i++) {
+        pass();
+        ck_assert(running() == (1U << 1 | 1U << 3) || running() == (1U << 2 | 1U << 3));
+    }
+    ck_assert_uint_eq(hpcb_cpus_count(&hpcbd_gang_member(2)->policy.cpus), 2);
+    end();
+}
+END_TEST
+
 /* The job that goes is set going; one that is requeued is another. */
 START_TEST(jobs_go)
 {
@@ -663,6 +696,7 @@ int main(void)
     tcase_add_test(tc, root_sets_quantum_and_window);
     tcase_add_test(tc, a_clock_that_is_set_is_no_edge);
     tcase_add_test(tc, who_cannot_be_stopped_runs);
+    tcase_add_test(tc, without_a_cpuset_allocated_cores_count);
     tcase_add_test(tc, jobs_go);
     tcase_add_loop_test(tc, decisions_can_be_replayed, 3, 5);
     tcase_add_test(tc, decisions_about_many_say_less);
