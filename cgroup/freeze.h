@@ -33,7 +33,7 @@
 #define HPCB_FREEZE_KNOB "cgroup.freeze"
 
 /* Levels on one node, for all jobs together: a log holds no more. */
-#define HPCB_FREEZE_LEVELS_MAX 1024
+#define HPCB_FREEZE_LEVELS_MAX 2048
 
 /* What is not 0 ends the walk and is what it returns. */
 typedef int (*hpcb_freeze_visit_t)(const char *level, void *arg);

@@ -41,6 +41,9 @@ typedef struct {
     uint64_t heard_ns; /* since when, or when it did last; 0: never */
     level_t *levels;   /* in the order in which the last look saw them */
     size_t count;
+    bool guest; /* or a primary that takes turns */
+    bool unfit; /* not all of its levels have a place: none has */
+    bool told;  /* the log has said so */
     bool found; /* by the look that is going on */
 } stopped_t;
 
@@ -49,11 +52,10 @@ struct hpcbd_freeze {
     const char *state_dir;
     stopped_t *jobs[HPCBD_JOBS_MAX];
     size_t count;
-    size_t levels; /* of all jobs */
-    size_t turn;   /* which signals are looked for first */
-    bool changed;  /* the log does not name what there is */
-    bool failing;  /* and could not be replaced */
-    bool full;     /* the log has said that there are too many */
+    size_t levels[2]; /* of all primaries, of all guests */
+    size_t turn;      /* which signals are looked for first */
+    bool changed;     /* the log does not name what there is */
+    bool failing;     /* and could not be replaced */
 };
 
 hpcbd_freeze_t *hpcbd_freeze_new(const hpcb_node_t *node, const char *state_dir)
@@ -95,16 +97,21 @@ static void drop_last_level(hpcbd_freeze_t *freeze, stopped_t *job)
         write_level(level, false);
     hpcb_knob_close(&level->fd);
     free(level->dir);
-    freeze->levels--;
+    freeze->levels[job->guest]--;
     freeze->changed = true;
+}
+
+static void drop_levels(hpcbd_freeze_t *freeze, stopped_t *job)
+{
+    while (job->count)
+        drop_last_level(freeze, job);
 }
 
 static void drop_job(hpcbd_freeze_t *freeze, size_t i)
 {
     stopped_t *job = freeze->jobs[i];
 
-    while (job->count)
-        drop_last_level(freeze, job);
+    drop_levels(freeze, job);
     free(job->levels);
     free(job);
     freeze->jobs[i] = freeze->jobs[--freeze->count];
@@ -138,28 +145,60 @@ typedef struct {
     size_t seen; /* of the job's levels, the first ones */
 } look_t;
 
-/* As the last one. */
-static void add_level(hpcbd_freeze_t *freeze, stopped_t *job, const char *dir)
+/* Half a job that runs while the other half waits helps nobody. */
+static void give_up(hpcbd_freeze_t *freeze, stopped_t *job)
+{
+    drop_levels(freeze, job);
+    job->unfit = true;
+    hpcb_log_once(&job->told, HPCB_LOG_ERROR,
+                  "job %u: not all of its groups of tasks can be frozen (%s have %d on "
+                  "this node): none of them is",
+                  job->job_id, job->guest ? "guests" : "primaries",
+                  HPCBD_FREEZE_LEVELS_MAX);
+}
+
+/* Who has the most levels of its kind, job if others have as many. */
+static stopped_t *largest(const hpcbd_freeze_t *freeze, stopped_t *job)
+{
+    stopped_t *most = job;
+
+    for (size_t i = 0; i < freeze->count; i++)
+        if (freeze->jobs[i]->guest == job->guest && freeze->jobs[i]->count > most->count)
+            most = freeze->jobs[i];
+    return most;
+}
+
+/* Who has many takes none from those that have few.  False: job has no place. */
+static bool make_place(hpcbd_freeze_t *freeze, stopped_t *job)
+{
+    while (freeze->levels[job->guest] == HPCBD_FREEZE_LEVELS_MAX) {
+        stopped_t *most = largest(freeze, job);
+
+        if (most == job)
+            return false;
+        give_up(freeze, most);
+    }
+    return true;
+}
+
+/* As the last one.  False: there is no place, or no memory. */
+static bool add_level(hpcbd_freeze_t *freeze, stopped_t *job, const char *dir)
 {
     level_t *larger, level = {.fd = -1};
 
-    if (freeze->levels == HPCB_FREEZE_LEVELS_MAX) {
-        hpcb_log_once(&freeze->full, HPCB_LOG_ERROR,
-                      "job %u: more than %d groups of guests' tasks on this node: the "
-                      "others are not frozen",
-                      job->job_id, HPCB_FREEZE_LEVELS_MAX);
-        return;
-    }
+    if (!make_place(freeze, job))
+        return false;
     larger = reallocarray(job->levels, job->count + 1, sizeof(level));
     if (!larger)
-        return;
+        return false;
     job->levels = larger;
     level.dir = strdup(dir);
     if (!level.dir)
-        return;
+        return false;
     job->levels[job->count++] = level;
-    freeze->levels++;
+    freeze->levels[job->guest]++;
     freeze->changed = true;
+    return true;
 }
 
 /* The next one is where it was, unless some have come or gone. */
@@ -172,33 +211,70 @@ static int see_level(const char *dir, void *arg)
 
     while (i < job->count && strcmp(job->levels[i].dir, dir) != 0)
         i++;
-    if (i == job->count)
-        add_level(look->freeze, job, dir);
-    if (i == job->count)
-        return 0;
+    if (i == job->count && !add_level(look->freeze, job, dir)) {
+        give_up(look->freeze, job);
+        return 1;
+    }
     level = job->levels[i];
     job->levels[i] = job->levels[look->seen];
     job->levels[look->seen++] = level;
     return 0;
 }
 
-static void look_at(hpcbd_freeze_t *freeze, const hpcbd_job_t *guest)
+typedef struct {
+    size_t count, most;
+} count_t;
+
+static int count_level(const char *dir, void *arg)
 {
-    stopped_t *job = find_or_add(freeze, guest->state.job_id);
+    count_t *levels = arg;
+
+    (void)dir;
+    return ++levels->count > levels->most;
+}
+
+/* Is there a place for all levels of a job that had none? */
+static bool fits(const hpcbd_freeze_t *freeze, const stopped_t *job, const char *dir)
+{
+    count_t levels = {.most = HPCBD_FREEZE_LEVELS_MAX - freeze->levels[job->guest]};
+
+    return hpcb_freeze_levels(freeze->node, job->job_id, dir, count_level, &levels) == 0;
+}
+
+static bool is_guest(const hpcbd_job_t *job)
+{
+    return job->state.klass == HPCB_CLASS_GUEST;
+}
+
+/* again: now is the time to look at it if it is unfit. */
+static void look_at(hpcbd_freeze_t *freeze, const hpcbd_job_t *seen, bool again)
+{
+    stopped_t *job = find_or_add(freeze, seen->state.job_id);
     look_t look = {.freeze = freeze, .job = job};
 
     if (!job)
         return;
     job->found = true;
-    hpcb_freeze_levels(freeze->node, job->job_id, guest->dir, see_level, &look);
+    if (job->guest != is_guest(seen)) /* requeued */
+        drop_levels(freeze, job);
+    job->guest = is_guest(seen);
+    if (job->unfit && !(again && fits(freeze, job, seen->dir)))
+        return;
+    job->unfit = false;
+    hpcb_freeze_levels(freeze->node, job->job_id, seen->dir, see_level, &look);
     while (job->count > look.seen)
         drop_last_level(freeze, job);
 }
 
-/* The levels that there are, as an array of freeze->levels; the caller frees it. */
+static size_t all_levels(const hpcbd_freeze_t *freeze)
+{
+    return freeze->levels[false] + freeze->levels[true];
+}
+
+/* The levels that there are, as an array of all_levels(); the caller frees it. */
 static const char **list_levels(const hpcbd_freeze_t *freeze)
 {
-    const char **names = calloc(freeze->levels + 1, sizeof(*names));
+    const char **names = calloc(all_levels(freeze) + 1, sizeof(*names));
     size_t n = 0;
 
     for (size_t i = 0; names && i < freeze->count; i++)
@@ -214,7 +290,8 @@ static int replace_log(hpcbd_freeze_t *freeze)
 
     hpcb_error(&err, "out of memory");
     if (names &&
-        hpcb_freeze_log_replace(freeze->state_dir, names, freeze->levels, &err) == 0) {
+        hpcb_freeze_log_replace(freeze->state_dir, names, all_levels(freeze),
+                                &err) == 0) {
         freeze->changed = freeze->failing = false;
         return 0;
     }
@@ -298,10 +375,10 @@ void hpcbd_freeze_look(hpcbd_freeze_t *freeze, const hpcbd_registry_t *registry)
 {
     for (size_t i = 0; i < freeze->count; i++)
         freeze->jobs[i]->found = false;
+    /* Of those that are unfit one at a time: they are the ones that take long. */
     for (size_t i = 0; i < registry->count; i++)
-        if (registry->jobs[i]->state.klass == HPCB_CLASS_GUEST ||
-            registry->jobs[i]->gang)
-            look_at(freeze, registry->jobs[i]);
+        if (is_guest(registry->jobs[i]) || registry->jobs[i]->gang)
+            look_at(freeze, registry->jobs[i], i == freeze->turn % registry->count);
     for (size_t i = freeze->count; i-- > 0;)
         if (!freeze->jobs[i]->found)
             drop_job(freeze, i);

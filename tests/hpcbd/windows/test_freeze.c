@@ -29,11 +29,12 @@
 
 #define V1_OURS "sys/fs/cgroup/unified/hpcb"
 #define V1_JOB  "sys/fs/cgroup/freezer/slurm_scb1/uid_7001/job_5"
-#define V2_JOB  "sys/fs/cgroup/system.slice/slurmstepd.scope/job_4"
+#define SCOPE   "sys/fs/cgroup/system.slice/slurmstepd.scope"
+#define V2_JOB  SCOPE "/job_4"
 #define USER    V2_JOB "/step_0/user"
 #define TASK    USER "/task_0"
 #define KNOB    "/" HPCB_FREEZE_KNOB
-#define MANY    (3 * HPCB_FREEZE_LEVELS_MAX)
+#define MANY    (3 * HPCBD_FREEZE_LEVELS_MAX)
 #define JOB     4
 
 static const char *root;
@@ -60,7 +61,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 static void keep_log(hpcb_log_level_t level, const char *line)
 {
     (void)level;
-    too_many += strstr(line, "the others are not frozen") != NULL;
+    too_many += strstr(line, "none of them is") != NULL;
 }
 
 static void make_group(const char *path)
@@ -237,19 +238,119 @@ static unsigned log_lines(void)
     return lines;
 }
 
-START_TEST(what_does_not_fit_into_the_log_runs)
+/* Another job of the node, with groups of its own. */
+static hpcbd_job_t more[2];
+
+static void task_of(uint32_t job_id, int task, char *path)
+{
+    snprintf(path, PATH_MAX, SCOPE "/job_%u/step_0/user/task_%05d", job_id, task);
+}
+
+static void add_job(uint32_t job_id, hpcb_class_t klass, int tasks)
+{
+    static const char *const above[] = {"", "/step_0", "/step_0/user"};
+    hpcbd_job_t *job = &more[registry.count - 1];
+    char path[PATH_MAX];
+
+    *job = (hpcbd_job_t){.state = {.job_id = job_id, .klass = klass},
+                         .gang = klass == HPCB_CLASS_PRIMARY};
+    snprintf(job->dir, sizeof(job->dir), "%s/" SCOPE "/job_%u", root, job_id);
+    for (size_t i = 0; i < sizeof(above) / sizeof(above[0]); i++) {
+        snprintf(path, sizeof(path), SCOPE "/job_%u%s", job_id, above[i]);
+        make_group(path);
+    }
+    strcat(path, KNOB);
+    fake_write(path, "0\n"); /* below it groups have one, too */
+    for (int i = 1; i <= tasks; i++) {
+        task_of(job_id, i, path);
+        make_group(path);
+    }
+    registry.jobs[registry.count++] = job;
+}
+
+static bool is_frozen(uint32_t job_id, int task)
+{
+    char path[PATH_MAX];
+
+    task_of(job_id, task, path);
+    strcat(path, KNOB);
+    return strcmp(fake_read(path), "1") == 0;
+}
+
+/* The job has all of its tasks but TASK no more. */
+static void end_tasks(void)
+{
+    char from[PATH_MAX], to[PATH_MAX];
+
+    snprintf(from, sizeof(from), "%s/" USER, root);
+    snprintf(to, sizeof(to), "%s/" USER "-ended", root);
+    ck_assert_int_eq(rename(from, to), 0);
+    make_group(USER);
+    fake_write(USER KNOB, "0\n");
+    make_group(TASK);
+}
+
+START_TEST(a_job_with_too_many_groups_is_not_frozen_at_all)
 {
     begin_v2();
-    make_tasks(1, HPCB_FREEZE_LEVELS_MAX + 8);
     too_many = 0;
-    for (int i = 0; i < 3; i++)
+    ck_assert(hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW));
+    ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    make_tasks(1, HPCBD_FREEZE_LEVELS_MAX + 8);
+    for (int i = 0; i < 3; i++) {
         hpcbd_freeze_look(freeze, &registry);
-    ck_assert_uint_eq(log_lines(), HPCB_FREEZE_LEVELS_MAX + 1);
+        ck_assert_int_eq(hpcb_freeze_release(node, state, NULL), 0);
+        ck_assert_str_eq(fake_read(TASK KNOB), "0");
+        ck_assert_str_eq(fake_read(USER "/task_00001" KNOB), "0");
+        ck_assert(!hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW));
+    }
+    ck_assert_int_eq(log_size(), -1);
     ck_assert_uint_eq(too_many, 1);
+    end_tasks();
+    hpcbd_freeze_look(freeze, &registry);
+    ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    end();
+}
+END_TEST
+
+/* Of each kind the one with the most groups goes, whoever was there first. */
+START_TEST(who_has_many_groups_takes_no_place_of_others)
+{
+    begin_v2();
+    make_tasks(1, HPCBD_FREEZE_LEVELS_MAX - 4);
+    add_job(5, HPCB_CLASS_GUEST, 8);
+    add_job(6, HPCB_CLASS_PRIMARY, 8);
+    too_many = 0;
+    for (int i = 0; i < 6; i++)
+        hpcbd_freeze_look(freeze, &registry);
+    ck_assert_uint_eq(too_many, 1);
+    ck_assert(!hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW));
+    ck_assert(hpcbd_freeze_stop(freeze, 5, HPCBD_FREEZE_WINDOW));
+    ck_assert(hpcbd_freeze_stop(freeze, 6, HPCBD_FREEZE_GANG));
+    ck_assert(is_frozen(5, 1) && is_frozen(5, 8) && is_frozen(6, 8));
+    ck_assert_str_eq(fake_read(TASK KNOB), "0");
+    registry.count = 1;
+    for (int i = 0; i < 2; i++)
+        hpcbd_freeze_look(freeze, &registry);
+    ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    ck_assert(!is_frozen(5, 1) && !is_frozen(6, 8));
+    end();
+}
+END_TEST
+
+/* All places of both kinds. */
+START_TEST(the_largest_log_is_replayed)
+{
+    begin_v2();
+    make_tasks(1, HPCBD_FREEZE_LEVELS_MAX - 1);
+    add_job(6, HPCB_CLASS_PRIMARY, HPCBD_FREEZE_LEVELS_MAX);
+    hpcbd_freeze_look(freeze, &registry);
+    ck_assert_uint_eq(log_lines(), HPCB_FREEZE_LEVELS_MAX + 1);
     hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW);
-    /* The largest log that there can be is replayed. */
+    hpcbd_freeze_stop(freeze, 6, HPCBD_FREEZE_GANG);
     ck_assert_int_eq(hpcb_freeze_release(node, state, NULL), HPCB_FREEZE_LEVELS_MAX);
     ck_assert_str_eq(fake_read(TASK KNOB), "0");
+    ck_assert(!is_frozen(6, 1));
     end();
 }
 END_TEST
@@ -285,12 +386,12 @@ START_TEST(a_look_takes_as_long_as_there_is_to_see)
     double few, many;
 
     begin_v2();
-    make_tasks(1, HPCB_FREEZE_LEVELS_MAX / 8 - 1);
+    make_tasks(1, HPCBD_FREEZE_LEVELS_MAX / 8 - 1);
     few = fastest_look_ms();
-    make_tasks(HPCB_FREEZE_LEVELS_MAX / 8, HPCB_FREEZE_LEVELS_MAX - 1);
+    make_tasks(HPCBD_FREEZE_LEVELS_MAX / 8, HPCBD_FREEZE_LEVELS_MAX - 1);
     many = fastest_look_ms();
-    printf("a look at %d groups: %.2f ms, at %d: %.2f ms\n", HPCB_FREEZE_LEVELS_MAX / 8,
-           few, HPCB_FREEZE_LEVELS_MAX, many);
+    printf("a look at %d groups: %.2f ms, at %d: %.2f ms\n", HPCBD_FREEZE_LEVELS_MAX / 8,
+           few, HPCBD_FREEZE_LEVELS_MAX, many);
     ck_assert_double_lt(many, few * 48);
     end();
 }
@@ -549,7 +650,9 @@ int main(void)
     tcase_add_test(tc, nothing_is_frozen_that_the_log_does_not_name);
     tcase_add_test(tc, without_room_for_the_log_a_guest_runs);
     tcase_add_test(tc, the_log_is_as_long_as_what_is_there);
-    tcase_add_test(tc, what_does_not_fit_into_the_log_runs);
+    tcase_add_test(tc, a_job_with_too_many_groups_is_not_frozen_at_all);
+    tcase_add_test(tc, who_has_many_groups_takes_no_place_of_others);
+    tcase_add_test(tc, the_largest_log_is_replayed);
     tcase_add_test(tc, a_look_takes_as_long_as_there_is_to_see);
     tcase_add_test(tc, a_log_that_cannot_be_written_is_tried_at_each_look);
     tcase_add_loop_test(tc, a_damaged_log_sets_everybody_going, 0,
