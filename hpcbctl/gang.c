@@ -170,15 +170,16 @@ static int command(const hpcb_ctl_t *ctl, const char *text)
 
 static int pause_or_resume(const hpcb_ctl_t *ctl, const char *verb)
 {
-    char text[96];
+    char text[96], job[32] = "";
     uint64_t job_id = 0;
 
     if (ctl->n_operands > 1 ||
         (ctl->n_operands == 1 &&
          (hpcb_text_u64(ctl->operands[0], UINT32_MAX - 1, &job_id) || job_id == 0)))
         return usage("gang %s: give a job's number or nothing", verb);
-    snprintf(text, sizeof(text), "{\"verb\":\"gang-%s\",\"job\":%" PRIu64 "}", verb,
-             job_id);
+    if (job_id)
+        snprintf(job, sizeof(job), ",\"job\":%" PRIu64, job_id);
+    snprintf(text, sizeof(text), "{\"verb\":\"gang-%s\"%s}", verb, job);
     return command(ctl, text);
 }
 
@@ -209,7 +210,7 @@ static int read_quantum(const char *text, uint64_t *us)
 int hpcb_gang_set(const hpcb_ctl_t *ctl)
 {
     uint64_t quantum_us = 0, window = 0;
-    char text[128];
+    char text[128], quantum[48] = "", quanta[48] = "";
 
     if (ctl->n_operands == 0)
         return usage("gang set: give quantum=SECONDS or window=QUANTA");
@@ -228,9 +229,10 @@ int hpcb_gang_set(const hpcb_ctl_t *ctl)
             return usage("gang set: '%s' is neither quantum= nor window=", operand);
         }
     }
-    snprintf(text, sizeof(text),
-             "{\"verb\":\"gang-set\",\"quantum_us\":%" PRIu64 ",\"window\":%" PRIu64
-             "}",
-             quantum_us, window);
+    if (quantum_us)
+        snprintf(quantum, sizeof(quantum), ",\"quantum_us\":%" PRIu64, quantum_us);
+    if (window)
+        snprintf(quanta, sizeof(quanta), ",\"window\":%" PRIu64, window);
+    snprintf(text, sizeof(text), "{\"verb\":\"gang-set\"%s%s}", quantum, quanta);
     return command(ctl, text);
 }

@@ -193,20 +193,47 @@ static int say_done(const client_t *client, const char *why_not)
                    : answer(client, "{\"end\":true}", strlen("{\"end\":true}"));
 }
 
+/* Return false if key is there, but is not a number that may be.  0: it is not there,
+ * which means something else than 0 or a number that nobody understands. */
+static bool may_give(json_object *message, const char *key, uint64_t *number)
+{
+    json_object *value;
+
+    *number = number_of(message, key);
+    return *number || !json_object_object_get_ex(message, key, &value);
+}
+
+static int pause_gang(const client_t *client, json_object *message, bool pause)
+{
+    uint64_t job_id;
+
+    if (!may_give(message, "job", &job_id))
+        return refuse(client, "job: not the number of a job");
+    return say_done(client,
+                    hpcbd_gang_ask_pause((uint32_t)job_id, client->uid, pause));
+}
+
+static int set_gang(const client_t *client, json_object *message)
+{
+    uint64_t quantum_us, window;
+
+    if (!may_give(message, "quantum_us", &quantum_us))
+        return refuse(client, "quantum_us: not a number of microseconds");
+    if (!may_give(message, "window", &window))
+        return refuse(client, "window: not a number of quanta");
+    return say_done(client, hpcbd_gang_ask_set(quantum_us, window, client->uid));
+}
+
 static int obey_gang(const client_t *client, const char *verb, json_object *message)
 {
-    bool pause = strcmp(verb, "gang-pause") == 0;
-
     if (strcmp(verb, "gang") == 0)
         return say_gang(client, message);
-    if (pause || strcmp(verb, "gang-resume") == 0)
-        return say_done(client,
-                        hpcbd_gang_ask_pause((uint32_t)number_of(message, "job"),
-                                             client->uid, pause));
+    if (strcmp(verb, "gang-pause") == 0)
+        return pause_gang(client, message, true);
+    if (strcmp(verb, "gang-resume") == 0)
+        return pause_gang(client, message, false);
     if (strcmp(verb, "gang-set") == 0)
-        return say_done(client,
-                        hpcbd_gang_ask_set(number_of(message, "quantum_us"),
-                                           number_of(message, "window"), client->uid));
+        return set_gang(client, message);
     return refuse(client, "no such verb");
 }
 

@@ -166,6 +166,30 @@ START_TEST(what_is_no_message_is_refused)
 }
 END_TEST
 
+/* A number that nobody understands is none, and not that of all jobs. */
+START_TEST(what_is_no_job_is_not_all_jobs)
+{
+    static const char *const bad[] = {"0",    "-1",   "\"7\"", "null",
+                                      "1.5",  "true", "[7]",   "4294967303",
+                                      "1e99", "{}",   "\"\"",  "18446744073709551616"};
+    char text[64];
+
+    start_daemon("");
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        snprintf(text, sizeof(text), "{\"verb\":\"gang-pause\",\"job\":%s}", bad[i]);
+        ck_assert_msg(strstr(answer_to(text), "job: not the number of a job"), "%s: %s",
+                      text, answer_to(text));
+        snprintf(text, sizeof(text), "{\"verb\":\"gang-set\",\"window\":%s}", bad[i]);
+        ck_assert_ptr_nonnull(strstr(answer_to(text), "window: not a number of quanta"));
+    }
+    ck_assert_ptr_nonnull(strstr(answer_to("{\"verb\":\"gang\"}"), "\"paused\":false"));
+    ck_assert_ptr_nonnull(
+        strstr(answer_to("{\"verb\":\"gang-pause\",\"job\":7}"), "no such job"));
+    ck_assert_str_eq(answer_to("{\"verb\":\"gang-pause\"}"), "{\"end\":true}");
+    ck_assert_ptr_nonnull(strstr(answer_to("{\"verb\":\"gang\"}"), "\"paused\":true"));
+}
+END_TEST
+
 /* In a process of that user's: 0 where all is as it should be. */
 static int look_as_user(void)
 {
@@ -474,6 +498,7 @@ int main(void)
 
     tcase_add_checked_fixture(tc, NULL, stop_daemon);
     tcase_add_test(tc, what_is_no_message_is_refused);
+    tcase_add_test(tc, what_is_no_job_is_not_all_jobs);
     tcase_add_test(tc, users_see_their_own_jobs_and_say_nothing);
     tcase_add_test(tc, many_connections_and_silence_harm_nobody);
     tcase_add_test(tc, users_do_not_spend_what_is_roots);
