@@ -22,6 +22,9 @@
 
 #define LOG_NAME "frozen"
 
+/* Slurm suspends all steps of a job: one of these would show it. */
+#define STEPS_MAX 64
+
 /* The last line: a log without it was cut short. */
 #define LOG_END "end\n"
 
@@ -114,12 +117,15 @@ bool hpcb_freeze_by_slurm(const hpcb_node_t *node, const char *job_dir)
     char step[PATH_MAX];
     struct dirent *entry;
     bool frozen = false;
+    unsigned steps = 0;
 
-    while (!frozen && handle && (entry = readdir(handle)))
-        frozen =
-            strncmp(entry->d_name, "step_", 5) == 0 &&
-            hpcb_knob_path(job_dir, entry->d_name, step, sizeof(step), NULL) == 0 &&
-            step_is_frozen(node, step);
+    while (!frozen && handle && steps < STEPS_MAX && (entry = readdir(handle))) {
+        if (strncmp(entry->d_name, "step_", 5) != 0 ||
+            hpcb_knob_path(job_dir, entry->d_name, step, sizeof(step), NULL) < 0)
+            continue;
+        steps++;
+        frozen = step_is_frozen(node, step);
+    }
     return frozen;
 }
 

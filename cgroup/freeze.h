@@ -47,7 +47,8 @@ bool hpcb_freeze_possible(const hpcb_node_t *node);
 int hpcb_freeze_levels(const hpcb_node_t *node, uint32_t job_id, const char *job_dir,
                        hpcb_freeze_visit_t visit, void *arg);
 
-/* Return true if Slurm has suspended a step of the job in job_dir ("": false). */
+/* Return true if Slurm has suspended a step of the job in job_dir ("": false), by the
+ * first 64 that there are. */
 bool hpcb_freeze_by_slurm(const hpcb_node_t *node, const char *job_dir);
 
 /* Replace the log below state_dir (StateDir) by one that names count levels; remove it

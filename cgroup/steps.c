@@ -186,7 +186,8 @@ int hpcb_steps_cpus(const hpcb_node_t *node, const char *dir, hpcb_cpus_t *cpus)
     if (cpuset_dir(node, dir, path) < 0)
         return -1;
     /* v2 has the controller there anyhow: nobody has written to it. */
-    if (hpcb_knob_read(path, "cpuset.cpus", list, sizeof(list), NULL) == 0 && !list[0]) {
+    if (hpcb_knob_read(path, "cpuset.cpus", list, sizeof(list), NULL) == 0 &&
+        !list[0]) {
         errno = ENOENT;
         return -1;
     }

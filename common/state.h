@@ -69,9 +69,10 @@ int hpcb_state_load_place(const char *state_dir, uint32_t job_id, char *dir,
                           size_t size, hpcb_error_t *err);
 
 /* The cores of this node that Slurm has allocated to the job, as a list of Slurm's own
- * numbers ("0-3,8"): JOBS/<id>.cores, written as root with each step, because a job that
- * was requeued may have others.  0, or -1 with errno and err; load checks ownership,
- * leaves cores untouched on failure, and does not check that it is such a list. */
+ * numbers ("0-3,8"): JOBS/<id>.cores, written as root with each step, because a job
+ * that was requeued may have others.  0, or -1 with errno and err; load checks
+ * ownership, leaves cores untouched on failure, and does not check that it is such a
+ * list. */
 int hpcb_state_save_cores(const char *state_dir, uint32_t job_id, const char *cores,
                           hpcb_error_t *err);
 int hpcb_state_load_cores(const char *state_dir, uint32_t job_id, char *cores,

@@ -10,8 +10,8 @@
 
 /* slurm_spank_task_post_fork, after everything else was done for the waiting task pid.
  * With the last task of the step on this node, while all of them wait: record the
- * directory of the job and its cores and notify hpcbd, once.  Never waits; without hpcbd nothing
- * happens. */
+ * directory of the job and its cores and notify hpcbd, once.  Never waits; without
+ * hpcbd nothing happens. */
 void hpcb_spank_tell_task(spank_t sp, const hpcb_step_t *step, pid_t pid);
 
 #endif

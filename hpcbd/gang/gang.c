@@ -11,13 +11,12 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "common/log.h"
 #include "hpcbd/gang/decision.h"
 #include "hpcbd/gang/gang.h"
+#include "hpcbd/gang/roster.h"
 #include "hpcbd/node/capacity.h"
 #include "hpcbd/windows/windows.h"
 
@@ -27,40 +26,32 @@ _Static_assert(HPCB_GANG_WINDOW_LIMIT == HPCB_GANG_WINDOW_MAX,
 #define SECOND INT64_C(1000000000)
 #define MS     (SECOND / 1000)
 
-/* What reads files: how often, and a moment after a job has come. */
-#define LOOK_NS SECOND
+/* A moment after a job has come, or after a part of the jobs has been looked at. */
 #define SOON_NS (200 * MS)
 
-/* How often it is looked for jobs that share a CPU while there are none. */
-#define IDLE_NS (5 * SECOND)
+/* How often it is looked for jobs that share a CPU while there are none, and for the
+ * CPUs of a job whose first step may be about to begin. */
+#define IDLE_NS   (5 * SECOND)
+#define PLACED_NS SECOND
 
 /* That late an election may be, besides its quantum. */
 #define DECIDE_NS (2 * SECOND)
-
-typedef struct {
-    const char *name;
-    bool guests;
-    hpcb_gang_t gang;
-    bool full; /* the log has said so */
-} set_t;
 
 static struct {
     hpcbd_t *daemon;
     hpcb_node_t *node;
     hpcb_source_t *timer; /* NULL: there is no gang */
-    set_t sets[2];
+    hpcbd_roster_t roster;
     int64_t quantum_ns;
-    int64_t looked_ns; /* CLOCK_MONOTONIC */
-    bool dirty;        /* look at the next edge */
-    bool switching;    /* somebody takes turns now, or is stopped */
-    bool soon;         /* the timer has been brought forward */
+    bool switching; /* somebody takes turns now, or is stopped */
+    bool unread;    /* there are jobs to look at */
+    bool soon;      /* the timer has been brought forward */
     bool paused;
     uint64_t quanta;
     hpcb_bw_t capacity;
     hpcbd_decisions_t decisions;
-} engine = {.sets = {{.name = "primaries"}, {.name = "guests", .guests = true}}};
-
-#define N_SETS (sizeof(engine.sets) / sizeof(engine.sets[0]))
+} engine = {
+    .roster = {.sets = {{.name = "primaries"}, {.name = "guests", .guests = true}}}};
 
 static int64_t clock_ns(clockid_t clock)
 {
@@ -70,133 +61,12 @@ static int64_t clock_ns(clockid_t clock)
     return (int64_t)now.tv_sec * SECOND + now.tv_nsec;
 }
 
-static hpcbd_member_t *member_at(const set_t *set, size_t i)
-{
-    return (hpcbd_member_t *)set->gang.list[i];
-}
-
-static hpcbd_member_t *find_in(const set_t *set, uint32_t job_id)
-{
-    for (size_t i = 0; i < set->gang.count; i++)
-        if (set->gang.list[i]->job_id == job_id)
-            return member_at(set, i);
-    return NULL;
-}
-
-static hpcbd_member_t *find(uint32_t job_id)
-{
-    hpcbd_member_t *member = NULL;
-
-    for (size_t i = 0; i < N_SETS && !member; i++)
-        member = find_in(&engine.sets[i], job_id);
-    return member;
-}
-
-/* ---- who is there ---- */
-
-/* Also who could not be stopped: its next task would be. */
-static void let_go(hpcbd_member_t *member)
-{
-    hpcbd_window_let_guest_go(member->policy.job_id, HPCBD_FREEZE_GANG);
-    member->stopped = false;
-}
-
-static void forget(set_t *set, hpcbd_member_t *member)
-{
-    let_go(member);
-    hpcb_gang_remove(&set->gang, &member->policy);
-    free(member);
-}
-
-static void forget_all(set_t *set)
-{
-    while (set->gang.count)
-        forget(set, member_at(set, set->gang.count - 1));
-}
-
-static set_t *set_of(const hpcbd_job_t *job)
-{
-    bool guest = job->state.klass == HPCB_CLASS_GUEST;
-
-    if (job->marked || !hpcb_conf_is_gang(&engine.daemon->conf, job->state.partition))
-        return NULL;
-    for (size_t i = 0; i < N_SETS; i++)
-        if (engine.sets[i].guests == guest)
-            return &engine.sets[i];
-    return NULL;
-}
-
-static hpcbd_member_t *join(set_t *set, const hpcbd_job_t *job, int64_t now_ns)
-{
-    hpcbd_member_t *member;
-
-    if (set->gang.count == HPCB_GANG_JOBS_MAX) {
-        hpcb_log_once(&set->full, HPCB_LOG_ERROR,
-                      "job %u: more than %d %s take turns on this node: the others run "
-                      "all the time",
-                      job->state.job_id, HPCB_GANG_JOBS_MAX, set->name);
-        return NULL;
-    }
-    member = hpcbd_member_new(job);
-    if (!member)
-        return NULL;
-    hpcb_gang_add(&set->gang, &member->policy);
-    hpcbd_member_look(member, engine.node, engine.daemon->conf.state_dir, job);
-    hpcbd_member_begin(member, now_ns);
-    return member;
-}
-
-static void follow_job(hpcbd_job_t *job, bool look, int64_t now_ns)
-{
-    set_t *set = set_of(job);
-    hpcbd_member_t *member = find(job->state.job_id);
-
-    job->gang = set != NULL;
-    if (!set)
-        return;
-    /* One that was requeued, or is of another class now, is another. */
-    if (member &&
-        (member->begin_us != job->state.begin_us || !find_in(set, job->state.job_id)))
-        member = NULL;
-    if (member && look)
-        hpcbd_member_look(member, engine.node, engine.daemon->conf.state_dir, job);
-    if (!member && job->dir[0])
-        member = join(set, job, now_ns);
-    if (member)
-        member->seen = true;
-}
-
-static void forget_unseen(set_t *set)
-{
-    for (size_t i = set->gang.count; i-- > 0;)
-        if (!member_at(set, i)->seen)
-            forget(set, member_at(set, i));
-}
-
-static void follow(int64_t now_ns)
-{
-    const hpcbd_registry_t *registry = hpcbd_window_registry();
-    bool look = engine.dirty || now_ns - engine.looked_ns >= LOOK_NS;
-
-    for (size_t i = 0; i < N_SETS; i++)
-        for (size_t k = 0; k < engine.sets[i].gang.count; k++)
-            member_at(&engine.sets[i], k)->seen = false;
-    if (look) {
-        engine.looked_ns = now_ns;
-        engine.dirty = false;
-    }
-    for (size_t i = 0; i < registry->count; i++)
-        follow_job(registry->jobs[i], look, now_ns);
-    for (size_t i = 0; i < N_SETS; i++)
-        forget_unseen(&engine.sets[i]);
-}
-
 /* ---- a quantum ---- */
 
-static void measure(const set_t *set, int64_t now_ns)
+static void measure(const hpcbd_set_t *set, int64_t now_ns)
 {
     for (size_t i = 0; i < set->gang.count; i++)
-        hpcbd_member_end(member_at(set, i), now_ns);
+        hpcbd_member_end(hpcbd_set_at(set, i), now_ns);
 }
 
 /* Who is stopped for long anyhow would leave its turn unused. */
@@ -209,18 +79,18 @@ static bool is_paused(const hpcbd_member_t *member)
 }
 
 /* All but those that have been paused. */
-static void elect_all(const set_t *set, bool *run)
+static void elect_all(const hpcbd_set_t *set, bool *run)
 {
     for (size_t i = 0; i < set->gang.count; i++)
         run[i] = !set->gang.list[i]->paused;
 }
 
-static bool elect(set_t *set, int64_t edge_ns, bool *run)
+static bool elect(hpcbd_set_t *set, int64_t edge_ns, bool *run)
 {
     uint64_t quantum = (uint64_t)(edge_ns / engine.quantum_ns);
 
     for (size_t i = 0; i < set->gang.count; i++) {
-        hpcbd_member_t *member = member_at(set, i);
+        hpcbd_member_t *member = hpcbd_set_at(set, i);
 
         member->policy.paused = is_paused(member);
     }
@@ -244,27 +114,27 @@ static bool must_stop(const hpcbd_member_t *member, bool run)
 
 /* Line 4 of algorithm 1 before line 15.  Asked for anew each time: the owner forgets it
  * if the watchdog goes. */
-static void carry_out(set_t *set, const bool *run, int64_t now_ns)
+static void carry_out(hpcbd_set_t *set, const bool *run, int64_t now_ns)
 {
     for (size_t i = 0; i < set->gang.count; i++) {
-        hpcbd_member_t *member = member_at(set, i);
+        hpcbd_member_t *member = hpcbd_set_at(set, i);
 
         if (must_stop(member, run[i]))
             member->stopped =
                 hpcbd_window_stop_guest(member->policy.job_id, HPCBD_FREEZE_GANG);
     }
     for (size_t i = 0; i < set->gang.count; i++) {
-        hpcbd_member_t *member = member_at(set, i);
+        hpcbd_member_t *member = hpcbd_set_at(set, i);
 
         if (!must_stop(member, run[i]))
-            let_go(member);
+            hpcbd_roster_let_go(member);
         engine.switching |= member->stopped;
         if (run[i])
             hpcbd_member_begin(member, now_ns);
     }
 }
 
-static void run_set(set_t *set, int64_t edge_ns, int64_t now_ns)
+static void run_set(hpcbd_set_t *set, int64_t edge_ns, int64_t now_ns)
 {
     bool run[HPCB_GANG_JOBS_MAX] = {false};
     bool elected;
@@ -279,27 +149,23 @@ static void run_set(set_t *set, int64_t edge_ns, int64_t now_ns)
         hpcb_gang_rest(&set->gang);
 }
 
-/* Is it known of all on which CPUs they are?  A job's first step may be about to begin.
- */
-static bool is_placed(void)
-{
-    for (size_t i = 0; i < N_SETS; i++)
-        for (size_t k = 0; k < engine.sets[i].gang.count; k++)
-            if (!hpcbd_member_has_cpus(member_at(&engine.sets[i], k)))
-                return false;
-    return true;
-}
-
 static void decide_by(int64_t now_ns)
 {
     hpcbd_window_decide_by(HPCBD_WATCHDOG_GANG, now_ns + engine.quantum_ns + DECIDE_NS);
+}
+
+static int64_t idle_ns(void)
+{
+    if (engine.unread)
+        return SOON_NS;
+    return hpcbd_roster_is_placed(&engine.roster) ? IDLE_NS : PLACED_NS;
 }
 
 static void arm(int64_t now_ns)
 {
     if (!engine.switching) {
         hpcbd_window_decide_by(HPCBD_WATCHDOG_GANG, 0);
-        hpcb_timer_in(engine.timer, (uint64_t)(is_placed() ? IDLE_NS : LOOK_NS), 0);
+        hpcb_timer_in(engine.timer, (uint64_t)idle_ns(), 0);
         return;
     }
     decide_by(now_ns);
@@ -319,9 +185,10 @@ static void on_edge(void *arg, uint64_t expirations)
     if (expirations > 0) {
         decide_by(now_ns); /* before anybody is stopped */
         engine.switching = false;
-        follow(now_ns);
-        for (size_t i = 0; i < N_SETS; i++)
-            run_set(&engine.sets[i], edge_ns, now_ns);
+        engine.unread =
+            !hpcbd_roster_follow(&engine.roster, hpcbd_window_registry(), now_ns);
+        for (size_t i = 0; i < HPCBD_SETS; i++)
+            run_set(&engine.roster.sets[i], edge_ns, now_ns);
     }
     arm(now_ns);
 }
@@ -338,19 +205,18 @@ static void soon(int64_t in_ns)
 
 void hpcbd_gang_job(uint32_t job_id)
 {
-    (void)job_id;
-    engine.dirty = true;
+    hpcbd_roster_mark(&engine.roster, job_id);
     soon(SOON_NS);
 }
 
 const hpcbd_member_t *hpcbd_gang_member(uint32_t job_id)
 {
-    return find(job_id);
+    return hpcbd_roster_find(&engine.roster, job_id);
 }
 
 bool hpcbd_gang_elected(uint32_t job_id, uint64_t *us)
 {
-    const hpcbd_member_t *member = find(job_id);
+    const hpcbd_member_t *member = hpcbd_roster_find(&engine.roster, job_id);
 
     if (!member)
         return false;
@@ -362,7 +228,7 @@ void hpcbd_gang_stats(hpcbd_gang_stats_t *stats)
 {
     *stats = (hpcbd_gang_stats_t){
         .quantum_us = (uint64_t)engine.quantum_ns / 1000,
-        .window = engine.sets[0].gang.window,
+        .window = engine.roster.sets[0].gang.window,
         .paused = engine.paused,
         .quanta = engine.quanta,
         .capacity = engine.capacity,
@@ -371,7 +237,7 @@ void hpcbd_gang_stats(hpcbd_gang_stats_t *stats)
 
 bool hpcbd_gang_pause(uint32_t job_id, bool pause)
 {
-    hpcbd_member_t *member = job_id ? find(job_id) : NULL;
+    hpcbd_member_t *member = job_id ? hpcbd_roster_find(&engine.roster, job_id) : NULL;
 
     if (job_id && !member)
         return false;
@@ -391,8 +257,8 @@ bool hpcbd_gang_set(uint64_t quantum_us, unsigned window)
         return false;
     if (quantum_us)
         engine.quantum_ns = (int64_t)quantum_us * 1000;
-    for (size_t i = 0; i < N_SETS && window; i++)
-        engine.sets[i].gang.window = window;
+    for (size_t i = 0; i < HPCBD_SETS && window; i++)
+        engine.roster.sets[i].gang.window = window;
     return true;
 }
 
@@ -417,15 +283,14 @@ static int begin(hpcbd_t *daemon, hpcb_error_t *err)
     if (!engine.timer)
         return -1;
     hpcb_timer_in(engine.timer, (uint64_t)SOON_NS, 0);
-    engine.soon = engine.dirty = true;
+    engine.soon = true;
     return 0;
 }
 
 /* All jobs run. */
 static void end(void)
 {
-    for (size_t i = 0; i < N_SETS; i++)
-        forget_all(&engine.sets[i]);
+    hpcbd_roster_clear(&engine.roster);
     if (!engine.timer)
         return;
     hpcbd_window_decide_by(HPCBD_WATCHDOG_GANG, 0);
@@ -439,6 +304,9 @@ static int start(hpcbd_t *daemon, hpcb_error_t *err)
     engine.daemon = daemon;
     if (hpcb_node_open("/", &engine.node, err) < 0)
         return -1;
+    engine.roster.node = engine.node;
+    engine.roster.conf = &daemon->conf;
+    engine.roster.marked_ns = engine.roster.looked_ns = 0;
     return hpcb_conf_has_gangs(&daemon->conf) ? begin(daemon, err) : 0;
 }
 

@@ -17,11 +17,13 @@ typedef struct {
     hpcb_gang_job_t policy; /* first: the policy's list points here */
     uint64_t begin_us;      /* of the job: a requeued one is another */
     uid_t uid;
-    bool held;      /* its owner, or root, has paused it */
-    bool suspended; /* Slurm has */
-    bool counted;   /* its nodes are known */
-    bool stopped;   /* for another job's turn */
-    bool seen;      /* in the registry, in this turn */
+    bool held;              /* its owner, or root, has paused it */
+    bool suspended;         /* Slurm has */
+    bool counted;           /* its nodes are known */
+    bool stopped;           /* for another job's turn */
+    bool dirty;             /* it is to be looked at */
+    int64_t looked_ns;      /* when it was last; 0: never */
+    const hpcbd_job_t *job; /* of the registry, in this turn of the loop only */
     /* Of the quantum under way, if it runs: */
     int64_t since_ns; /* CLOCK_MONOTONIC */
     hpcbd_moved_t moved;
@@ -37,8 +39,8 @@ hpcbd_member_t *hpcbd_member_new(const hpcbd_job_t *job);
 /* False: nobody knows where it runs (yet). */
 bool hpcbd_member_has_cpus(const hpcbd_member_t *member);
 
-/* Find out which CPUs Slurm has allocated to it, whether Slurm has suspended it, and from StateDir on how
- * many nodes it runs: reads files. */
+/* Find out which CPUs Slurm has allocated to it, whether Slurm has suspended it, and
+ * from StateDir on how many nodes it runs: some 70 reads of files at most. */
 void hpcbd_member_look(hpcbd_member_t *member, const hpcb_node_t *node,
                        const char *state_dir, const hpcbd_job_t *job);
 

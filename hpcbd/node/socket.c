@@ -209,8 +209,7 @@ static int pause_gang(const client_t *client, json_object *message, bool pause)
 
     if (!may_give(message, "job", &job_id))
         return refuse(client, "job: not the number of a job");
-    return say_done(client,
-                    hpcbd_gang_ask_pause((uint32_t)job_id, client->uid, pause));
+    return say_done(client, hpcbd_gang_ask_pause((uint32_t)job_id, client->uid, pause));
 }
 
 static int set_gang(const client_t *client, json_object *message)

@@ -163,7 +163,8 @@ static stopped_t *largest(const hpcbd_freeze_t *freeze, stopped_t *job)
     stopped_t *most = job;
 
     for (size_t i = 0; i < freeze->count; i++)
-        if (freeze->jobs[i]->guest == job->guest && freeze->jobs[i]->count > most->count)
+        if (freeze->jobs[i]->guest == job->guest &&
+            freeze->jobs[i]->count > most->count)
             most = freeze->jobs[i];
     return most;
 }
@@ -238,7 +239,8 @@ static bool fits(const hpcbd_freeze_t *freeze, const stopped_t *job, const char 
 {
     count_t levels = {.most = HPCBD_FREEZE_LEVELS_MAX - freeze->levels[job->guest]};
 
-    return hpcb_freeze_levels(freeze->node, job->job_id, dir, count_level, &levels) == 0;
+    return hpcb_freeze_levels(freeze->node, job->job_id, dir, count_level, &levels) ==
+           0;
 }
 
 static bool is_guest(const hpcbd_job_t *job)
@@ -289,9 +291,8 @@ static int replace_log(hpcbd_freeze_t *freeze)
     hpcb_error_t err;
 
     hpcb_error(&err, "out of memory");
-    if (names &&
-        hpcb_freeze_log_replace(freeze->state_dir, names, all_levels(freeze),
-                                &err) == 0) {
+    if (names && hpcb_freeze_log_replace(freeze->state_dir, names, all_levels(freeze),
+                                         &err) == 0) {
         freeze->changed = freeze->failing = false;
         return 0;
     }

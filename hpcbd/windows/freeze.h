@@ -14,9 +14,9 @@
  * it.
  *
  * All groups of a job are stopped, or none: a job with more than there are places for
- * runs on.  Guests have places of their own, and primaries that take turns have, so that
- * neither is in the way of the other; of a kind that needs more the jobs with the most
- * groups get none.
+ * runs on.  Guests have places of their own, and primaries that take turns have, so
+ * that neither is in the way of the other; of a kind that needs more the jobs with the
+ * most groups get none.
  *
  * What a crash leaves stopped is set going by hpcb_freeze_release: by the watchdog, by
  * the unit's end (hpcbctl release windows) and by the daemon's next start.

@@ -357,7 +357,7 @@ static void look_at(hpcbd_job_t *job)
  * kernel's. While a favoured job spins, whoever holds that lock may not get to run: so
  * looks are for moments when nobody is favoured.
  */
-static bool must_wait(void)
+bool hpcbd_window_must_wait(void)
 {
     int64_t limit_ns = clock_ns(CLOCK_REALTIME) + (int64_t)LOOK_WAIT_NS;
 
@@ -437,7 +437,7 @@ static void on_look(void *arg, uint64_t what)
 {
     (void)arg;
     (void)what;
-    engine.look_due = must_wait();
+    engine.look_due = hpcbd_window_must_wait();
     if (!engine.look_due)
         look_around();
 }
@@ -447,7 +447,7 @@ static void on_edge(void *arg, uint64_t what)
     (void)arg;
     engine.due_ns = 0; /* the timer is off now */
     act(what == 0);
-    if (engine.look_due && !must_wait())
+    if (engine.look_due && !hpcbd_window_must_wait())
         look_around();
 }
 

@@ -33,6 +33,10 @@ extern const hpcbd_part_t hpcbd_window;
 void hpcbd_window_job(uint32_t job_id);
 void hpcbd_window_job_end(uint32_t job_id);
 
+/* Return true if what reads many files should wait, because a job that is boosted now
+ * will not be for long: it may keep the holder of a lock of the kernel from running. */
+bool hpcbd_window_must_wait(void);
+
 /* The clock is not to be trusted, because of why (a string that stays): favour nobody
  * from now on; NULL: it is. */
 void hpcbd_window_suspend(const char *why);

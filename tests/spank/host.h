@@ -15,7 +15,7 @@
 #include "common/compat.h"
 
 #define HOST_TASKS 4
-#define HOST_CPUS  6 /* of every job */
+#define HOST_CPUS  6       /* of every job */
 #define HOST_CORES "0-2,5" /* by Slurm's numbers */
 #define HOST_TEXT  8192
 

@@ -24,7 +24,7 @@
 
 #define SECOND INT64_C(1000000000)
 #define MB     UINT64_C(1000000)
-#define JOBS   16
+#define JOBS   64
 
 static hpcb_loop_fn edge_fn;
 static bool has_timer;
@@ -34,6 +34,8 @@ static hpcbd_registry_t registry;
 static hpcbd_t daemon_of_test;
 static int64_t decide_ns;
 static bool no_watchdog;
+static bool boosted;    /* a job with windows is */
+static unsigned looks;  /* at jobs' files */
 static unsigned writes; /* that stopped or started somebody */
 
 static struct {
@@ -86,6 +88,11 @@ void hpcb_source_remove(hpcb_source_t *source)
 const hpcbd_registry_t *hpcbd_window_registry(void)
 {
     return &registry;
+}
+
+bool hpcbd_window_must_wait(void)
+{
+    return boosted;
 }
 
 bool hpcbd_window_stop_guest(uint32_t job_id, hpcbd_freeze_reason_t reason)
@@ -162,6 +169,7 @@ bool __wrap_hpcb_freeze_by_slurm(const hpcb_node_t *node, const char *dir);
 bool __wrap_hpcb_freeze_by_slurm(const hpcb_node_t *node, const char *dir)
 {
     (void)node;
+    looks++;
     return world[atoi(dir + 1)].suspended;
 }
 
@@ -219,7 +227,7 @@ static void begin(unsigned oversubscribe, const char *partitions)
     registry.count = 0;
     wall_ns = 1700000000 * SECOND + 123456789;
     monotonic_ns = 5 * SECOND;
-    no_watchdog = has_timer = false;
+    no_watchdog = has_timer = boosted = false;
     hpcb_conf_defaults(conf);
     conf->guest_oversubscribe = oversubscribe;
     strcpy(conf->gang_partitions, partitions);
@@ -607,6 +615,60 @@ int __wrap_hpcb_about_load(const char *state_dir, uint32_t job_id, hpcb_about_t 
     return 0;
 }
 
+/* Files of a few at a time, until all have been looked at. */
+START_TEST(a_look_goes_on_where_it_ended)
+{
+    unsigned most = 0, passes;
+
+    begin(2, "none");
+    for (uint32_t i = 1; i < 30; i++)
+        add_job(i, HPCB_CLASS_GUEST, "");
+    for (uint32_t i = 30; i < JOBS; i++)
+        add_job(i, HPCB_CLASS_GUEST, i % 2 ? "0" : "1");
+    for (passes = 0; passes < 12; passes++) {
+        looks = 0;
+        pass();
+        most = looks > most ? looks : most;
+    }
+    ck_assert_uint_le(most, 8);
+    for (uint32_t i = 30; i < JOBS; i++)
+        ck_assert(hpcbd_member_has_cpus(hpcbd_gang_member(i)));
+    /* One is marked: it is not the last. */
+    world[1].cpus = "2";
+    hpcbd_gang_job(1);
+    for (passes = 0; passes < 9 && !hpcbd_member_has_cpus(hpcbd_gang_member(1));
+         passes++)
+        pass();
+    ck_assert(hpcbd_member_has_cpus(hpcbd_gang_member(1)));
+    end();
+}
+END_TEST
+
+/* The holder of a lock of the kernel may not get to run. */
+START_TEST(looks_wait_for_who_is_boosted)
+{
+    int64_t begun_ns;
+
+    begin(2, "none");
+    add_job(1, HPCB_CLASS_GUEST, "0");
+    add_job(2, HPCB_CLASS_GUEST, "0");
+    pass();
+    boosted = true;
+    looks = 0;
+    begun_ns = monotonic_ns;
+    while (monotonic_ns < begun_ns + 4 * SECOND)
+        pass();
+    ck_assert_uint_eq(looks, 0);
+    ck_assert(running() == 1U << 1 || running() == 1U << 2);
+    /* For ever it does not wait. */
+    while (monotonic_ns < begun_ns + 6 * SECOND)
+        pass();
+    ck_assert_uint_gt(looks, 0);
+    boosted = false;
+    end();
+}
+END_TEST
+
 /* Once with jobs of several nodes among them, once without. */
 START_TEST(decisions_can_be_replayed)
 {
@@ -698,6 +760,8 @@ int main(void)
     tcase_add_test(tc, who_cannot_be_stopped_runs);
     tcase_add_test(tc, without_a_cpuset_allocated_cores_count);
     tcase_add_test(tc, jobs_go);
+    tcase_add_test(tc, a_look_goes_on_where_it_ended);
+    tcase_add_test(tc, looks_wait_for_who_is_boosted);
     tcase_add_loop_test(tc, decisions_can_be_replayed, 3, 5);
     tcase_add_test(tc, decisions_about_many_say_less);
     tcase_add_test(tc, users_see_their_own_jobs);

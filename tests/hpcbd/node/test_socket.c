@@ -180,7 +180,8 @@ START_TEST(what_is_no_job_is_not_all_jobs)
         ck_assert_msg(strstr(answer_to(text), "job: not the number of a job"), "%s: %s",
                       text, answer_to(text));
         snprintf(text, sizeof(text), "{\"verb\":\"gang-set\",\"window\":%s}", bad[i]);
-        ck_assert_ptr_nonnull(strstr(answer_to(text), "window: not a number of quanta"));
+        ck_assert_ptr_nonnull(
+            strstr(answer_to(text), "window: not a number of quanta"));
     }
     ck_assert_ptr_nonnull(strstr(answer_to("{\"verb\":\"gang\"}"), "\"paused\":false"));
     ck_assert_ptr_nonnull(

@@ -390,8 +390,8 @@ START_TEST(a_look_takes_as_long_as_there_is_to_see)
     few = fastest_look_ms();
     make_tasks(HPCBD_FREEZE_LEVELS_MAX / 8, HPCBD_FREEZE_LEVELS_MAX - 1);
     many = fastest_look_ms();
-    printf("a look at %d groups: %.2f ms, at %d: %.2f ms\n", HPCBD_FREEZE_LEVELS_MAX / 8,
-           few, HPCBD_FREEZE_LEVELS_MAX, many);
+    printf("a look at %d groups: %.2f ms, at %d: %.2f ms\n",
+           HPCBD_FREEZE_LEVELS_MAX / 8, few, HPCBD_FREEZE_LEVELS_MAX, many);
     ck_assert_double_lt(many, few * 48);
     end();
 }

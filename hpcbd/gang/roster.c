@@ -1,0 +1,199 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "common/log.h"
+#include "hpcbd/gang/roster.h"
+#include "hpcbd/windows/windows.h"
+
+#define SECOND INT64_C(1000000000)
+
+/* How often files of each are read. */
+#define LOOK_NS SECOND
+
+/* Jobs whose files are read at a time: some 70 reads each at most. */
+#define LOOKS_AT_A_TIME 8
+
+/* So long looks wait for a moment when no job with windows is boosted. */
+#define WAIT_NS (5 * SECOND)
+
+hpcbd_member_t *hpcbd_set_at(const hpcbd_set_t *set, size_t i)
+{
+    return (hpcbd_member_t *)set->gang.list[i];
+}
+
+static hpcbd_member_t *find_in(const hpcbd_set_t *set, uint32_t job_id)
+{
+    for (size_t i = 0; i < set->gang.count; i++)
+        if (set->gang.list[i]->job_id == job_id)
+            return hpcbd_set_at(set, i);
+    return NULL;
+}
+
+hpcbd_member_t *hpcbd_roster_find(const hpcbd_roster_t *roster, uint32_t job_id)
+{
+    hpcbd_member_t *member = NULL;
+
+    for (size_t i = 0; i < HPCBD_SETS && !member; i++)
+        member = find_in(&roster->sets[i], job_id);
+    return member;
+}
+
+void hpcbd_roster_mark(hpcbd_roster_t *roster, uint32_t job_id)
+{
+    hpcbd_member_t *member = hpcbd_roster_find(roster, job_id);
+
+    if (member)
+        member->dirty = true;
+}
+
+bool hpcbd_roster_is_placed(const hpcbd_roster_t *roster)
+{
+    for (size_t i = 0; i < HPCBD_SETS; i++)
+        for (size_t k = 0; k < roster->sets[i].gang.count; k++)
+            if (!hpcbd_member_has_cpus(hpcbd_set_at(&roster->sets[i], k)))
+                return false;
+    return true;
+}
+
+/* ---- who comes and goes ---- */
+
+void hpcbd_roster_let_go(hpcbd_member_t *member)
+{
+    hpcbd_window_let_guest_go(member->policy.job_id, HPCBD_FREEZE_GANG);
+    member->stopped = false;
+}
+
+static void forget(hpcbd_set_t *set, hpcbd_member_t *member)
+{
+    hpcbd_roster_let_go(member);
+    hpcb_gang_remove(&set->gang, &member->policy);
+    free(member);
+}
+
+void hpcbd_roster_clear(hpcbd_roster_t *roster)
+{
+    for (size_t i = 0; i < HPCBD_SETS; i++)
+        while (roster->sets[i].gang.count)
+            forget(&roster->sets[i],
+                   hpcbd_set_at(&roster->sets[i], roster->sets[i].gang.count - 1));
+}
+
+static hpcbd_set_t *set_of(hpcbd_roster_t *roster, const hpcbd_job_t *job)
+{
+    bool guest = job->state.klass == HPCB_CLASS_GUEST;
+
+    if (job->marked || !hpcb_conf_is_gang(roster->conf, job->state.partition))
+        return NULL;
+    for (size_t i = 0; i < HPCBD_SETS; i++)
+        if (roster->sets[i].guests == guest)
+            return &roster->sets[i];
+    return NULL;
+}
+
+static hpcbd_member_t *join(hpcbd_set_t *set, const hpcbd_job_t *job, int64_t now_ns)
+{
+    hpcbd_member_t *member;
+
+    if (set->gang.count == HPCB_GANG_JOBS_MAX) {
+        hpcb_log_once(&set->full, HPCB_LOG_ERROR,
+                      "job %u: more than %d %s take turns on this node: the others run "
+                      "all the time",
+                      job->state.job_id, HPCB_GANG_JOBS_MAX, set->name);
+        return NULL;
+    }
+    member = hpcbd_member_new(job);
+    if (!member)
+        return NULL;
+    member->dirty = true;
+    hpcb_gang_add(&set->gang, &member->policy);
+    hpcbd_member_begin(member, now_ns);
+    return member;
+}
+
+static void follow_job(hpcbd_roster_t *roster, hpcbd_job_t *job, int64_t now_ns)
+{
+    hpcbd_set_t *set = set_of(roster, job);
+    hpcbd_member_t *member = hpcbd_roster_find(roster, job->state.job_id);
+
+    job->gang = set != NULL;
+    if (!set)
+        return;
+    /* One that was requeued, or is of another class now, is another. */
+    if (member &&
+        (member->begin_us != job->state.begin_us || !find_in(set, job->state.job_id)))
+        member = NULL;
+    if (!member && job->dir[0])
+        member = join(set, job, now_ns);
+    if (member)
+        member->job = job;
+}
+
+/* Who has no job in the registry, or takes no turns any more. */
+static void forget_gone(hpcbd_set_t *set)
+{
+    for (size_t i = set->gang.count; i-- > 0;)
+        if (!hpcbd_set_at(set, i)->job)
+            forget(set, hpcbd_set_at(set, i));
+}
+
+/* ---- looks ---- */
+
+/* Who has waited longest of those that are to be looked at; NULL: nobody is. */
+static hpcbd_member_t *next_dirty(const hpcbd_roster_t *roster)
+{
+    hpcbd_member_t *next = NULL;
+
+    for (size_t i = 0; i < HPCBD_SETS; i++)
+        for (size_t k = 0; k < roster->sets[i].gang.count; k++) {
+            hpcbd_member_t *member = hpcbd_set_at(&roster->sets[i], k);
+
+            if (member->dirty && (!next || member->looked_ns < next->looked_ns))
+                next = member;
+        }
+    return next;
+}
+
+static void mark_all(hpcbd_roster_t *roster)
+{
+    for (size_t i = 0; i < HPCBD_SETS; i++)
+        for (size_t k = 0; k < roster->sets[i].gang.count; k++)
+            hpcbd_set_at(&roster->sets[i], k)->dirty = true;
+}
+
+/* False: there are more. */
+static bool look_at_some(hpcbd_roster_t *roster, int64_t now_ns)
+{
+    hpcbd_member_t *member = next_dirty(roster);
+
+    if (hpcbd_window_must_wait() && now_ns - roster->looked_ns < WAIT_NS)
+        return !member;
+    for (unsigned looks = 0; member && looks < LOOKS_AT_A_TIME; looks++) {
+        roster->looked_ns = member->looked_ns = now_ns;
+        member->dirty = false;
+        hpcbd_member_look(member, roster->node, roster->conf->state_dir, member->job);
+        member = next_dirty(roster);
+    }
+    return !member;
+}
+
+bool hpcbd_roster_follow(hpcbd_roster_t *roster, const hpcbd_registry_t *registry,
+                         int64_t now_ns)
+{
+    for (size_t i = 0; i < HPCBD_SETS; i++)
+        for (size_t k = 0; k < roster->sets[i].gang.count; k++)
+            hpcbd_set_at(&roster->sets[i], k)->job = NULL;
+    for (size_t i = 0; i < registry->count; i++)
+        follow_job(roster, registry->jobs[i], now_ns);
+    for (size_t i = 0; i < HPCBD_SETS; i++)
+        forget_gone(&roster->sets[i]);
+    if (now_ns - roster->marked_ns >= LOOK_NS && !next_dirty(roster)) {
+        roster->marked_ns = now_ns;
+        mark_all(roster);
+    }
+    return look_at_some(roster, now_ns);
+}
