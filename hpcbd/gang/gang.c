@@ -43,9 +43,11 @@ static struct {
     hpcb_source_t *timer; /* NULL: there is no gang */
     hpcbd_roster_t roster;
     int64_t quantum_ns;
-    bool switching; /* somebody takes turns now, or is stopped */
-    bool unread;    /* there are jobs to look at */
-    bool soon;      /* the timer has been brought forward */
+    int64_t decided_ns; /* CLOCK_MONOTONIC: the last decision; never later than a
+                           quantum after it follows the next */
+    bool switching;     /* somebody takes turns now, or is stopped */
+    bool unread;        /* there are jobs to look at */
+    bool soon;          /* the timer has been brought forward */
     bool paused;
     uint64_t quanta;
     hpcb_bw_t capacity;
@@ -149,9 +151,33 @@ static void run_set(hpcbd_set_t *set, int64_t edge_ns, int64_t now_ns)
         hpcb_gang_rest(&set->gang);
 }
 
-static void decide_by(int64_t now_ns)
+static void decide_in_time(void)
 {
-    hpcbd_window_decide_by(HPCBD_WATCHDOG_GANG, now_ns + engine.quantum_ns + DECIDE_NS);
+    hpcbd_window_decide_by(HPCBD_WATCHDOG_GANG,
+                           engine.decided_ns + engine.quantum_ns + DECIDE_NS);
+}
+
+/*
+ * The kernel reports a clock that is set while the timer waits; one that is set between
+ * our look at it and the timer's start has to be found by us.  After a step the next
+ * edge may be further away than a quantum after the last decision: nobody waits for it
+ * longer, nor does the watchdog.
+ */
+static void wait_for_edge(int64_t now_ns)
+{
+    int64_t longest_ns = engine.decided_ns + engine.quantum_ns - now_ns;
+
+    for (int tries = 0; tries < 4; tries++) {
+        int64_t wall_ns = clock_ns(CLOCK_REALTIME);
+        int64_t wait_ns = engine.quantum_ns - wall_ns % engine.quantum_ns;
+
+        if (wait_ns > longest_ns)
+            break;
+        hpcb_timer_at(engine.timer, (uint64_t)(wall_ns + wait_ns), 0);
+        if (clock_ns(CLOCK_REALTIME) >= wall_ns)
+            return;
+    }
+    hpcb_timer_in(engine.timer, (uint64_t)(longest_ns > 0 ? longest_ns : 1), 0);
 }
 
 static int64_t idle_ns(void)
@@ -168,22 +194,21 @@ static void arm(int64_t now_ns)
         hpcb_timer_in(engine.timer, (uint64_t)idle_ns(), 0);
         return;
     }
-    decide_by(now_ns);
-    hpcb_timer_at(engine.timer,
-                  (uint64_t)((clock_ns(CLOCK_REALTIME) / engine.quantum_ns + 1) *
-                             engine.quantum_ns),
-                  0);
+    decide_in_time();
+    wait_for_edge(now_ns);
 }
 
-/* expirations 0: somebody has set the clock; that is no edge. */
+/* expirations 0: somebody has set the clock; that is no edge, but the last one may be a
+ * quantum ago. */
 static void on_edge(void *arg, uint64_t expirations)
 {
     int64_t edge_ns = clock_ns(CLOCK_REALTIME), now_ns = clock_ns(CLOCK_MONOTONIC);
 
     (void)arg;
     engine.soon = false;
-    if (expirations > 0) {
-        decide_by(now_ns); /* before anybody is stopped */
+    if (expirations > 0 || now_ns - engine.decided_ns >= engine.quantum_ns) {
+        engine.decided_ns = now_ns;
+        decide_in_time(); /* before anybody is stopped */
         engine.switching = false;
         engine.unread =
             !hpcbd_roster_follow(&engine.roster, hpcbd_window_registry(), now_ns);

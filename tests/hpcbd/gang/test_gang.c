@@ -70,9 +70,16 @@ int hpcb_timer_in(hpcb_source_t *timer, uint64_t first_ns, uint64_t interval_ns)
     return 0;
 }
 
+static int64_t step_ns;     /* of the clock, while the timer is set … */
+static unsigned steps_left; /* … so often */
+
 int hpcb_timer_at(hpcb_source_t *timer, uint64_t at_ns, uint64_t interval_ns)
 {
     (void)timer;
+    if (steps_left) {
+        steps_left--;
+        wall_ns += step_ns;
+    }
     ck_assert_uint_eq(interval_ns, 0);
     due_ns = (int64_t)at_ns;
     return 0;
@@ -487,6 +494,72 @@ START_TEST(a_clock_that_is_set_is_no_edge)
 }
 END_TEST
 
+/* Between our look at the clock and the timer's start: the kernel says nothing. */
+START_TEST(a_clock_that_is_set_behind_our_back_is_found_out)
+{
+    begin(2, "none");
+    add_job(1, HPCB_CLASS_GUEST, "0");
+    add_job(2, HPCB_CLASS_GUEST, "0");
+    pass();
+    step_ns = -(3600 * SECOND + 1234567);
+    steps_left = _i ? 1000 : 1;
+    for (unsigned i = 0; i < 5; i++) {
+        pass();
+        ck_assert_int_gt(due_ns, wall_ns);
+        ck_assert_int_le(due_ns - wall_ns, SECOND / 2);
+        ck_assert(running() == 1U << 1 || running() == 1U << 2);
+    }
+    steps_left = 0;
+    end();
+}
+END_TEST
+
+/* For longer than a quantum: nobody runs on for it, and the watchdog sees decisions. */
+START_TEST(a_clock_that_is_set_all_the_time_stops_nothing)
+{
+    unsigned who, changes = 0;
+
+    begin(2, "none");
+    add_job(1, HPCB_CLASS_GUEST, "0");
+    add_job(2, HPCB_CLASS_GUEST, "0");
+    pass();
+    pass();
+    who = running();
+    for (unsigned i = 0; i < 40; i++) {
+        monotonic_ns += SECOND / 5;
+        edge_fn(NULL, 0);
+        ck_assert_int_gt(decide_ns, monotonic_ns);
+        ck_assert_int_gt(due_ns, wall_ns);
+        ck_assert_int_le(due_ns - wall_ns, SECOND / 2);
+        changes += running() != who;
+        who = running();
+    }
+    ck_assert_uint_ge(changes, 10);
+    ck_assert_uint_le(changes, 16);
+    end();
+}
+END_TEST
+
+/* The next edge would be nearly two quanta after the last. */
+START_TEST(after_a_step_no_turn_is_longer)
+{
+    begin(2, "none");
+    add_job(1, HPCB_CLASS_GUEST, "0");
+    add_job(2, HPCB_CLASS_GUEST, "0");
+    ck_assert_ptr_null(hpcbd_gang_ask_set(10000000, 0, 0));
+    pass();
+    pass();
+    monotonic_ns += 9 * SECOND;
+    wall_ns += 9 * SECOND - 8900 * (SECOND / 1000);
+    edge_fn(NULL, 0);
+    ck_assert_int_eq(due_ns - wall_ns, SECOND);
+    ck_assert_int_gt(decide_ns, monotonic_ns + SECOND);
+    pass();
+    ck_assert_int_eq(due_ns % (10 * SECOND), 0);
+    end();
+}
+END_TEST
+
 START_TEST(who_cannot_be_stopped_runs)
 {
     begin(2, "none");
@@ -757,6 +830,9 @@ int main(void)
     tcase_add_test(tc, slurm_suspends_and_owners_pause);
     tcase_add_test(tc, root_sets_quantum_and_window);
     tcase_add_test(tc, a_clock_that_is_set_is_no_edge);
+    tcase_add_loop_test(tc, a_clock_that_is_set_behind_our_back_is_found_out, 0, 2);
+    tcase_add_test(tc, a_clock_that_is_set_all_the_time_stops_nothing);
+    tcase_add_test(tc, after_a_step_no_turn_is_longer);
     tcase_add_test(tc, who_cannot_be_stopped_runs);
     tcase_add_test(tc, without_a_cpuset_allocated_cores_count);
     tcase_add_test(tc, jobs_go);
