@@ -90,48 +90,4 @@ void hpcb_gang_begin(hpcb_gang_t *gang, const bool *run);
 /* Nothing is elected: all run that are not paused. */
 void hpcb_gang_rest(hpcb_gang_t *gang);
 
-/* ---- Several nodes ---- */
-
-/* Jobs in one ballot. */
-#define HPCB_GANG_BALLOT_MAX 64
-
-typedef struct {
-    uint32_t job_id;
-    uint32_t waited;    /* the most of the nodes' */
-    uint32_t votes;     /* nodes that have selected it */
-    uint64_t conflicts; /* bit i: it shares a CPU with entries[i] on some node */
-} hpcb_gang_entry_t;
-
-/* One node's selection, or the sum of several nodes' (S_total of algorithm 1). */
-typedef struct {
-    size_t count;
-    hpcb_gang_entry_t entries[HPCB_GANG_BALLOT_MAX];
-} hpcb_gang_ballot_t;
-
-/* This node's.  Jobs that are paused, or without CPUs, are not in it.  Return false,
- * with ballot untouched, if there are more than HPCB_GANG_BALLOT_MAX. */
-bool hpcb_gang_vote(const hpcb_gang_t *gang, const bool *selected,
-                    hpcb_gang_ballot_t *ballot);
-
-/* Add a node's ballot to the sum; the order in which they come makes no difference.
- * Return false, with sum untouched, if it is malformed (a job twice, a conflict with
- * what is not there) or if there would be too many jobs. */
-bool hpcb_gang_add_ballot(hpcb_gang_ballot_t *sum, const hpcb_gang_ballot_t *ballot);
-
-/*
- * Algorithm 1, lines 11 to 16: the job that has waited longest, then by decreasing
- * votes whoever fits on all nodes.  The job ids go to run, which has room for
- * HPCB_GANG_BALLOT_MAX; returns their number.  Of equals who has waited longer goes
- * first, then the smaller job id.
- */
-size_t hpcb_gang_reduce(const hpcb_gang_ballot_t *sum, uint32_t *run);
-
-/*
- * What another node has decided, of jobs that that one had ballots of: run[i] is
- * written for each of the list.  Return false if it must not be: two jobs with a CPU in
- * common would run, or a job has waited longer than it can if the decisions are good.
- */
-bool hpcb_gang_accept(const hpcb_gang_t *gang, const uint32_t *job_ids, size_t count,
-                      size_t ballot_count, bool *run);
-
 #endif

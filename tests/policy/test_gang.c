@@ -4,7 +4,6 @@
  */
 #include <check.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "policy/gang.h"
 
@@ -378,165 +377,6 @@ START_TEST(nodes_agree_without_a_word)
 }
 END_TEST
 
-#define NODES 4
-
-static hpcb_gang_ballot_t ballot_of(const hpcb_gang_t *gang)
-{
-    bool selected[HPCB_GANG_JOBS_MAX];
-    hpcb_gang_ballot_t ballot;
-
-    hpcb_gang_select(gang, &capacity, 0, selected);
-    ck_assert(hpcb_gang_vote(gang, selected, &ballot));
-    return ballot;
-}
-
-/* Jobs of the paper: each on all nodes; three nodes see 1 with 4, one sees 1 with 3. */
-START_TEST(votes_are_counted)
-{
-    hpcb_gang_ballot_t sum = {.count = 0};
-    uint32_t run[HPCB_GANG_BALLOT_MAX];
-
-    for (unsigned node = 0; node < NODES; node++) {
-        hpcb_gang_t gang = {.window = 2};
-        hpcb_gang_job_t jobs[] = {job_on(1, "0"), job_on(2, "0"), job_on(3, "1"),
-                                  job_on(4, "1")};
-        hpcb_gang_ballot_t ballot;
-
-        for (size_t i = 0; i < 4; i++)
-            hpcb_gang_add(&gang, &jobs[i]);
-        moves(&jobs[0], 900, 0);
-        moves(&jobs[2], node == 0 ? 100 : 900, 0);
-        moves(&jobs[3], node == 0 ? 900 : 100, 0);
-        ballot = ballot_of(&gang);
-        ck_assert(hpcb_gang_add_ballot(&sum, &ballot));
-    }
-    ck_assert_uint_eq(hpcb_gang_reduce(&sum, run), 2);
-    ck_assert_uint_eq(run[0], 1);
-    ck_assert_uint_eq(run[1], 4);
-}
-END_TEST
-
-START_TEST(malformed_ballots_are_refused)
-{
-    const hpcb_gang_ballot_t good = {2, {{7, 0, 1, 2}, {8, 0, 0, 1}}};
-    const hpcb_gang_ballot_t bad[] = {
-        {2, {{7, 0, 1, 0}, {7, 0, 0, 0}}},          /* a job twice */
-        {2, {{7, 0, 1, 4}, {8, 0, 0, 1}}},          /* a conflict with nobody */
-        {2, {{7, 0, 1, 1}, {8, 0, 0, 0}}},          /* with itself */
-        {HPCB_GANG_BALLOT_MAX + 1, {{7, 0, 1, 0}}}, /* too many */
-    };
-    hpcb_gang_ballot_t sum = {.count = 0}, full = {.count = HPCB_GANG_BALLOT_MAX};
-    uint32_t run[HPCB_GANG_BALLOT_MAX];
-
-    for (uint32_t i = 0; i < HPCB_GANG_BALLOT_MAX; i++)
-        full.entries[i].job_id = 100 + i;
-    ck_assert(hpcb_gang_add_ballot(&sum, &good));
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        ck_assert(!hpcb_gang_add_ballot(&sum, &bad[i]));
-    ck_assert(!hpcb_gang_add_ballot(&sum, &full));
-    ck_assert_uint_eq(sum.count, 2);
-    ck_assert_uint_eq(hpcb_gang_reduce(&sum, run), 1);
-    ck_assert_uint_eq(run[0], 7);
-    sum.count = 0;
-    ck_assert(hpcb_gang_add_ballot(&sum, &full));
-    ck_assert_uint_eq(hpcb_gang_reduce(&sum, run), HPCB_GANG_BALLOT_MAX);
-}
-END_TEST
-
-START_TEST(what_another_node_decides_is_checked)
-{
-    hpcb_gang_t gang = {.window = 2};
-    hpcb_gang_job_t first = job_on(1, "0"), second = job_on(2, "0"),
-                    third = job_on(3, "1");
-    const uint32_t good[] = {2, 9, 3}, both[] = {1, 2};
-    bool run[HPCB_GANG_JOBS_MAX];
-
-    hpcb_gang_add(&gang, &first);
-    hpcb_gang_add(&gang, &second);
-    hpcb_gang_add(&gang, &third);
-    ck_assert(hpcb_gang_accept(&gang, good, 3, 4, run));
-    ck_assert(!run[0] && run[1] && run[2]);
-    ck_assert(!hpcb_gang_accept(&gang, both, 2, 4, run));
-    /* Elected elsewhere only: it is not this node's to say. */
-    ck_assert(hpcb_gang_accept(&gang, good, 0, 4, run));
-    first.waited = 8;
-    ck_assert(!hpcb_gang_accept(&gang, good, 3, 4, run));
-    ck_assert(hpcb_gang_accept(&gang, both, 1, 4, run));
-    second.paused = true;
-    ck_assert(hpcb_gang_accept(&gang, both, 2, 4, run));
-    ck_assert(run[0] && !run[1]);
-}
-END_TEST
-
-/* Each node of a cluster, with the jobs that run there. */
-typedef struct {
-    hpcb_gang_t gang[NODES];
-    hpcb_gang_job_t jobs[NODES][JOBS];
-    bool on[NODES][JOBS];
-} cluster_t;
-
-static void make_cluster(cluster_t *cluster)
-{
-    for (unsigned node = 0; node < NODES; node++) {
-        cluster->gang[node] = (hpcb_gang_t){.window = 2};
-        for (unsigned i = 0; i < JOBS; i++) {
-            cluster->jobs[node][i] = some_job(i + 1);
-            cluster->on[node][i] = below(2) || node == i % NODES;
-            if (cluster->on[node][i])
-                hpcb_gang_add(&cluster->gang[node], &cluster->jobs[node][i]);
-        }
-    }
-}
-
-static size_t decide(const cluster_t *cluster, bool backwards, uint32_t *run)
-{
-    hpcb_gang_ballot_t sum = {.count = 0};
-
-    for (unsigned i = 0; i < NODES; i++) {
-        hpcb_gang_ballot_t ballot =
-            ballot_of(&cluster->gang[backwards ? NODES - 1 - i : i]);
-
-        ck_assert(hpcb_gang_add_ballot(&sum, &ballot));
-    }
-    return hpcb_gang_reduce(&sum, run);
-}
-
-static void obey(cluster_t *cluster, const uint32_t *job_ids, size_t count)
-{
-    for (unsigned node = 0; node < NODES; node++) {
-        hpcb_gang_t *gang = &cluster->gang[node];
-        bool run[HPCB_GANG_JOBS_MAX];
-
-        ck_assert(hpcb_gang_accept(gang, job_ids, count, JOBS, run));
-        hpcb_gang_begin(gang, run);
-        for (unsigned i = 0; i < JOBS; i++)
-            if (cluster->jobs[node][i].runs)
-                moves(&cluster->jobs[node][i], below(1500), below(150));
-    }
-}
-
-START_TEST(jobs_run_on_all_of_their_nodes_or_none)
-{
-    static cluster_t cluster;
-
-    chance = 7;
-    for (unsigned n = 0; n < 20; n++) {
-        make_cluster(&cluster);
-        for (unsigned quantum = 0; quantum < 200; quantum++) {
-            uint32_t run[HPCB_GANG_BALLOT_MAX], again[HPCB_GANG_BALLOT_MAX];
-            size_t count = decide(&cluster, false, run);
-
-            ck_assert_uint_eq(decide(&cluster, true, again), count);
-            ck_assert_mem_eq(run, again, count * sizeof(run[0]));
-            obey(&cluster, run, count);
-            for (unsigned node = 0; node < NODES; node++)
-                for (unsigned i = 0; i < JOBS; i++)
-                    ck_assert_uint_lt(cluster.jobs[node][i].waited, JOBS);
-        }
-    }
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("gang");
@@ -554,10 +394,6 @@ int main(void)
     tcase_add_test(tc, a_job_of_two_nodes_leaves_others_their_turns);
     tcase_add_test(tc, nodes_out_of_step_get_into_step);
     tcase_add_test(tc, nodes_agree_without_a_word);
-    tcase_add_test(tc, votes_are_counted);
-    tcase_add_test(tc, malformed_ballots_are_refused);
-    tcase_add_test(tc, what_another_node_decides_is_checked);
-    tcase_add_test(tc, jobs_run_on_all_of_their_nodes_or_none);
     suite_add_tcase(suite, tc);
     tcase_set_timeout(tc, 60);
     runner = srunner_create(suite);
