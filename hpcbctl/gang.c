@@ -108,18 +108,19 @@ static void text_list(json_object *hpcbd, FILE *out)
             hpcb_json_get_double(hpcbd, "quantum_seconds"),
             hpcb_json_get_u64(hpcbd, "window"), hpcb_json_get_u64(hpcbd, "quanta"),
             hpcb_json_get_bool(hpcbd, "paused") ? "; paused: all jobs run" : "");
-    fprintf(out, "%-10s  %-7s  %-12s  %-10s  %-9s  %9s  %9s  %7s  %10s\n", "JOB",
-            "CLASS", "PARTITION", "CPUS", "STATE", "MEM MB/s", "NET MB/s", "TURNS",
-            "ELECTED s");
+    fprintf(out, "%-10s  %-7s  %-12s  %-10s  %-9s  %9s  %9s  %9s  %7s  %10s\n", "JOB",
+            "CLASS", "PARTITION", "CPUS", "STATE", "QUANTUM s", "MEM MB/s", "NET MB/s",
+            "TURNS", "ELECTED s");
     for (size_t i = 0; i < json_object_array_length(jobs); i++) {
         json_object *job = json_object_array_get_idx(jobs, i);
 
         fprintf(out,
-                "%-10" PRIu64 "  %-7s  %-12.12s  %-10s  %-9s  %9s  %9s  %7" PRIu64
+                "%-10" PRIu64 "  %-7s  %-12.12s  %-10s  %-9s  %9g  %9s  %9s  %7" PRIu64
                 "  %10.1f\n",
                 hpcb_json_get_u64(job, "job"), hpcb_json_get_text(job, "class"),
                 hpcb_json_get_text(job, "partition"), hpcb_json_get_text(job, "cpus"),
-                hpcb_json_get_text(job, "state"), rate_of(job, "mem", mem),
+                hpcb_json_get_text(job, "state"),
+                hpcb_json_get_double(job, "quantum_seconds"), rate_of(job, "mem", mem),
                 rate_of(job, "net", net), hpcb_json_get_u64(job, "turns"),
                 hpcb_json_get_double(job, "elected_seconds"));
     }
@@ -207,32 +208,71 @@ static int read_quantum(const char *text, uint64_t *us)
                : -1;
 }
 
+typedef struct {
+    uint64_t quantum_us, window;
+    const char *partition;
+} turn_t;
+
+/* One of gang set's; 0 or the exit code. */
+static int read_operand(const char *operand, turn_t *turn)
+{
+    if (strncmp(operand, "quantum=", 8) == 0) {
+        if (read_quantum(operand + 8, &turn->quantum_us) < 0)
+            return usage("gang set: quantum: allowed: 0.05 to 10 (seconds)");
+    } else if (strncmp(operand, "window=", 7) == 0) {
+        if (hpcb_text_u64(operand + 7, HPCB_GANG_WINDOW_LIMIT, &turn->window) ||
+            turn->window == 0)
+            return usage("gang set: window: allowed: 1 to %d", HPCB_GANG_WINDOW_LIMIT);
+    } else if (strncmp(operand, "partition=", 10) == 0) {
+        turn->partition = operand + 10;
+        if (!*turn->partition || strlen(turn->partition) >= HPCB_NAME_MAX)
+            return usage("gang set: partition: give the name of one");
+    } else {
+        return usage("gang set: '%s' is none of quantum=, window= and partition=",
+                     operand);
+    }
+    return 0;
+}
+
+/* With json-c's quotes: a name may have any letters. */
+static json_object *message_of(const turn_t *turn)
+{
+    json_object *message = json_object_new_object();
+    int rc = message
+                 ? hpcb_json_add(message, "verb", json_object_new_string("gang-set"))
+                 : -1;
+
+    if (rc == 0 && turn->quantum_us)
+        rc = hpcb_json_add(message, "quantum_us",
+                           json_object_new_int64((int64_t)turn->quantum_us));
+    if (rc == 0 && turn->window)
+        rc = hpcb_json_add(message, "window",
+                           json_object_new_int64((int64_t)turn->window));
+    if (rc == 0 && turn->partition)
+        rc = hpcb_json_add(message, "partition",
+                           json_object_new_string(turn->partition));
+    if (rc == 0)
+        return message;
+    json_object_put(message);
+    return NULL;
+}
+
 int hpcb_gang_set(const hpcb_ctl_t *ctl)
 {
-    uint64_t quantum_us = 0, window = 0;
-    char text[128], quantum[48] = "", quanta[48] = "";
+    hpcb_autojson json_object *message = NULL;
+    turn_t turn = {0};
+    hpcb_error_t err;
+    int rc = 0;
 
-    if (ctl->n_operands == 0)
+    for (int i = 0; i < ctl->n_operands && rc == 0; i++)
+        rc = read_operand(ctl->operands[i], &turn);
+    if (rc)
+        return rc;
+    if (!turn.quantum_us && !turn.window)
         return usage("gang set: give quantum=SECONDS or window=QUANTA");
-    for (int i = 0; i < ctl->n_operands; i++) {
-        const char *operand = ctl->operands[i];
-
-        if (strncmp(operand, "quantum=", 8) == 0) {
-            if (read_quantum(operand + 8, &quantum_us) < 0)
-                return usage("gang set: quantum: allowed: 0.05 to 10 (seconds)");
-        } else if (strncmp(operand, "window=", 7) == 0) {
-            if (hpcb_text_u64(operand + 7, HPCB_GANG_WINDOW_LIMIT, &window) ||
-                window == 0)
-                return usage("gang set: window: allowed: 1 to %d",
-                             HPCB_GANG_WINDOW_LIMIT);
-        } else {
-            return usage("gang set: '%s' is neither quantum= nor window=", operand);
-        }
-    }
-    if (quantum_us)
-        snprintf(quantum, sizeof(quantum), ",\"quantum_us\":%" PRIu64, quantum_us);
-    if (window)
-        snprintf(quanta, sizeof(quanta), ",\"window\":%" PRIu64, window);
-    snprintf(text, sizeof(text), "{\"verb\":\"gang-set\"%s%s}", quantum, quanta);
-    return command(ctl, text);
+    message = message_of(&turn);
+    if (message)
+        return command(ctl, json_object_to_json_string(message));
+    hpcb_error(&err, "out of memory");
+    return complain(&err);
 }

@@ -143,12 +143,12 @@ static const verb_t verbs[] = {
      "\n"
      "Undoes gang pause.\n"},
     {"gang", "set", hpcb_gang_set,
-     "Usage: hpcbctl [--config FILE] gang set [quantum=SECONDS] [window=QUANTA] "
-     "[--json]\n"
+     "Usage: hpcbctl [--config FILE] gang set [partition=NAME] [quantum=SECONDS]\n"
+     "                [window=QUANTA] [--json]\n"
      "\n"
-     "How long a turn is on this node, and how many of them bandwidth is predicted "
-     "from,\n"
-     "until hpcbd reads its configuration again.  Needs root.\n"},
+     "Sets how long a turn is on this node, and from how many of them bandwidth is\n"
+     "predicted, for the jobs of one partition or of all, until hpcbd reads its\n"
+     "configuration again.  Needs root.\n"},
     {"snapshot", NULL, hpcb_snapshot,
      "Usage: hpcbctl [--config FILE] snapshot [--output DIR|FILE.tar.gz] "
      "[--keep-names]\n"

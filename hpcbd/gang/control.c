@@ -61,16 +61,14 @@ static int put_job(const hpcbd_job_t *job, const hpcbd_member_t *member, char *t
 {
     json_object *object = json_object_new_object();
     const hpcb_gang_job_t *policy = &member->policy;
-    hpcbd_gang_stats_t stats;
-    hpcb_gang_t gang = {.count = 0};
+    hpcbd_turn_t turn = hpcbd_gang_turn(job->state.job_id);
+    hpcb_gang_t gang = {.window = turn.window};
     char cpus[1024];
     hpcb_bw_t use;
     uint64_t elected_us = 0;
 
     if (!object)
         return -1;
-    hpcbd_gang_stats(&stats);
-    gang.window = stats.window;
     use = hpcb_gang_predict(&gang, policy);
     hpcbd_gang_elected(job->state.job_id, &elected_us);
     add_number(object, "job", job->state.job_id);
@@ -82,6 +80,9 @@ static int put_job(const hpcbd_job_t *job, const hpcbd_member_t *member, char *t
     add(object, "state", json_object_new_string(state_of(member)));
     add_known(object, "mem", use.mem, member->mem_known);
     add_known(object, "net", use.net, member->net_known);
+    add(object, "quantum_seconds",
+        json_object_new_double((double)turn.quantum_us / 1e6));
+    add_number(object, "window", turn.window);
     add_number(object, "turns", policy->turns);
     add_number(object, "waited", policy->waited);
     add(object, "elected_seconds", json_object_new_double((double)elected_us / 1e6));
@@ -129,8 +130,8 @@ int hpcbd_gang_end(size_t next, char *text, size_t size)
         add_number(object, "next", next);
     add(object, "node", json_object_new_string(hpcb_node_name(name, sizeof(name))));
     add(object, "quantum_seconds",
-        json_object_new_double((double)stats.quantum_us / 1e6));
-    add_number(object, "window", stats.window);
+        json_object_new_double((double)stats.turn.quantum_us / 1e6));
+    add_number(object, "window", stats.turn.window);
     add(object, "paused", json_object_new_boolean(stats.paused));
     add_number(object, "quanta", stats.quanta);
     add_known(object, "mem_capacity", stats.capacity.mem, stats.capacity.mem > 0);
@@ -151,11 +152,11 @@ const char *hpcbd_gang_ask_pause(uint32_t job_id, uid_t uid, bool pause)
     return NULL;
 }
 
-const char *hpcbd_gang_ask_set(uint64_t quantum_us, uint64_t window, uid_t uid)
+const char *hpcbd_gang_ask_set(const char *partition, uint64_t quantum_us,
+                               uint64_t window, uid_t uid)
 {
-    if (uid != 0)
-        return "only root may say that";
-    if (window > UINT_MAX || !hpcbd_gang_set(quantum_us, (unsigned)window))
-        return "out of range";
-    return NULL;
+    const hpcbd_turn_t turn = {quantum_us,
+                               window < UINT_MAX ? (unsigned)window : UINT_MAX};
+
+    return uid == 0 ? hpcbd_gang_set(partition, &turn) : "only root may say that";
 }

@@ -6,8 +6,11 @@
  * Edges are multiples of the quantum by the wall clock, so that all nodes switch at the
  * same moment, and give a quantum the same number.  At an edge those that ran are
  * measured, the next are elected, the others are stopped before those are set going.
- * Guests and primaries are elected each for themselves: they share CPUs with each other
- * anyhow.
+ * Guests and primaries are elected each for themselves, at edges of their own: they
+ * share CPUs with each other anyhow.
+ *
+ * The timer comes for the next edge of either, and before it if there are files left to
+ * read or jobs to look for.
  */
 #include "config.h"
 
@@ -17,6 +20,7 @@
 #include "hpcbd/gang/decision.h"
 #include "hpcbd/gang/gang.h"
 #include "hpcbd/gang/roster.h"
+#include "hpcbd/gang/tuning.h"
 #include "hpcbd/node/capacity.h"
 #include "hpcbd/windows/windows.h"
 
@@ -42,12 +46,9 @@ static struct {
     hpcb_node_t *node;
     hpcb_source_t *timer; /* NULL: there is no gang */
     hpcbd_roster_t roster;
-    int64_t quantum_ns;
-    int64_t decided_ns; /* CLOCK_MONOTONIC: the last decision; never later than a
-                           quantum after it follows the next */
-    bool switching;     /* somebody takes turns now, or is stopped */
-    bool unread;        /* there are jobs to look at */
-    bool soon;          /* the timer has been brought forward */
+    hpcbd_tuning_t tuning;
+    bool unread; /* there are jobs to look at */
+    bool soon;   /* the timer has been brought forward */
     bool paused;
     uint64_t quanta;
     hpcb_bw_t capacity;
@@ -87,9 +88,9 @@ static void elect_all(const hpcbd_set_t *set, bool *run)
         run[i] = !set->gang.list[i]->paused;
 }
 
-static bool elect(hpcbd_set_t *set, int64_t edge_ns, bool *run)
+static bool elect(hpcbd_set_t *set, bool *run)
 {
-    uint64_t quantum = (uint64_t)(edge_ns / engine.quantum_ns);
+    uint64_t quantum = (uint64_t)set->number;
 
     for (size_t i = 0; i < set->gang.count; i++) {
         hpcbd_member_t *member = hpcbd_set_at(set, i);
@@ -130,20 +131,20 @@ static void carry_out(hpcbd_set_t *set, const bool *run, int64_t now_ns)
 
         if (!must_stop(member, run[i]))
             hpcbd_roster_let_go(member);
-        engine.switching |= member->stopped;
+        set->switching |= member->stopped;
         if (run[i])
             hpcbd_member_begin(member, now_ns);
     }
 }
 
-static void run_set(hpcbd_set_t *set, int64_t edge_ns, int64_t now_ns)
+static void run_set(hpcbd_set_t *set, int64_t now_ns)
 {
     bool run[HPCB_GANG_JOBS_MAX] = {false};
     bool elected;
 
     measure(set, now_ns);
-    elected = elect(set, edge_ns, run);
-    engine.switching |= elected;
+    elected = elect(set, run);
+    set->switching = elected;
     carry_out(set, run, now_ns);
     if (elected)
         hpcb_gang_begin(&set->gang, run);
@@ -151,33 +152,59 @@ static void run_set(hpcbd_set_t *set, int64_t edge_ns, int64_t now_ns)
         hpcb_gang_rest(&set->gang);
 }
 
-static void decide_in_time(void)
+/* ---- edges ---- */
+
+static bool is_switching(void)
 {
-    hpcbd_window_decide_by(HPCBD_WATCHDOG_GANG,
-                           engine.decided_ns + engine.quantum_ns + DECIDE_NS);
+    bool switching = false;
+
+    for (size_t i = 0; i < HPCBD_SETS; i++)
+        switching |= engine.roster.sets[i].switching;
+    return switching;
 }
 
-/*
- * The kernel reports a clock that is set while the timer waits; one that is set between
- * our look at it and the timer's start has to be found by us.  After a step the next
- * edge may be further away than a quantum after the last decision: nobody waits for it
- * longer, nor does the watchdog.
- */
-static void wait_for_edge(int64_t now_ns)
+/* Who has stopped somebody decides again after a quantum, or the watchdog does. */
+static void decide_in_time(void)
 {
-    int64_t longest_ns = engine.decided_ns + engine.quantum_ns - now_ns;
+    int64_t end_ns = INT64_MAX;
 
-    for (int tries = 0; tries < 4; tries++) {
-        int64_t wall_ns = clock_ns(CLOCK_REALTIME);
-        int64_t wait_ns = engine.quantum_ns - wall_ns % engine.quantum_ns;
+    for (size_t i = 0; i < HPCBD_SETS; i++) {
+        const hpcbd_set_t *set = &engine.roster.sets[i];
 
-        if (wait_ns > longest_ns)
-            break;
-        hpcb_timer_at(engine.timer, (uint64_t)(wall_ns + wait_ns), 0);
-        if (clock_ns(CLOCK_REALTIME) >= wall_ns)
-            return;
+        if (set->switching && set->decided_ns + set->quantum_ns < end_ns)
+            end_ns = set->decided_ns + set->quantum_ns;
     }
-    hpcb_timer_in(engine.timer, (uint64_t)(longest_ns > 0 ? longest_ns : 1), 0);
+    hpcbd_window_decide_by(HPCBD_WATCHDOG_GANG,
+                           end_ns < INT64_MAX ? end_ns + DECIDE_NS : 0);
+}
+
+/* A turn ends a quantum after it began, whatever the clock says. */
+static bool is_due(const hpcbd_set_t *set, bool expired, int64_t wall_ns,
+                   int64_t now_ns)
+{
+    if (now_ns - set->decided_ns >= set->quantum_ns)
+        return true;
+    return expired && !(set->switching && set->number == wall_ns / set->quantum_ns);
+}
+
+static void run_due(bool expired, int64_t wall_ns, int64_t now_ns)
+{
+    bool due[HPCBD_SETS];
+
+    for (size_t i = 0; i < HPCBD_SETS; i++) {
+        hpcbd_set_t *set = &engine.roster.sets[i];
+
+        due[i] = is_due(set, expired, wall_ns, now_ns);
+        if (!due[i])
+            continue;
+        set->number = wall_ns / set->quantum_ns;
+        set->decided_ns = now_ns;
+        set->switching = true; /* until it is decided */
+    }
+    decide_in_time(); /* before anybody is stopped */
+    for (size_t i = 0; i < HPCBD_SETS; i++)
+        if (due[i])
+            run_set(&engine.roster.sets[i], now_ns);
 }
 
 static int64_t idle_ns(void)
@@ -187,34 +214,79 @@ static int64_t idle_ns(void)
     return hpcbd_roster_is_placed(&engine.roster) ? IDLE_NS : PLACED_NS;
 }
 
-static void arm(int64_t now_ns)
+/* Not longer than until a quantum after the last decision: after a step of the clock
+ * the next edge may be further away. */
+static int64_t wait_ns(int64_t wall_ns, int64_t now_ns)
 {
-    if (!engine.switching) {
-        hpcbd_window_decide_by(HPCBD_WATCHDOG_GANG, 0);
-        hpcb_timer_in(engine.timer, (uint64_t)idle_ns(), 0);
-        return;
+    int64_t least_ns = idle_ns();
+
+    for (size_t i = 0; i < HPCBD_SETS; i++) {
+        const hpcbd_set_t *set = &engine.roster.sets[i];
+        int64_t edge_ns, end_ns;
+
+        if (!set->switching)
+            continue;
+        edge_ns = set->quantum_ns - wall_ns % set->quantum_ns;
+        end_ns = set->decided_ns + set->quantum_ns - now_ns;
+        least_ns = edge_ns < least_ns ? edge_ns : least_ns;
+        least_ns = end_ns < least_ns ? end_ns : least_ns;
     }
-    decide_in_time();
-    wait_for_edge(now_ns);
+    return least_ns > 0 ? least_ns : 1;
 }
 
-/* expirations 0: somebody has set the clock; that is no edge, but the last one may be a
- * quantum ago. */
-static void on_edge(void *arg, uint64_t expirations)
+/* The kernel reports a clock that is set while the timer waits; one that is set between
+ * our look at it and the timer's start has to be found by us. */
+static void wait_for_edge(int64_t now_ns)
 {
-    int64_t edge_ns = clock_ns(CLOCK_REALTIME), now_ns = clock_ns(CLOCK_MONOTONIC);
+    for (int tries = 0; tries < 4; tries++) {
+        int64_t wall_ns = clock_ns(CLOCK_REALTIME);
+
+        hpcb_timer_at(engine.timer, (uint64_t)(wall_ns + wait_ns(wall_ns, now_ns)), 0);
+        if (clock_ns(CLOCK_REALTIME) >= wall_ns)
+            return;
+    }
+    hpcb_timer_in(engine.timer, (uint64_t)wait_ns(clock_ns(CLOCK_REALTIME), now_ns), 0);
+}
+
+static void arm(int64_t now_ns)
+{
+    decide_in_time();
+    if (is_switching())
+        wait_for_edge(now_ns);
+    else
+        hpcb_timer_in(engine.timer, (uint64_t)idle_ns(), 0);
+}
+
+/* Somebody has set the clock: what quantum it is now by the clock is no edge. */
+static void renumber(int64_t wall_ns)
+{
+    for (size_t i = 0; i < HPCBD_SETS; i++)
+        if (engine.roster.sets[i].switching)
+            engine.roster.sets[i].number = wall_ns / engine.roster.sets[i].quantum_ns;
+}
+
+static void tune(hpcbd_set_t *set)
+{
+    hpcbd_turn_t turn = hpcbd_tuning_of(&engine.tuning, set);
+
+    set->quantum_ns = (int64_t)turn.quantum_us * 1000;
+    set->gang.window = turn.window;
+}
+
+/* expirations 0: somebody has set the clock. */
+static void on_timer(void *arg, uint64_t expirations)
+{
+    int64_t wall_ns = clock_ns(CLOCK_REALTIME), now_ns = clock_ns(CLOCK_MONOTONIC);
 
     (void)arg;
     engine.soon = false;
-    if (expirations > 0 || now_ns - engine.decided_ns >= engine.quantum_ns) {
-        engine.decided_ns = now_ns;
-        decide_in_time(); /* before anybody is stopped */
-        engine.switching = false;
-        engine.unread =
-            !hpcbd_roster_follow(&engine.roster, hpcbd_window_registry(), now_ns);
-        for (size_t i = 0; i < HPCBD_SETS; i++)
-            run_set(&engine.roster.sets[i], edge_ns, now_ns);
-    }
+    if (expirations == 0)
+        renumber(wall_ns);
+    engine.unread =
+        !hpcbd_roster_follow(&engine.roster, hpcbd_window_registry(), now_ns);
+    for (size_t i = 0; i < HPCBD_SETS; i++)
+        tune(&engine.roster.sets[i]);
+    run_due(expirations > 0, wall_ns, now_ns);
     arm(now_ns);
 }
 
@@ -223,7 +295,7 @@ static void on_edge(void *arg, uint64_t expirations)
 /* Not when the next edge is one anyhow. */
 static void soon(int64_t in_ns)
 {
-    if (engine.timer && !engine.switching && !engine.soon)
+    if (engine.timer && !is_switching() && !engine.soon)
         hpcb_timer_in(engine.timer, (uint64_t)in_ns, 0);
     engine.soon = true;
 }
@@ -252,8 +324,7 @@ bool hpcbd_gang_elected(uint32_t job_id, uint64_t *us)
 void hpcbd_gang_stats(hpcbd_gang_stats_t *stats)
 {
     *stats = (hpcbd_gang_stats_t){
-        .quantum_us = (uint64_t)engine.quantum_ns / 1000,
-        .window = engine.roster.sets[0].gang.window,
+        .turn = engine.tuning.all,
         .paused = engine.paused,
         .quanta = engine.quanta,
         .capacity = engine.capacity,
@@ -274,17 +345,28 @@ bool hpcbd_gang_pause(uint32_t job_id, bool pause)
     return true;
 }
 
-bool hpcbd_gang_set(uint64_t quantum_us, unsigned window)
+hpcbd_turn_t hpcbd_gang_turn(uint32_t job_id)
 {
-    if ((quantum_us && (quantum_us < HPCB_GANG_QUANTUM_MIN_US ||
-                        quantum_us > HPCB_GANG_QUANTUM_MAX_US)) ||
-        window > HPCB_GANG_WINDOW_MAX)
-        return false;
-    if (quantum_us)
-        engine.quantum_ns = (int64_t)quantum_us * 1000;
-    for (size_t i = 0; i < HPCBD_SETS && window; i++)
-        engine.roster.sets[i].gang.window = window;
-    return true;
+    for (size_t i = 0; i < HPCBD_SETS; i++) {
+        const hpcbd_set_t *set = &engine.roster.sets[i];
+
+        if (hpcbd_set_find(set, job_id))
+            return (hpcbd_turn_t){(uint64_t)set->quantum_ns / 1000, set->gang.window};
+    }
+    return (hpcbd_turn_t){0, 0};
+}
+
+const char *hpcbd_gang_set(const char *partition, const hpcbd_turn_t *turn)
+{
+    if ((turn->quantum_us && (turn->quantum_us < HPCB_GANG_QUANTUM_MIN_US ||
+                              turn->quantum_us > HPCB_GANG_QUANTUM_MAX_US)) ||
+        turn->window > HPCB_GANG_WINDOW_MAX)
+        return "out of range";
+    if (partition && !hpcb_conf_is_gang(&engine.daemon->conf, partition))
+        return "no jobs of that partition take turns";
+    return hpcbd_tuning_set(&engine.tuning, partition, turn)
+               ? NULL
+               : "too many partitions have turns of their own";
 }
 
 const char *hpcbd_gang_decision(size_t i)
@@ -299,12 +381,12 @@ static int begin(hpcbd_t *daemon, hpcb_error_t *err)
     const hpcb_conf_t *conf = &daemon->conf;
     hpcbd_capacity_t capacity;
 
-    hpcbd_gang_set(conf->gang_quantum_us, conf->gang_window);
+    hpcbd_tuning_reset(&engine.tuning, conf);
     hpcbd_capacity_load(conf->state_dir, &capacity);
     engine.capacity = (hpcb_bw_t){capacity.mem, capacity.net};
     if (!engine.timer)
         engine.timer =
-            hpcb_loop_timer(daemon->loop, CLOCK_REALTIME, on_edge, NULL, err);
+            hpcb_loop_timer(daemon->loop, CLOCK_REALTIME, on_timer, NULL, err);
     if (!engine.timer)
         return -1;
     hpcb_timer_in(engine.timer, (uint64_t)SOON_NS, 0);
@@ -321,7 +403,8 @@ static void end(void)
     hpcbd_window_decide_by(HPCBD_WATCHDOG_GANG, 0);
     hpcb_source_remove(engine.timer);
     engine.timer = NULL;
-    engine.switching = false;
+    for (size_t i = 0; i < HPCBD_SETS; i++)
+        engine.roster.sets[i].switching = false;
 }
 
 static int start(hpcbd_t *daemon, hpcb_error_t *err)

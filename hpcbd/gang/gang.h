@@ -14,13 +14,13 @@
 #define HPCB_HPCBD_GANG_GANG_H
 
 #include "hpcbd/gang/member.h"
+#include "hpcbd/gang/tuning.h"
 #include "hpcbd/hpcbd.h"
 
 extern const hpcbd_part_t hpcbd_gang;
 
 typedef struct {
-    uint64_t quantum_us;
-    unsigned window;
+    hpcbd_turn_t turn;  /* of partitions that have none of their own */
     bool paused;        /* root has: all jobs run */
     uint64_t quanta;    /* for which somebody was elected */
     hpcb_bw_t capacity; /* of the node; 0: not known */
@@ -42,9 +42,13 @@ void hpcbd_gang_stats(hpcbd_gang_stats_t *stats);
  * Return false if there is no such job. */
 bool hpcbd_gang_pause(uint32_t job_id, bool pause);
 
-/* From the next quantum on, until the configuration is read again; 0: as it is.  Return
- * false if one is out of the range that hpc-balance.conf allows. */
-bool hpcbd_gang_set(uint64_t quantum_us, unsigned window);
+/* Of the job's turns; all zero if it takes none. */
+hpcbd_turn_t hpcbd_gang_turn(uint32_t job_id);
+
+/* Turns of partition (NULL: of all) from the next quantum on, until the configuration
+ * is read again; 0: as it is.  NULL, or why it is refused: out of the range that
+ * hpc-balance.conf allows, no such partition. */
+const char *hpcbd_gang_set(const char *partition, const hpcbd_turn_t *turn);
 
 /* The last decisions, the oldest first: one line of JSON each, with all that the
  * election rested on.  NULL: there are not so many. */

@@ -26,7 +26,7 @@ hpcbd_member_t *hpcbd_set_at(const hpcbd_set_t *set, size_t i)
     return (hpcbd_member_t *)set->gang.list[i];
 }
 
-static hpcbd_member_t *find_in(const hpcbd_set_t *set, uint32_t job_id)
+hpcbd_member_t *hpcbd_set_find(const hpcbd_set_t *set, uint32_t job_id)
 {
     for (size_t i = 0; i < set->gang.count; i++)
         if (set->gang.list[i]->job_id == job_id)
@@ -39,7 +39,7 @@ hpcbd_member_t *hpcbd_roster_find(const hpcbd_roster_t *roster, uint32_t job_id)
     hpcbd_member_t *member = NULL;
 
     for (size_t i = 0; i < HPCBD_SETS && !member; i++)
-        member = find_in(&roster->sets[i], job_id);
+        member = hpcbd_set_find(&roster->sets[i], job_id);
     return member;
 }
 
@@ -124,8 +124,8 @@ static void follow_job(hpcbd_roster_t *roster, hpcbd_job_t *job, int64_t now_ns)
     if (!set)
         return;
     /* One that was requeued, or is of another class now, is another. */
-    if (member &&
-        (member->begin_us != job->state.begin_us || !find_in(set, job->state.job_id)))
+    if (member && (member->begin_us != job->state.begin_us ||
+                   !hpcbd_set_find(set, job->state.job_id)))
         member = NULL;
     if (!member && job->dir[0])
         member = join(set, job, now_ns);

@@ -19,6 +19,11 @@ typedef struct {
     bool guests;
     hpcb_gang_t gang;
     bool full; /* the log has said so */
+    /* Of its quanta (gang.c): */
+    int64_t quantum_ns;
+    int64_t number;     /* of the quantum under way, by the wall clock */
+    int64_t decided_ns; /* CLOCK_MONOTONIC: when it began */
+    bool switching;     /* somebody takes turns now, or is stopped */
 } hpcbd_set_t;
 
 #define HPCBD_SETS 2
@@ -33,7 +38,8 @@ typedef struct {
 
 hpcbd_member_t *hpcbd_set_at(const hpcbd_set_t *set, size_t i);
 
-/* NULL: the job takes no turns. */
+/* NULL: the job takes no turns in the set; in any. */
+hpcbd_member_t *hpcbd_set_find(const hpcbd_set_t *set, uint32_t job_id);
 hpcbd_member_t *hpcbd_roster_find(const hpcbd_roster_t *roster, uint32_t job_id);
 
 /* The job has new tasks. */

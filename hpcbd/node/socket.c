@@ -212,15 +212,33 @@ static int pause_gang(const client_t *client, json_object *message, bool pause)
     return say_done(client, hpcbd_gang_ask_pause((uint32_t)job_id, client->uid, pause));
 }
 
+/* Return false if there is something else than a partition's name; NULL: nothing. */
+static bool may_name_partition(json_object *message, const char **partition)
+{
+    json_object *value;
+
+    *partition = NULL;
+    if (!json_object_object_get_ex(message, "partition", &value))
+        return true;
+    if (!json_object_is_type(value, json_type_string))
+        return false;
+    *partition = json_object_get_string(value);
+    return **partition && strlen(*partition) < HPCB_NAME_MAX;
+}
+
 static int set_gang(const client_t *client, json_object *message)
 {
     uint64_t quantum_us, window;
+    const char *partition;
 
     if (!may_give(message, "quantum_us", &quantum_us))
         return refuse(client, "quantum_us: not a number of microseconds");
     if (!may_give(message, "window", &window))
         return refuse(client, "window: not a number of quanta");
-    return say_done(client, hpcbd_gang_ask_set(quantum_us, window, client->uid));
+    if (!may_name_partition(message, &partition))
+        return refuse(client, "partition: not the name of a partition");
+    return say_done(client,
+                    hpcbd_gang_ask_set(partition, quantum_us, window, client->uid));
 }
 
 static int obey_gang(const client_t *client, const char *verb, json_object *message)

@@ -18,7 +18,8 @@
  * (root: then for each of the last decisions), then as above
  *   {"verb":"gang-pause","job":N}, {"verb":"gang-resume","job":N}
  *                              a job of the user's own; without job: root
- *   {"verb":"gang-set","quantum_us":N,"window":N}   root
+ *   {"verb":"gang-set","quantum_us":N,"window":N,"partition":NAME}   root; each may be
+ *                              left out
  *
  * A packet is one message: nothing is buffered for anybody.  Who sends nothing for a
  * while, or does not read its answer, is cut off; who connects too often waits, and so

@@ -96,7 +96,9 @@ refuses "gang resume: give a job's number or nothing" gang resume 7 8
 refuses "gang set: give quantum=SECONDS or window=QUANTA" gang set
 refuses "gang set: quantum: allowed: 0.05 to 10 (seconds)" gang set quantum=0.04
 refuses "gang set: window: allowed: 1 to 16" gang set window=0
-refuses "gang set: 'q=1' is neither quantum= nor window=" gang set q=1
+refuses "gang set: 'q=1' is none of quantum=, window= and partition=" gang set q=1
+refuses "gang set: partition: give the name of one" gang set window=2 partition=
+refuses "gang set: give quantum=SECONDS or window=QUANTA" gang set partition=guest
 refuses "guests: give stop, drain or resume" guests
 refuses "guests: give stop, drain or resume" guests start
 refuses "guests: give stop, drain or resume" guests stop n1

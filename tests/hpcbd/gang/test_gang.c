@@ -451,26 +451,85 @@ START_TEST(root_sets_quantum_and_window)
     add_job(1, HPCB_CLASS_GUEST, "0");
     add_job(2, HPCB_CLASS_GUEST, "0");
     pass();
-    ck_assert_ptr_nonnull(hpcbd_gang_ask_set(100000, 3, 1001));
-    ck_assert_ptr_nonnull(hpcbd_gang_ask_set(49999, 3, 0));
-    ck_assert_ptr_nonnull(hpcbd_gang_ask_set(0, 17, 0));
-    ck_assert_ptr_null(hpcbd_gang_ask_set(100000, 0, 0));
-    ck_assert_ptr_null(hpcbd_gang_ask_set(0, 3, 0));
+    ck_assert_ptr_nonnull(hpcbd_gang_ask_set(NULL, 100000, 3, 1001));
+    ck_assert_ptr_nonnull(hpcbd_gang_ask_set(NULL, 49999, 3, 0));
+    ck_assert_ptr_nonnull(hpcbd_gang_ask_set(NULL, 0, 17, 0));
+    ck_assert_ptr_null(hpcbd_gang_ask_set(NULL, 100000, 0, 0));
+    ck_assert_ptr_null(hpcbd_gang_ask_set(NULL, 0, 3, 0));
     pass();
     pass();
     ck_assert_int_eq(due_ns - wall_ns, SECOND / 10);
     hpcbd_gang_stats(&stats);
-    ck_assert_uint_eq(stats.quantum_us, 100000);
-    ck_assert_uint_eq(stats.window, 3);
+    ck_assert_uint_eq(stats.turn.quantum_us, 100000);
+    ck_assert_uint_eq(stats.turn.window, 3);
     hpcbd_gang.reload(&daemon_of_test);
     hpcbd_gang_stats(&stats);
-    ck_assert_uint_eq(stats.quantum_us, 500000);
+    ck_assert_uint_eq(stats.turn.quantum_us, 500000);
     daemon_of_test.conf.guest_oversubscribe = 1;
     hpcbd_gang.reload(&daemon_of_test);
     ck_assert(!has_timer);
     ck_assert_uint_eq(running(), 1U << 1 | 1U << 2);
     ck_assert(!world[1].job.gang);
     end();
+}
+END_TEST
+
+/* Who runs changes at edges of its own partition's quanta. */
+START_TEST(a_partition_has_its_own_turns)
+{
+    char text[HPCB_TELL_MAX];
+    unsigned was[2], changes[2] = {0};
+
+    begin(2, "mixed,others");
+    for (uint32_t i = 1; i <= 4; i++)
+        add_job(i, i < 3 ? HPCB_CLASS_PRIMARY : HPCB_CLASS_GUEST, "0");
+    ck_assert_ptr_nonnull(hpcbd_gang_ask_set("nowhere", 200000, 0, 0));
+    ck_assert_ptr_nonnull(hpcbd_gang_ask_set("mixed", 200000, 0, 1001));
+    ck_assert_ptr_null(hpcbd_gang_ask_set("mixed", 200000, 5, 0));
+    ck_assert_ptr_null(hpcbd_gang_ask_set("others", 300000, 7, 0));
+    pass();
+    pass();
+    for (int64_t end_ns = wall_ns + 10 * SECOND; wall_ns < end_ns;) {
+        for (unsigned i = 0; i < 2; i++)
+            was[i] = running() & (i ? 1U << 3 | 1U << 4 : 1U << 1 | 1U << 2);
+        pass();
+        for (unsigned i = 0; i < 2; i++)
+            changes[i] +=
+                was[i] != (running() & (i ? 1U << 3 | 1U << 4 : 1U << 1 | 1U << 2));
+        ck_assert_int_gt(decide_ns, monotonic_ns);
+    }
+    ck_assert_uint_ge(changes[0], 49);
+    ck_assert_uint_le(changes[0], 51);
+    ck_assert_uint_ge(changes[1], 19);
+    ck_assert_uint_le(changes[1], 21);
+    ck_assert_int_gt(hpcbd_gang_item(0, 0, text, sizeof(text)), 0);
+    ck_assert_ptr_nonnull(strstr(text, "\"quantum_seconds\":0.2"));
+    ck_assert_ptr_nonnull(strstr(text, "\"window\":5,"));
+    ck_assert_int_gt(hpcbd_gang_item(2, 0, text, sizeof(text)), 0);
+    ck_assert_ptr_nonnull(strstr(text, "\"quantum_seconds\":0.5"));
+    /* Of all is also of this one. */
+    ck_assert_ptr_null(hpcbd_gang_ask_set(NULL, 1000000, 0, 0));
+    pass();
+    ck_assert_uint_eq(hpcbd_gang_turn(1).quantum_us, 1000000);
+    ck_assert_uint_eq(hpcbd_gang_turn(1).window, 5);
+    ck_assert_uint_eq(hpcbd_gang_turn(3).window, 2);
+    end();
+}
+END_TEST
+
+START_TEST(only_so_many_partitions_have_their_own)
+{
+    hpcbd_tuning_t tuning = {.count = 0};
+    const hpcbd_turn_t turn = {100000, 0};
+    char name[16];
+
+    for (unsigned i = 0; i < HPCBD_TUNED_MAX; i++) {
+        snprintf(name, sizeof(name), "p%u", i);
+        ck_assert(hpcbd_tuning_set(&tuning, name, &turn));
+    }
+    ck_assert(!hpcbd_tuning_set(&tuning, "one more", &turn));
+    ck_assert(hpcbd_tuning_set(&tuning, "p3", &turn));
+    ck_assert_uint_eq(tuning.count, HPCBD_TUNED_MAX);
 }
 END_TEST
 
@@ -543,19 +602,30 @@ END_TEST
 /* The next edge would be nearly two quanta after the last. */
 START_TEST(after_a_step_no_turn_is_longer)
 {
+    unsigned who;
+
     begin(2, "none");
     add_job(1, HPCB_CLASS_GUEST, "0");
     add_job(2, HPCB_CLASS_GUEST, "0");
-    ck_assert_ptr_null(hpcbd_gang_ask_set(10000000, 0, 0));
-    pass();
-    pass();
+    ck_assert_ptr_null(hpcbd_gang_ask_set(NULL, 10000000, 0, 0));
+    do
+        pass();
+    while (wall_ns % (10 * SECOND) != 0);
+    who = running();
     monotonic_ns += 9 * SECOND;
     wall_ns += 9 * SECOND - 8900 * (SECOND / 1000);
     edge_fn(NULL, 0);
+    ck_assert_uint_eq(running(), who);
     ck_assert_int_eq(due_ns - wall_ns, SECOND);
     ck_assert_int_gt(decide_ns, monotonic_ns + SECOND);
     pass();
-    ck_assert_int_eq(due_ns % (10 * SECOND), 0);
+    ck_assert_uint_ne(running(), who);
+    who = running();
+    while (wall_ns % (10 * SECOND) != 0) {
+        ck_assert_uint_eq(running(), who);
+        pass();
+    }
+    ck_assert_uint_ne(running(), who);
     end();
 }
 END_TEST
@@ -829,6 +899,8 @@ int main(void)
     tcase_add_test(tc, who_is_stopped_for_harm_takes_no_turns);
     tcase_add_test(tc, slurm_suspends_and_owners_pause);
     tcase_add_test(tc, root_sets_quantum_and_window);
+    tcase_add_test(tc, a_partition_has_its_own_turns);
+    tcase_add_test(tc, only_so_many_partitions_have_their_own);
     tcase_add_test(tc, a_clock_that_is_set_is_no_edge);
     tcase_add_loop_test(tc, a_clock_that_is_set_behind_our_back_is_found_out, 0, 2);
     tcase_add_test(tc, a_clock_that_is_set_all_the_time_stops_nothing);
