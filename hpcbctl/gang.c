@@ -145,7 +145,7 @@ int hpcb_gang_list(const hpcb_ctl_t *ctl)
     return fflush(stdout) ? 1 : 0;
 }
 
-/* ---- pause, resume, set ---- */
+/* ---- pause, resume, join, leave, set ---- */
 
 /* Say text to hpcbd; its refusal is the error. */
 static int command(const hpcb_ctl_t *ctl, const char *text)
@@ -192,6 +192,29 @@ int hpcb_gang_pause(const hpcb_ctl_t *ctl)
 int hpcb_gang_resume(const hpcb_ctl_t *ctl)
 {
     return pause_or_resume(ctl, "resume");
+}
+
+static int join_or_leave(const hpcb_ctl_t *ctl, const char *verb)
+{
+    char text[96];
+    uint64_t job_id = 0;
+
+    if (ctl->n_operands != 1 ||
+        hpcb_text_u64(ctl->operands[0], UINT32_MAX - 1, &job_id) || job_id == 0)
+        return usage("gang %s: give a job's number", verb);
+    snprintf(text, sizeof(text), "{\"verb\":\"gang-%s\",\"job\":%" PRIu64 "}", verb,
+             job_id);
+    return command(ctl, text);
+}
+
+int hpcb_gang_join(const hpcb_ctl_t *ctl)
+{
+    return join_or_leave(ctl, "join");
+}
+
+int hpcb_gang_leave(const hpcb_ctl_t *ctl)
+{
+    return join_or_leave(ctl, "leave");
 }
 
 /* In microseconds. */

@@ -26,9 +26,9 @@ static const char general_help[] =
     "  release     undo everything that was done to jobs on this node\n"
     "  guests      stop, drain or resume guests on all nodes (controller)\n"
     "  top         what the jobs on this node use now\n"
-    "  gang        list, pause or resume jobs of this node that take turns, or set "
-    "their\n"
-    "              quantum\n"
+    "  gang        list, pause or resume jobs of this node that take turns, let jobs "
+    "join\n"
+    "              or leave them, or set their quantum\n"
     "  snapshot    write what discovery reads of this node, to be sent in with a "
     "report\n"
     "  calibrate   measure what this node can move; print its line of "
@@ -142,6 +142,16 @@ static const verb_t verbs[] = {
      "Usage: hpcbctl [--config FILE] gang resume [JOB] [--json]\n"
      "\n"
      "Undoes gang pause.\n"},
+    {"gang", "join", hpcb_gang_join,
+     "Usage: hpcbctl [--config FILE] gang join JOB [--json]\n"
+     "\n"
+     "Lets a job (of one's own; root: any) take turns on this node, though its "
+     "partition\n"
+     "does not, until it leaves or hpcbd ends.  Undoes gang leave.\n"},
+    {"gang", "leave", hpcb_gang_leave,
+     "Usage: hpcbctl [--config FILE] gang leave JOB [--json]\n"
+     "\n"
+     "Undoes gang join.  Root may let any job leave: it runs all the time.\n"},
     {"gang", "set", hpcb_gang_set,
      "Usage: hpcbctl [--config FILE] gang set [partition=NAME] [quantum=SECONDS]\n"
      "                [window=QUANTA] [--json]\n"
@@ -309,7 +319,7 @@ static const char *rest_of(const char *name)
     if (strcmp(name, "guests") == 0)
         return "give stop, drain or resume";
     if (strcmp(name, "gang") == 0)
-        return "give list, pause, resume or set";
+        return "give list, pause, resume, join, leave or set";
     if (strcmp(name, "records") == 0)
         return "give verify, vacuum or import";
     return strcmp(name, "profile") == 0 ? "give show, set, forget or learn"

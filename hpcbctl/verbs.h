@@ -51,6 +51,8 @@ int hpcb_top(const hpcb_ctl_t *ctl);
 int hpcb_gang_list(const hpcb_ctl_t *ctl);
 int hpcb_gang_pause(const hpcb_ctl_t *ctl);
 int hpcb_gang_resume(const hpcb_ctl_t *ctl);
+int hpcb_gang_join(const hpcb_ctl_t *ctl);
+int hpcb_gang_leave(const hpcb_ctl_t *ctl);
 int hpcb_gang_set(const hpcb_ctl_t *ctl);
 
 /* 0 when the snapshot is written; 1 with a line for what went wrong. */

@@ -56,6 +56,27 @@ static const char *state_of(const hpcbd_member_t *member)
     return member->stopped ? "waiting" : "running";
 }
 
+static void add_identity(json_object *object, const hpcbd_job_t *job)
+{
+    add_number(object, "job", job->state.job_id);
+    add_number(object, "user_id", job->state.uid);
+    add(object, "class", json_object_new_string(hpcb_class_name(job->state.klass)));
+    add(object, "partition", json_object_new_string(job->state.partition));
+}
+
+/* It takes no turns any more. */
+static int put_left(const hpcbd_job_t *job, char *text, size_t size)
+{
+    json_object *object = json_object_new_object();
+
+    if (!object)
+        return -1;
+    add_identity(object, job);
+    add(object, "state", json_object_new_string("left"));
+    add(object, "joined", json_object_new_boolean(0));
+    return render(object, text, size);
+}
+
 static int put_job(const hpcbd_job_t *job, const hpcbd_member_t *member, char *text,
                    size_t size)
 {
@@ -71,13 +92,11 @@ static int put_job(const hpcbd_job_t *job, const hpcbd_member_t *member, char *t
         return -1;
     use = hpcb_gang_predict(&gang, policy);
     hpcbd_gang_elected(job->state.job_id, &elected_us);
-    add_number(object, "job", job->state.job_id);
-    add_number(object, "user_id", job->state.uid);
-    add(object, "class", json_object_new_string(hpcb_class_name(job->state.klass)));
-    add(object, "partition", json_object_new_string(job->state.partition));
+    add_identity(object, job);
     if (hpcb_cpus_list(&policy->cpus, cpus, sizeof(cpus)) == 0)
         add(object, "cpus", json_object_new_string(cpus));
     add(object, "state", json_object_new_string(state_of(member)));
+    add(object, "joined", json_object_new_boolean(job->turns == HPCBD_TURNS_JOINED));
     add_known(object, "mem", use.mem, member->mem_known);
     add_known(object, "net", use.net, member->net_known);
     add(object, "quantum_seconds",
@@ -106,9 +125,12 @@ int hpcbd_gang_item(size_t i, uid_t uid, char *text, size_t size)
     if (i >= registry->count)
         return put_decision(i - registry->count, uid, text, size);
     job = registry->jobs[i];
+    if (uid != 0 && uid != job->state.uid)
+        return 0;
     member = hpcbd_gang_member(job->state.job_id);
-    return member && (uid == 0 || uid == member->uid) ? put_job(job, member, text, size)
-                                                      : 0;
+    if (member)
+        return put_job(job, member, text, size);
+    return job->turns == HPCBD_TURNS_LEFT ? put_left(job, text, size) : 0;
 }
 
 size_t hpcbd_gang_items(void)
@@ -150,6 +172,34 @@ const char *hpcbd_gang_ask_pause(uint32_t job_id, uid_t uid, bool pause)
         return "no such job of yours takes turns on this node";
     hpcbd_gang_pause(job_id, pause);
     return NULL;
+}
+
+/* NULL: none of uid's.  Nobody knows whose a job is that is marked only. */
+static hpcbd_job_t *job_of(uint32_t job_id, uid_t uid)
+{
+    hpcbd_job_t *job = hpcbd_registry_find(hpcbd_window_registry(), job_id);
+
+    return job && !job->marked && (uid == 0 || uid == job->state.uid) ? job : NULL;
+}
+
+const char *hpcbd_gang_ask_join(uint32_t job_id, uid_t uid)
+{
+    hpcbd_job_t *job = job_of(job_id, uid);
+
+    return job ? hpcbd_gang_join(job) : "no such job of yours is on this node";
+}
+
+/* A user's job that ran all the time would take from those that share its cores with it
+ * what it likes. */
+const char *hpcbd_gang_ask_leave(uint32_t job_id, uid_t uid)
+{
+    hpcbd_job_t *job = job_of(job_id, uid);
+
+    if (!job)
+        return "no such job of yours is on this node";
+    if (uid != 0 && job->turns != HPCBD_TURNS_JOINED)
+        return "only root may let a job leave that has not joined";
+    return hpcbd_gang_leave(job);
 }
 
 const char *hpcbd_gang_ask_set(const char *partition, uint64_t quantum_us,

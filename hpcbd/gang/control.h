@@ -28,6 +28,11 @@ int hpcbd_gang_end(size_t next, char *text, size_t size);
 /* NULL, or why it is refused.  job_id 0: all jobs of the node. */
 const char *hpcbd_gang_ask_pause(uint32_t job_id, uid_t uid, bool pause);
 
+/* NULL, or why it is refused.  A job of the user's own may join, and leave when it has
+ * joined; root's word counts for any. */
+const char *hpcbd_gang_ask_join(uint32_t job_id, uid_t uid);
+const char *hpcbd_gang_ask_leave(uint32_t job_id, uid_t uid);
+
 /* NULL, or why it is refused.  partition NULL: all; 0: as it is. */
 const char *hpcbd_gang_ask_set(const char *partition, uint64_t quantum_us,
                                uint64_t window, uid_t uid);

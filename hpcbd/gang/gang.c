@@ -345,6 +345,29 @@ bool hpcbd_gang_pause(uint32_t job_id, bool pause)
     return true;
 }
 
+static bool by_partition(const hpcbd_job_t *job)
+{
+    return hpcb_conf_is_gang(&engine.daemon->conf, job->state.partition);
+}
+
+const char *hpcbd_gang_join(hpcbd_job_t *job)
+{
+    if (!engine.timer)
+        return "no jobs take turns on this node (GuestOversubscribe, GangPartitions)";
+    job->turns = by_partition(job) ? HPCBD_TURNS_OF_PARTITION : HPCBD_TURNS_JOINED;
+    soon(MS);
+    return NULL;
+}
+
+const char *hpcbd_gang_leave(hpcbd_job_t *job)
+{
+    if (!by_partition(job) && job->turns != HPCBD_TURNS_JOINED)
+        return "the job takes no turns";
+    job->turns = by_partition(job) ? HPCBD_TURNS_LEFT : HPCBD_TURNS_OF_PARTITION;
+    soon(MS);
+    return NULL;
+}
+
 hpcbd_turn_t hpcbd_gang_turn(uint32_t job_id)
 {
     for (size_t i = 0; i < HPCBD_SETS; i++) {

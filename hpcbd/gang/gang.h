@@ -42,6 +42,12 @@ void hpcbd_gang_stats(hpcbd_gang_stats_t *stats);
  * Return false if there is no such job. */
 bool hpcbd_gang_pause(uint32_t job_id, bool pause);
 
+/* The job takes turns, whatever its partition does; or takes none, unless it does so
+ * because it has joined, which ends then.  Until the job ends, or this daemon does.
+ * NULL, or why it cannot be. */
+const char *hpcbd_gang_join(hpcbd_job_t *job);
+const char *hpcbd_gang_leave(hpcbd_job_t *job);
+
 /* Of the job's turns; all zero if it takes none. */
 hpcbd_turn_t hpcbd_gang_turn(uint32_t job_id);
 

@@ -83,11 +83,19 @@ void hpcbd_roster_clear(hpcbd_roster_t *roster)
                    hpcbd_set_at(&roster->sets[i], roster->sets[i].gang.count - 1));
 }
 
+static bool takes_turns(const hpcbd_roster_t *roster, const hpcbd_job_t *job)
+{
+    if (job->marked || job->turns == HPCBD_TURNS_LEFT)
+        return false;
+    return job->turns == HPCBD_TURNS_JOINED ||
+           hpcb_conf_is_gang(roster->conf, job->state.partition);
+}
+
 static hpcbd_set_t *set_of(hpcbd_roster_t *roster, const hpcbd_job_t *job)
 {
     bool guest = job->state.klass == HPCB_CLASS_GUEST;
 
-    if (job->marked || !hpcb_conf_is_gang(roster->conf, job->state.partition))
+    if (!takes_turns(roster, job))
         return NULL;
     for (size_t i = 0; i < HPCBD_SETS; i++)
         if (roster->sets[i].guests == guest)

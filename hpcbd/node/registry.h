@@ -31,6 +31,14 @@ typedef struct {
     struct timespec changed;
 } hpcbd_stamp_t;
 
+/* Whether a job takes turns (hpcbd/gang): as its partition does, or as somebody has
+ * said since. */
+typedef enum {
+    HPCBD_TURNS_OF_PARTITION,
+    HPCBD_TURNS_JOINED,
+    HPCBD_TURNS_LEFT
+} hpcbd_turns_t;
+
 typedef struct {
     hpcb_job_state_t state;
     hpcbd_stamp_t stamp; /* of the record that state was read from */
@@ -39,6 +47,7 @@ typedef struct {
     bool seen;           /* by the refresh that is going on */
     bool gang;           /* takes turns (hpcbd/gang/gang.h): it may be stopped though it
                             is no guest */
+    hpcbd_turns_t turns;
     /* windows, where state.window is set */
     hpcb_window_t window;
     hpcb_favour_t *favour; /* NULL until dir is known */

@@ -241,6 +241,16 @@ static int set_gang(const client_t *client, json_object *message)
                     hpcbd_gang_ask_set(partition, quantum_us, window, client->uid));
 }
 
+static int change_gang(const client_t *client, json_object *message, bool join)
+{
+    uint64_t job_id;
+
+    if (!may_give(message, "job", &job_id) || job_id == 0)
+        return refuse(client, "job: not the number of a job");
+    return say_done(client, join ? hpcbd_gang_ask_join((uint32_t)job_id, client->uid)
+                                 : hpcbd_gang_ask_leave((uint32_t)job_id, client->uid));
+}
+
 static int obey_gang(const client_t *client, const char *verb, json_object *message)
 {
     if (strcmp(verb, "gang") == 0)
@@ -249,6 +259,10 @@ static int obey_gang(const client_t *client, const char *verb, json_object *mess
         return pause_gang(client, message, true);
     if (strcmp(verb, "gang-resume") == 0)
         return pause_gang(client, message, false);
+    if (strcmp(verb, "gang-join") == 0)
+        return change_gang(client, message, true);
+    if (strcmp(verb, "gang-leave") == 0)
+        return change_gang(client, message, false);
     if (strcmp(verb, "gang-set") == 0)
         return set_gang(client, message);
     return refuse(client, "no such verb");

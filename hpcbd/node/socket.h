@@ -18,6 +18,7 @@
  * (root: then for each of the last decisions), then as above
  *   {"verb":"gang-pause","job":N}, {"verb":"gang-resume","job":N}
  *                              a job of the user's own; without job: root
+ *   {"verb":"gang-join","job":N}, {"verb":"gang-leave","job":N}   the same
  *   {"verb":"gang-set","quantum_us":N,"window":N,"partition":NAME}   root; each may be
  *                              left out
  *

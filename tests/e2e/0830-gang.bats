@@ -228,12 +228,12 @@ is_on() { [ -n "$(freeze_files "$1" "$2")" ]; } # is_on JOB NODE
     run_in_node n1 hpcbctl gang list | grep -E "^$one +guest +guest +[0-9]+ +(running|waiting) " > /dev/null
     [[ $(gang_list) = *'"decisions":'*'"elected":true'* ]]
     # Of the two it is its owner's to pause.
-    (cd "$WORK" && sandbox_exec --host n1 --user user -- hpcbctl gang pause "$one")
+    as_user_on_n1 hpcbctl gang pause "$one"
     wait_until 5 is_frozen "$one"
     sleep 2
     is_frozen "$one"
     is_going "$two"
-    (cd "$WORK" && sandbox_exec --host n1 --user user -- hpcbctl gang resume "$one")
+    as_user_on_n1 hpcbctl gang resume "$one"
     wait_until 5 is_going "$one"
     run sandbox_exec --host n1 --user user -- hpcbctl gang set quantum=1
     [ "$status" -eq 1 ]
@@ -249,6 +249,39 @@ is_on() { [ -n "$(freeze_files "$1" "$2")" ]; } # is_on JOB NODE
     both_go
     run_in_node n1 hpcbctl gang resume
 }
+
+@test "a partition has its own quantum; jobs leave and join" {
+    begin_two --guest
+    run_in_node n1 hpcbctl gang set partition=guest quantum=0.2 window=3
+    run run_in_node n1 hpcbctl gang set partition=nowhere quantum=0.2
+    [ "$status" -eq 1 ]
+    [[ $output = *"no jobs of that partition take turns"* ]]
+    wait_until 5 figure_is "$one" quantum_seconds 0.2
+    [ "$(figure "$one" window)" = 3 ]
+    # Not its owner's word: it would run all the time.
+    run as_user_on_n1 hpcbctl gang leave "$one"
+    [ "$status" -eq 1 ]
+    [[ $output = *"only root may let a job leave that has not joined"* ]]
+    run_in_node n1 hpcbctl gang leave "$one"
+    wait_until 5 both_go
+    sleep 1
+    both_go
+    [ "$(figure "$one" state)" = left ]
+    as_user_on_n1 hpcbctl gang join "$one"
+    wait_until 30 take_turns "$one" "$two"
+    each_has_its_turn
+    # One whose partition takes none.
+    primary=$(submit -w n1 -n1 --mem=50 --wrap 'sleep 600')
+    wait_for_state "$primary" RUNNING 60
+    wait_until 10 as_user_on_n1 hpcbctl gang join "$primary"
+    wait_until 10 figure_is "$primary" joined True
+    as_user_on_n1 hpcbctl gang leave "$primary"
+    wait_until 10 figure_is "$primary" joined ""
+}
+
+as_user_on_n1() { (cd "$WORK" && sandbox_exec --host n1 --user user -- "$@"); }
+
+figure_is() { [ "$(figure "$1" "$2")" = "$3" ]; } # figure_is JOB NAME VALUE
 
 @test "Slurm suspends one: it stays so, and the other runs all the time" {
     begin_two --guest

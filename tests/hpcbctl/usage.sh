@@ -88,11 +88,14 @@ refuses "records: give verify, vacuum or import" records
 refuses "records verify: takes no argument" records verify x
 refuses "records vacuum: 2026-02-30: allowed: one day, YYYY-MM-DD" records vacuum 2026-02-30
 refuses "records import: give files of records" records import
-refuses "gang: give list, pause, resume or set" gang
-refuses "gang: give list, pause, resume or set" gang stop
+refuses "gang: give list, pause, resume, join, leave or set" gang
+refuses "gang: give list, pause, resume, join, leave or set" gang stop
 refuses "gang list: takes no argument" gang list 7
 refuses "gang pause: give a job's number or nothing" gang pause 0
 refuses "gang resume: give a job's number or nothing" gang resume 7 8
+refuses "gang join: give a job's number" gang join
+refuses "gang leave: give a job's number" gang leave 7 8
+refuses "gang leave: give a job's number" gang leave 0
 refuses "gang set: give quantum=SECONDS or window=QUANTA" gang set
 refuses "gang set: quantum: allowed: 0.05 to 10 (seconds)" gang set quantum=0.04
 refuses "gang set: window: allowed: 1 to 16" gang set window=0
@@ -140,6 +143,8 @@ prints "hpcbctl [--config FILE] job end" job end --help
 prints "hpcbctl [--config FILE] gang list" gang list --help
 prints "hpcbctl [--config FILE] gang pause" gang pause --help
 prints "hpcbctl [--config FILE] gang resume" gang resume --help
+prints "hpcbctl [--config FILE] gang join" gang join --help
+prints "hpcbctl [--config FILE] gang leave" gang leave --help
 prints "hpcbctl [--config FILE] gang set" gang set --help
 prints "hpcbctl [--config FILE] guests stop" guests stop --help
 prints "hpcbctl [--config FILE] guests drain" guests drain --help

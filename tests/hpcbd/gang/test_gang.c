@@ -97,6 +97,14 @@ const hpcbd_registry_t *hpcbd_window_registry(void)
     return &registry;
 }
 
+hpcbd_job_t *hpcbd_registry_find(const hpcbd_registry_t *all, uint32_t job_id)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (all->jobs[i]->state.job_id == job_id)
+            return all->jobs[i];
+    return NULL;
+}
+
 bool hpcbd_window_must_wait(void)
 {
     return boosted;
@@ -439,6 +447,55 @@ START_TEST(slurm_suspends_and_owners_pause)
     ck_assert_ptr_null(hpcbd_gang_ask_pause(0, 0, false));
     pass();
     ck_assert(running() == 1U << 1 || running() == 1U << 2);
+    end();
+}
+END_TEST
+
+/* Nobody gains by it: a user's job may leave only what it has joined. */
+START_TEST(jobs_join_and_leave)
+{
+    char text[HPCB_TELL_MAX];
+
+    begin(1, "mixed");
+    add_job(1, HPCB_CLASS_PRIMARY, "0");
+    add_job(2, HPCB_CLASS_PRIMARY, "0");
+    strcpy(world[2].job.state.partition, "other");
+    pass();
+    ck_assert_uint_eq(running(), 1U << 1 | 1U << 2);
+    ck_assert_ptr_nonnull(hpcbd_gang_ask_join(2, 1001));
+    ck_assert_ptr_nonnull(hpcbd_gang_ask_join(9, 0));
+    ck_assert_ptr_nonnull(hpcbd_gang_ask_leave(2, 1002));
+    ck_assert_ptr_null(hpcbd_gang_ask_join(2, 1002));
+    pass();
+    ck_assert(world[2].job.gang);
+    ck_assert(running() == 1U << 1 || running() == 1U << 2);
+    ck_assert_int_gt(hpcbd_gang_item(1, 1002, text, sizeof(text)), 0);
+    ck_assert_ptr_nonnull(strstr(text, "\"joined\":true"));
+    ck_assert_int_gt(hpcbd_gang_item(0, 1001, text, sizeof(text)), 0);
+    ck_assert_ptr_nonnull(strstr(text, "\"joined\":false"));
+    ck_assert_ptr_null(hpcbd_gang_ask_leave(2, 1002));
+    pass();
+    ck_assert_uint_eq(running(), 1U << 1 | 1U << 2);
+    ck_assert(!world[2].job.gang);
+    ck_assert_int_eq(hpcbd_gang_item(1, 1002, text, sizeof(text)), 0);
+    ck_assert_ptr_nonnull(hpcbd_gang_ask_leave(2, 0));
+    /* One that does by its partition. */
+    ck_assert_ptr_null(hpcbd_gang_ask_join(2, 0));
+    ck_assert_ptr_null(hpcbd_gang_ask_join(1, 1001));
+    ck_assert_ptr_nonnull(hpcbd_gang_ask_leave(1, 1001));
+    ck_assert_ptr_null(hpcbd_gang_ask_leave(1, 0));
+    pass();
+    ck_assert_uint_eq(running(), 1U << 1 | 1U << 2);
+    ck_assert_int_gt(hpcbd_gang_item(0, 1001, text, sizeof(text)), 0);
+    ck_assert_ptr_nonnull(strstr(text, "\"state\":\"left\""));
+    ck_assert_int_eq(hpcbd_gang_item(0, 1002, text, sizeof(text)), 0);
+    ck_assert_ptr_null(hpcbd_gang_ask_join(1, 1001));
+    pass();
+    ck_assert(running() == 1U << 1 || running() == 1U << 2);
+    end();
+    begin(1, "none");
+    add_job(1, HPCB_CLASS_PRIMARY, "0");
+    ck_assert_ptr_nonnull(hpcbd_gang_ask_join(1, 0));
     end();
 }
 END_TEST
@@ -898,6 +955,7 @@ int main(void)
     tcase_add_test(tc, nodes_that_are_known_late_count);
     tcase_add_test(tc, who_is_stopped_for_harm_takes_no_turns);
     tcase_add_test(tc, slurm_suspends_and_owners_pause);
+    tcase_add_test(tc, jobs_join_and_leave);
     tcase_add_test(tc, root_sets_quantum_and_window);
     tcase_add_test(tc, a_partition_has_its_own_turns);
     tcase_add_test(tc, only_so_many_partitions_have_their_own);
