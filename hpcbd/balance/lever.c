@@ -11,11 +11,6 @@
 #include "hpcbd/balance/lever.h"
 #include "policy/share.h"
 
-/* How far below the others a rank is that spins while it waits.  It has to run now and
- * then, or it would not see its message: with a difference of 3 in one of 16 slices, or
- * for an eighth of the time. */
-#define SPINNING 3
-
 void hpcbd_lever_find(hpcbd_unit_t *unit)
 {
     unit->weighs = unit->limits = false;
@@ -41,7 +36,9 @@ const char *hpcbd_lever_name(const hpcbd_unit_t *unit)
 
 static bool is_lowered(const hpcbd_unit_t *unit, unsigned rank)
 {
-    return unit->rank[rank].spins && !hpcb_balance_rests(&unit->conf, &unit->balance);
+    return hpcb_waiter_is_lowered(&unit->rank[rank].waiter,
+                                  unit->env->conf->balance_waiters, &unit->conf,
+                                  &unit->balance);
 }
 
 uint32_t hpcbd_lever_weight(const hpcbd_unit_t *unit, unsigned rank)
@@ -52,7 +49,7 @@ uint32_t hpcbd_lever_weight(const hpcbd_unit_t *unit, unsigned rank)
         return 0;
     top = hpcb_rank_top(unit->rank[rank].hands);
     weight = hpcb_balance_weight(&unit->places, &unit->balance, rank, top);
-    return is_lowered(unit, rank) ? hpcb_share_weight(SPINNING, weight) : weight;
+    return is_lowered(unit, rank) ? hpcb_waiter_weight(weight) : weight;
 }
 
 /* Somebody is on another thread of its core. */
@@ -79,12 +76,11 @@ static bool sets_ppr(const hpcbd_unit_t *unit, unsigned rank)
 static uint32_t time_of(const hpcbd_unit_t *unit, unsigned rank)
 {
     uint32_t time = hpcb_balance_time(&unit->places, &unit->balance, rank);
-    uint32_t least = hpcb_share_time(SPINNING);
 
     if (!unit->limits || sets_ppr(unit, rank))
         return HPCB_SHARE_ONE;
-    return is_lowered(unit, rank) && time > least && has_neighbour(unit, rank) ? least
-                                                                               : time;
+    return is_lowered(unit, rank) && has_neighbour(unit, rank) ? hpcb_waiter_time(time)
+                                                               : time;
 }
 
 static int hint(hpcbd_unit_t *unit, unsigned rank, hpcb_error_t *err)

@@ -15,10 +15,6 @@
 #include "hpcbd/balance/rank.h"
 #include "common/page.h"
 
-/* Of a wait, so that a rank that has only just begun to sleep is not taken for one that
- * spins. */
-#define READY_LOOKS 2
-
 /* A rank is silent for so many of its iterations, or intervals of those that have none,
  * before the kernel is asked instead. */
 #define PATIENCE_ITERATIONS 16
@@ -72,28 +68,13 @@ static void distrust(hpcbd_rank_t *rank)
     rank->speaks = false;
 }
 
-static bool changed(hpcbd_rank_t *rank, bool spins)
+static bool scan_wait(hpcbd_rank_t *rank, uint64_t waits)
 {
-    bool was = rank->spins;
+    hpcb_waiter_said_t said = hpcb_waiter_scan(&rank->waiter, waits);
 
-    rank->spins = spins;
-    return was != spins;
-}
-
-static bool look_at_wait(hpcbd_rank_t *rank, uint64_t waits)
-{
-    if (waits != rank->waits || waits % 2 == 0) {
-        rank->waits = waits;
-        rank->ready = 0;
-        rank->asleep = false;
-        return changed(rank, false);
-    }
-    if (rank->spins || rank->asleep)
-        return false;
-    rank->asleep = !hpcb_rank_runs(rank->hands);
-    if (rank->asleep || ++rank->ready < READY_LOOKS)
-        return false;
-    return changed(rank, true);
+    if (said == HPCB_WAITER_ASK)
+        return hpcb_waiter_wants(&rank->waiter, hpcb_rank_runs(rank->hands));
+    return said == HPCB_WAITER_CHANGED;
 }
 
 bool hpcbd_rank_listen(hpcbd_rank_t *rank, int64_t now_ns, int64_t interval_ns)
@@ -102,10 +83,10 @@ bool hpcbd_rank_listen(hpcbd_rank_t *rank, int64_t now_ns, int64_t interval_ns)
     uint64_t samples, waits;
 
     if (rank->page < 0)
-        return changed(rank, false);
+        return hpcb_waiter_unknown(&rank->waiter);
     if (hpcb_page_peek(rank->page, &samples, &waits) < 0) {
         distrust(rank);
-        return changed(rank, false);
+        return hpcb_waiter_unknown(&rank->waiter);
     }
     if (samples != rank->seen) {
         rank->seen = samples;
@@ -116,7 +97,7 @@ bool hpcbd_rank_listen(hpcbd_rank_t *rank, int64_t now_ns, int64_t interval_ns)
         patience = rank->patience_ns;
     if (now_ns - rank->heard_ns > patience)
         rank->speaks = false;
-    return look_at_wait(rank, waits);
+    return scan_wait(rank, waits);
 }
 
 bool hpcbd_rank_has_news(const hpcbd_rank_t *rank)

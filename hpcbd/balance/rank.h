@@ -15,20 +15,18 @@
 #include <sys/types.h>
 #include "cgroup/rank.h"
 #include "policy/balance.h"
+#include "policy/waiter.h"
 
 typedef struct {
     pid_t pid;
     uint64_t start;
-    hpcb_rank_t *hands;      /* NULL: nothing is done to it */
-    int page;                /* -1: it has none that can be believed */
-    bool speaks;             /* and it has said something lately */
-    uint64_t said, seen;     /* samples: that went into a step; that there are */
-    int64_t heard_ns;        /* when there was a new one */
-    int64_t patience_ns;     /* who is silent for so long has stopped speaking */
-    uint64_t waits;          /* the page's count */
-    unsigned ready;          /* looks at which it waited and yet ran */
-    bool asleep;             /* its wait is none that spins: not asked again */
-    bool spins;              /* its share is lowered for it */
+    hpcb_rank_t *hands;  /* NULL: nothing is done to it */
+    int page;            /* -1: it has none that can be believed */
+    bool speaks;         /* and it has said something lately */
+    uint64_t said, seen; /* samples: that went into a step; that there are */
+    int64_t heard_ns;    /* when there was a new one */
+    int64_t patience_ns; /* who is silent for so long has stopped speaking */
+    hpcb_waiter_t waiter;
     bool asked;              /* for a priority of POWER */
     hpcb_rank_times_t times; /* at the last step */
     int64_t times_ns;
@@ -43,8 +41,7 @@ void hpcbd_rank_close(hpcbd_rank_t *rank, bool leave);
 /* Its task is still there. */
 bool hpcbd_rank_lives(const hpcbd_rank_t *rank);
 
-/* Listen: one system call.  Whether anything about its waits has changed; spins says
- * what. */
+/* Listen: one system call, or two.  Whether waiter.spins has changed. */
 bool hpcbd_rank_listen(hpcbd_rank_t *rank, int64_t now_ns, int64_t interval_ns);
 
 /* It speaks, and has said something new since the last step. */

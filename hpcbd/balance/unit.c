@@ -268,7 +268,7 @@ static bool listen_some(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit,
 
         if (hpcbd_rank_listen(rank, now_ns, interval) && env->conf->balance_waiters)
             hpcbd_lever_pull(unit, unit->at);
-        unit->spun |= rank->spins;
+        unit->spun |= rank->waiter.spins;
         unit->round.speaking |= rank->speaks;
         unit->round.all_news =
             unit->round.all_news && (!rank->speaks || hpcbd_rank_has_news(rank));

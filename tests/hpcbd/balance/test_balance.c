@@ -29,6 +29,7 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "common/state.h"
+#include "hpcbd/balance/lever.h"
 #include "hpcbd/balance/unit.h"
 #include "common/page.h"
 #include "tests/cgroup/fake_kernel.h"
@@ -435,6 +436,24 @@ START_TEST(who_sleeps_in_a_wait_does_not)
     page[1]->waits = 7;
     for (int i = 0; i < 20; i++)
         tick(unit);
+    ck_assert_int_eq(weight_of(1), equal());
+    hpcbd_unit_close(unit);
+}
+END_TEST
+
+/* Nor when priorities change: BalanceWaiters=no. */
+START_TEST(who_spins_keeps_its_share_if_the_site_wants_it)
+{
+    hpcbd_unit_t *unit;
+
+    conf.balance_waiters = false;
+    unit = open_unit("static:4,4");
+    be(1, "R");
+    page[1]->waits = 7;
+    for (int i = 0; i < 4; i++)
+        tick(unit);
+    ck_assert(unit->rank[1].waiter.spins);
+    hpcbd_lever_pull(unit, 1);
     ck_assert_int_eq(weight_of(1), equal());
     hpcbd_unit_close(unit);
 }
@@ -1027,6 +1046,7 @@ static void add_tests(TCase *tc)
     tcase_add_test(tc, who_spins_while_auto_rests_is_let_alone);
     tcase_add_test(tc, auto_knows_what_was_before);
     tcase_add_loop_test(tc, who_sleeps_in_a_wait_does_not, 0, 2);
+    tcase_add_test(tc, who_spins_keeps_its_share_if_the_site_wants_it);
     tcase_add_test(tc, a_rank_that_ends_harms_nobody_and_the_last_one_undoes_all);
     tcase_add_test(tc, what_somebody_else_undoes_is_noticed);
     tcase_add_test(tc, what_cannot_win_is_left_alone);
