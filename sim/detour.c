@@ -8,12 +8,52 @@
 
 #define SECOND INT64_C(1000000000)
 
+bool hpcb_sim_noise_has_extra(const hpcb_sim_noise_t *noise)
+{
+    return noise->guard || noise->recording;
+}
+
+/* The pause before the next detour of the recording, whose length becomes *length. */
+static int64_t play(const hpcb_sim_recording_t *recording, hpcb_sim_extra_t *extra,
+                    int64_t *length)
+{
+    size_t i = extra->next, before = (i > 0 ? i : recording->n) - 1;
+    const hpcb_sim_recorded_t *last = &recording->detour[before];
+    int64_t pause = recording->detour[i].at_ns - (last->at_ns + last->length_ns);
+
+    *length = recording->detour[i].length_ns;
+    extra->next = i + 1 < recording->n ? i + 1 : 0;
+    return i > 0 ? pause : pause + recording->tape_ns;
+}
+
+static void begin_recording(const hpcb_sim_recording_t *recording,
+                            hpcb_sim_task_t *task, hpcb_sim_extra_t *extra)
+{
+    uint64_t tape = (uint64_t)recording->tape_ns;
+    int64_t at = (int64_t)hpcb_sim_below(&task->chance, tape), until;
+    size_t i = hpcb_sim_recording_find(recording, at);
+
+    extra->next = i < recording->n ? i : 0;
+    until = recording->detour[extra->next].at_ns - at;
+    play(recording, extra, &task->left_ns);
+    if (i == recording->n)
+        until += recording->tape_ns;
+    task->wake_ns = until > 0 ? until : 0;
+    if (until < 0)
+        task->left_ns += until;
+}
+
 void hpcb_sim_task_begin(const hpcb_sim_noise_t *noise, hpcb_sim_stream_t chance,
-                         int64_t clock_ns, hpcb_sim_task_t *task)
+                         int64_t clock_ns, hpcb_sim_task_t *task,
+                         hpcb_sim_extra_t *extra)
 {
     int64_t pause, length, at;
 
     *task = (hpcb_sim_task_t){.chance = chance, .clock_ns = clock_ns};
+    if (noise->recording) {
+        begin_recording(noise->recording, task, extra);
+        return;
+    }
     pause = hpcb_sim_draw(&noise->pause, &task->chance);
     length = hpcb_sim_draw(&noise->length, &task->chance);
     at = (int64_t)hpcb_sim_below(&task->chance, (uint64_t)(pause + length) + 1);
@@ -39,32 +79,34 @@ static int64_t regular(const hpcb_sim_noise_t *noise, hpcb_sim_task_t *task, int
 
 /* Look at the seconds before at; whether the guard has stopped the task in one of them.
  */
-static bool is_stopped(const hpcb_crumbs_conf_t *guard, hpcb_sim_watch_t *watch,
+static bool is_stopped(const hpcb_crumbs_conf_t *guard, hpcb_sim_extra_t *extra,
                        int64_t at)
 {
-    for (; watch->second_ns + SECOND <= at; watch->second_ns += SECOND) {
-        double share = (double)watch->ran_ns / (double)SECOND;
+    for (; extra->second_ns + SECOND <= at; extra->second_ns += SECOND) {
+        double share = (double)extra->ran_ns / (double)SECOND;
 
-        watch->ran_ns = 0;
-        if (hpcb_crumbs_step(guard, &watch->crumbs, share, true,
-                             (uint64_t)(watch->second_ns + SECOND)) != HPCB_CRUMBS_RUN)
+        extra->ran_ns = 0;
+        if (hpcb_crumbs_step(guard, &extra->crumbs, share, true,
+                             (uint64_t)(extra->second_ns + SECOND)) != HPCB_CRUMBS_RUN)
             return true;
     }
     return false;
 }
 
 hpcb_sim_detour_t hpcb_sim_task_next(const hpcb_sim_noise_t *noise,
-                                     hpcb_sim_task_t *task, hpcb_sim_watch_t *watch)
+                                     hpcb_sim_task_t *task, hpcb_sim_extra_t *extra)
 {
     int64_t from = task->wake_ns, end = INT64_MAX, run;
 
+    while (task->left_ns == 0 && noise->recording)
+        from += play(noise->recording, extra, &task->left_ns);
     while (task->left_ns == 0) {
         from += hpcb_sim_draw(&noise->pause, &task->chance);
         task->left_ns = hpcb_sim_draw(&noise->length, &task->chance);
     }
     if (noise->window)
         from = regular(noise, task, from, &end);
-    if (watch && is_stopped(noise->guard, watch, from))
+    if (noise->guard && is_stopped(noise->guard, extra, from))
         return (hpcb_sim_detour_t){.from_ns = HPCB_SIM_NEVER,
                                    .to_ns = HPCB_SIM_NEVER + 1};
     run = task->left_ns;
@@ -73,8 +115,8 @@ hpcb_sim_detour_t hpcb_sim_task_next(const hpcb_sim_noise_t *noise,
     if (run > end - from)
         run = end - from;
     task->left_ns -= run;
-    if (watch)
-        watch->ran_ns += run;
+    if (noise->guard)
+        extra->ran_ns += run;
     /* In favoured parts the job had its turn. */
     task->wake_ns = from + run;
     if (task->left_ns > 0 && from + run < end)

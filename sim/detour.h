@@ -11,6 +11,9 @@
  * it then waits for the next regular part, by that node's own clock.  A favoured part
  * may begin late, by what the edges of a daemon were measured to be late.
  *
+ * Detours that were measured (sim/recording.h) come as they were, on each node from
+ * another place of the recording on.
+ *
  * With a guard (policy/guard) the task is a guest next to a primary that never waits:
  * what it had is looked at each second, and once it is stopped it has no more detours.
  */
@@ -20,11 +23,14 @@
 #include "policy/guard.h"
 #include "policy/window.h"
 #include "sim/random.h"
+#include "sim/recording.h"
 
 /* What all streams of one kind share. */
 typedef struct {
     hpcb_sim_dist_t pause;  /* asleep, ns */
     hpcb_sim_dist_t length; /* then it needs so much of a CPU, ns */
+    /* Or NULL: takes the place of pause and length; each task begins anywhere on it. */
+    const hpcb_sim_recording_t *recording;
     int64_t slice_ns; /* takes turns of that length with the job, 0: runs through */
     const hpcb_window_t *window;      /* or NULL */
     const hpcb_sim_dist_t *edge_late; /* of favoured parts, ns; only with window */
@@ -38,12 +44,12 @@ typedef struct {
     int64_t left_ns;  /* of what it wants to run */
 } hpcb_sim_task_t;
 
-/* What a guard knows of a task: when its second began, what the task ran in that.  All
- * zero at time 0. */
+/* What else is known of a task with a guard or a recording.  All zero before time 0. */
 typedef struct {
-    hpcb_crumbs_t crumbs;
-    int64_t second_ns, ran_ns;
-} hpcb_sim_watch_t;
+    hpcb_crumbs_t crumbs;      /* guard: */
+    int64_t second_ns, ran_ns; /* when its second began, what the task ran in that */
+    size_t next;               /* of the recording */
+} hpcb_sim_extra_t;
 
 #define HPCB_SIM_NEVER (INT64_MAX / 2)
 
@@ -51,12 +57,16 @@ typedef struct {
     int64_t from_ns, to_ns; /* to > from; HPCB_SIM_NEVER: there are no more */
 } hpcb_sim_detour_t;
 
-/* The task as it may be at time 0: somewhere in its sleep or its work. */
-void hpcb_sim_task_begin(const hpcb_sim_noise_t *noise, hpcb_sim_stream_t chance,
-                         int64_t clock_ns, hpcb_sim_task_t *task);
+bool hpcb_sim_noise_has_extra(const hpcb_sim_noise_t *noise);
 
-/* The next detour: after the end of the one before.  watch is NULL without a guard. */
+/* The task as it may be at time 0: somewhere in its sleep or its work.  extra is NULL
+ * if the noise has none. */
+void hpcb_sim_task_begin(const hpcb_sim_noise_t *noise, hpcb_sim_stream_t chance,
+                         int64_t clock_ns, hpcb_sim_task_t *task,
+                         hpcb_sim_extra_t *extra);
+
+/* The next detour: after the end of the one before. */
 hpcb_sim_detour_t hpcb_sim_task_next(const hpcb_sim_noise_t *noise,
-                                     hpcb_sim_task_t *task, hpcb_sim_watch_t *watch);
+                                     hpcb_sim_task_t *task, hpcb_sim_extra_t *extra);
 
 #endif

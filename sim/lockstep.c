@@ -40,7 +40,7 @@ typedef struct {
     /* A detour each, by its beginning; id: node * noises + noise. */
     hpcb_sim_heap_t heap;
     slot_t *slot;
-    hpcb_sim_watch_t *watch; /* of each task, or NULL */
+    hpcb_sim_extra_t *extra; /* of each task, or NULL */
     hpcb_sim_event_t *aside;
     size_t n_aside;
     hpcb_sim_stream_t chance;
@@ -52,8 +52,8 @@ typedef struct {
 static void fetch(run_t *run, uint32_t id, hpcb_sim_event_t *event)
 {
     const hpcb_sim_noise_t *noise = &run->job->noise[id % run->job->noises];
-    hpcb_sim_detour_t detour = hpcb_sim_task_next(
-        noise, &run->slot[id].task, noise->guard ? &run->watch[id] : NULL);
+    hpcb_sim_detour_t detour = hpcb_sim_task_next(noise, &run->slot[id].task,
+                                                  run->extra ? &run->extra[id] : NULL);
 
     run->slot[id].to_ns = detour.to_ns;
     *event = (hpcb_sim_event_t){.at_ns = detour.from_ns, .id = id};
@@ -71,9 +71,9 @@ static int begin_tasks(run_t *run, uint64_t seed)
             uint32_t id = node * job->noises + i;
             hpcb_sim_event_t event;
 
-            hpcb_sim_task_begin(&job->noise[i],
-                                hpcb_sim_stream(seed, STREAM_TASKS + id), clock_ns,
-                                &run->slot[id].task);
+            hpcb_sim_task_begin(
+                &job->noise[i], hpcb_sim_stream(seed, STREAM_TASKS + id), clock_ns,
+                &run->slot[id].task, run->extra ? &run->extra[id] : NULL);
             fetch(run, id, &event);
             if (hpcb_sim_heap_push(&run->heap, event) < 0)
                 return -1;
@@ -95,10 +95,10 @@ static int64_t parts_until_lost(run_t *run)
     return parts < (double)MANY ? (int64_t)parts : MANY;
 }
 
-static bool has_guard(const hpcb_sim_job_t *job)
+static bool has_extra(const hpcb_sim_job_t *job)
 {
     for (unsigned i = 0; i < job->noises; i++)
-        if (job->noise[i].guard)
+        if (hpcb_sim_noise_has_extra(&job->noise[i]))
             return true;
     return false;
 }
@@ -113,9 +113,9 @@ static int begin_run(run_t *run, uint64_t seed)
     if (!run->slot || !run->aside)
         return -1;
     memset(run->slot, 0, (tasks + 1) * sizeof(slot_t));
-    if (has_guard(job)) {
-        run->watch = calloc(tasks, sizeof(*run->watch));
-        if (!run->watch)
+    if (has_extra(job)) {
+        run->extra = calloc(tasks, sizeof(*run->extra));
+        if (!run->extra)
             return -1;
     }
     run->chance = hpcb_sim_stream(seed, STREAM_LOST);
@@ -128,7 +128,7 @@ static void end(run_t *run)
 {
     hpcb_sim_heap_free(&run->heap);
     free(run->slot);
-    free(run->watch);
+    free(run->extra);
     free(run->aside);
 }
 
@@ -272,12 +272,12 @@ static double taken(const hpcb_sim_job_t *job, uint64_t seed, uint32_t node,
     for (unsigned i = 0; i < job->noises; i++) {
         uint32_t id = node * job->noises + i;
         hpcb_sim_task_t task;
-        hpcb_sim_watch_t watch = {0}, *watched = job->noise[i].guard ? &watch : NULL;
+        hpcb_sim_extra_t extra = {0};
         hpcb_sim_detour_t detour;
 
         hpcb_sim_task_begin(&job->noise[i], hpcb_sim_stream(seed, STREAM_TASKS + id),
-                            clock_ns, &task);
-        while ((detour = hpcb_sim_task_next(&job->noise[i], &task, watched)).from_ns <
+                            clock_ns, &task, &extra);
+        while ((detour = hpcb_sim_task_next(&job->noise[i], &task, &extra)).from_ns <
                job->limit_ns)
             sum += (detour.to_ns < job->limit_ns ? detour.to_ns : job->limit_ns) -
                    detour.from_ns;

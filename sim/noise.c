@@ -31,6 +31,7 @@ typedef struct {
     const char *name;
     hpcb_sim_noise_t noise[NOISES_MAX];
     unsigned noises;
+    bool windows, guarded;
     hpcb_window_t window;
     hpcb_crumbs_conf_t guard;
     hpcb_sim_dist_t edge_late, clock_offset;
@@ -39,6 +40,7 @@ typedef struct {
 typedef enum { SYNCHRONOUS, IRREGULAR, SEQUENTIAL } kind_t;
 
 typedef struct {
+    hpcb_sim_recordings_t recordings;
     kind_t kind;
     int64_t level_ns; /* of an operation, for each doubling of the nodes */
     hpcb_sim_job_t job;
@@ -92,23 +94,55 @@ static int read_guard(json_object *from, regime_t *regime, hpcb_error_t *err)
     return 0;
 }
 
-static int read_noise(json_object *object, bool windows, bool guard, int64_t slice_ns,
-                      regime_t *regime, hpcb_error_t *err)
+/* A noise that was recorded; none if there was nothing to record. */
+static int read_recorded(json_object *object, regime_t *regime,
+                         hpcb_sim_recordings_t *recordings, hpcb_error_t *err)
 {
-    static const char *const known[] = {"pause_ns", "length_ns", NULL};
+    static const char *const known[] = {"recorded", "system", NULL};
+    const hpcb_sim_recording_t *recording;
+    const char *name;
+
+    if (hpcb_sim_known(object, "noise", known, err) < 0 ||
+        hpcb_sim_text(object, "noise", "recorded", &name, err) < 0)
+        return -1;
+    recording = hpcb_sim_recordings_get(recordings, name, err);
+    if (!recording)
+        return -1;
+    regime->noise[regime->noises].recording = recording;
+    regime->noises += recording->n > 0;
+    return 0;
+}
+
+static int read_drawn(json_object *object, regime_t *regime, hpcb_error_t *err)
+{
+    static const char *const known[] = {"pause_ns", "length_ns", "system", NULL};
     hpcb_sim_noise_t *noise = &regime->noise[regime->noises];
 
-    if (!json_object_is_type(object, json_type_object))
-        return hpcb_error(err, "%s: noise: not a list of objects", regime->name);
     if (hpcb_sim_known(object, "noise", known, err) < 0 ||
         hpcb_sim_dist(object, "noise", "pause_ns", 1000, &noise->pause, err) < 0)
         return -1;
     regime->noises++;
-    noise->slice_ns = slice_ns;
-    noise->window = windows ? &regime->window : NULL;
-    noise->edge_late = &regime->edge_late;
-    noise->guard = guard ? &regime->guard : NULL;
     return hpcb_sim_dist(object, "noise", "length_ns", 0, &noise->length, err);
+}
+
+static int read_noise(json_object *object, int64_t slice_ns, regime_t *regime,
+                      hpcb_sim_recordings_t *recordings, hpcb_error_t *err)
+{
+    hpcb_sim_noise_t *noise = &regime->noise[regime->noises];
+    bool system = false;
+
+    if (!json_object_is_type(object, json_type_object))
+        return hpcb_error(err, "%s: noise: not a list of objects", regime->name);
+    if (hpcb_sim_has(object, "system") &&
+        hpcb_sim_bool(object, "noise", "system", &system, err) < 0)
+        return -1;
+    noise->slice_ns = slice_ns;
+    noise->window = regime->windows && !system ? &regime->window : NULL;
+    noise->edge_late = &regime->edge_late;
+    noise->guard = regime->guarded && !system ? &regime->guard : NULL;
+    return hpcb_sim_has(object, "recorded")
+               ? read_recorded(object, regime, recordings, err)
+               : read_drawn(object, regime, err);
 }
 
 /* The object that has the member: the regime itself, or else the scenario. */
@@ -117,16 +151,18 @@ static json_object *who_has(json_object *regime, json_object *scenario, const ch
     return hpcb_sim_has(regime, key) ? regime : scenario;
 }
 
-static int read_regime(json_object *from, json_object *scenario, regime_t *regime,
+static int read_regime(json_object *from, json_object *scenario,
+                       hpcb_sim_recordings_t *recordings, regime_t *regime,
                        hpcb_error_t *err)
 {
     static const char *const known[] = {"name",         "noise",    "window",
                                         "guard",        "slice_ns", "clock_offset_ns",
                                         "edge_late_ns", NULL};
-    bool windows = hpcb_sim_has(from, "window"), guard = hpcb_sim_has(from, "guard");
     int64_t slice_ns;
     json_object *list;
 
+    regime->windows = hpcb_sim_has(from, "window");
+    regime->guarded = hpcb_sim_has(from, "guard");
     if (hpcb_sim_text(from, "regimes", "name", &regime->name, err) < 0 ||
         hpcb_sim_known(from, regime->name, known, err) < 0 ||
         hpcb_sim_int(who_has(from, scenario, "slice_ns"), regime->name, "slice_ns", 0,
@@ -136,16 +172,16 @@ static int read_regime(json_object *from, json_object *scenario, regime_t *regim
                       err) < 0 ||
         hpcb_sim_dist(who_has(from, scenario, "edge_late_ns"), regime->name,
                       "edge_late_ns", 0, &regime->edge_late, err) < 0 ||
-        (windows && read_window(from, regime, err) < 0) ||
-        (guard && read_guard(from, regime, err) < 0))
+        (regime->windows && read_window(from, regime, err) < 0) ||
+        (regime->guarded && read_guard(from, regime, err) < 0))
         return -1;
     if (!hpcb_sim_has(from, "noise"))
         return 0;
     if (hpcb_sim_list(from, regime->name, "noise", NOISES_MAX, &list, err) < 0)
         return -1;
     for (size_t i = 0; i < json_object_array_length(list); i++)
-        if (read_noise(json_object_array_get_idx(list, i), windows, guard, slice_ns,
-                       regime, err) < 0)
+        if (read_noise(json_object_array_get_idx(list, i), slice_ns, regime, recordings,
+                       err) < 0)
             return -1;
     return 0;
 }
@@ -210,6 +246,19 @@ static int read_job(json_object *scenario, plan_t *plan, hpcb_error_t *err)
         return -1;
     job->limit_ns = (int64_t)(seconds * 1e9);
     return read_losses(object, job, err);
+}
+
+static int read_recordings(json_object *scenario, hpcb_sim_recordings_t *recordings,
+                           hpcb_error_t *err)
+{
+    const char *name;
+
+    if (!hpcb_sim_has(scenario, "recording"))
+        return 0;
+    if (hpcb_sim_text(scenario, "scenario", "recording", &name, err) < 0)
+        return -1;
+    recordings->path = hpcb_sim_scenario_file(scenario, name, err);
+    return recordings->path ? 0 : -1;
 }
 
 static unsigned levels(uint32_t nodes)
@@ -311,22 +360,15 @@ static int run_sizes(json_object *scenario, const plan_t *plan, regime_t *regime
     return 0;
 }
 
-int hpcb_sim_noise_model(json_object *scenario, uint64_t seed,
-                         hpcb_sim_progress_t *progress, json_object *rows,
-                         hpcb_error_t *err)
+static int run_plan(json_object *scenario, plan_t *plan, uint64_t seed,
+                    hpcb_sim_progress_t *progress, json_object *rows, hpcb_error_t *err)
 {
-    static const char *const known[] = {
-        "model",           "nodes",        "job",     "slice_ns",
-        "clock_offset_ns", "edge_late_ns", "regimes", NULL};
-    plan_t plan = {0};
     json_object *list;
     regime_t *regimes;
     size_t n, read = 0;
     int rc = 0;
 
-    if (hpcb_sim_known(scenario, "scenario", known, err) < 0 ||
-        read_job(scenario, &plan, err) < 0 ||
-        hpcb_sim_list(scenario, "scenario", "regimes", REGIMES_MAX, &list, err) < 0)
+    if (hpcb_sim_list(scenario, "scenario", "regimes", REGIMES_MAX, &list, err) < 0)
         return -1;
     n = json_object_array_length(list);
     regimes = calloc(n, sizeof(*regimes));
@@ -334,13 +376,32 @@ int hpcb_sim_noise_model(json_object *scenario, uint64_t seed,
         return hpcb_error(err, "regimes: %s", strerror(errno));
     while (rc == 0 && read < n) {
         rc = read_regime(json_object_array_get_idx(list, read), scenario,
-                         &regimes[read], err);
+                         &plan->recordings, &regimes[read], err);
         read++;
     }
     if (rc == 0)
-        rc = run_sizes(scenario, &plan, regimes, n, seed, progress, rows, err);
+        rc = run_sizes(scenario, plan, regimes, n, seed, progress, rows, err);
     while (read > 0)
         regime_free(&regimes[--read]);
     free(regimes);
+    return rc;
+}
+
+int hpcb_sim_noise_model(json_object *scenario, uint64_t seed,
+                         hpcb_sim_progress_t *progress, json_object *rows,
+                         hpcb_error_t *err)
+{
+    static const char *const known[] = {"model",    "nodes",           "job",
+                                        "slice_ns", "clock_offset_ns", "edge_late_ns",
+                                        "regimes",  "recording",       NULL};
+    plan_t plan = {0};
+    int rc;
+
+    if (hpcb_sim_known(scenario, "scenario", known, err) < 0 ||
+        read_job(scenario, &plan, err) < 0 ||
+        read_recordings(scenario, &plan.recordings, err) < 0)
+        return -1;
+    rc = run_plan(scenario, &plan, seed, progress, rows, err);
+    hpcb_sim_recordings_free(&plan.recordings);
     return rc;
 }

@@ -79,6 +79,18 @@ static char *slurp(int fd, size_t *length)
     return text;
 }
 
+static void forget_path(json_object *object, void *path)
+{
+    (void)object;
+    free(path);
+}
+
+/* Without memory for it, files are looked for where the program runs. */
+static void remember_path(json_object *object, const char *path)
+{
+    json_object_set_userdata(object, strdup(path), forget_path);
+}
+
 json_object *hpcb_sim_scenario_read(const char *path, hpcb_error_t *err)
 {
     hpcb_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -96,7 +108,22 @@ json_object *hpcb_sim_scenario_read(const char *path, hpcb_error_t *err)
         json_object_put(object);
         return NULL;
     }
+    if (object)
+        remember_path(object, path);
     return object;
+}
+
+char *hpcb_sim_scenario_file(json_object *scenario, const char *name, hpcb_error_t *err)
+{
+    const char *path = json_object_get_userdata(scenario);
+    const char *slash = path && name[0] != '/' ? strrchr(path, '/') : NULL;
+    char *file;
+
+    if (asprintf(&file, "%.*s%s", slash ? (int)(slash - path) + 1 : 0,
+                 slash ? path : "", name) >= 0)
+        return file;
+    hpcb_error(err, "%s: %s", name, strerror(ENOMEM));
+    return NULL;
 }
 
 int hpcb_sim_scenario_set(json_object *scenario, const char *setting, hpcb_error_t *err)
@@ -207,6 +234,20 @@ int hpcb_sim_real(json_object *object, const char *where, const char *key, doubl
         return hpcb_error(err, "%s: %s=%s: not a number of %g to %g", where, key,
                           json_object_to_json_string(found), min, max);
     *value = got;
+    return 0;
+}
+
+int hpcb_sim_bool(json_object *object, const char *where, const char *key, bool *value,
+                  hpcb_error_t *err)
+{
+    json_object *found = member(object, where, key, err);
+
+    if (!found)
+        return -1;
+    if (!json_object_is_type(found, json_type_boolean))
+        return hpcb_error(err, "%s: %s=%s: not true or false", where, key,
+                          json_object_to_json_string(found));
+    *value = json_object_get_boolean(found);
     return 0;
 }
 

@@ -28,6 +28,11 @@
 /* Read path.  The caller puts the result, or NULL with err. */
 json_object *hpcb_sim_scenario_read(const char *path, hpcb_error_t *err);
 
+/* A file that the scenario names: in the scenario's own directory, if name says none.
+ * The caller frees it; NULL with err. */
+char *hpcb_sim_scenario_file(json_object *scenario, const char *name,
+                             hpcb_error_t *err);
+
 /* Replace one member before a run, "job.level_ns=300": its value is JSON, or a string
  * if it is none. */
 int hpcb_sim_scenario_set(json_object *scenario, const char *setting,
@@ -42,6 +47,8 @@ int hpcb_sim_int(json_object *object, const char *where, const char *key, int64_
                  int64_t max, int64_t *value, hpcb_error_t *err);
 int hpcb_sim_real(json_object *object, const char *where, const char *key, double min,
                   double max, double *value, hpcb_error_t *err);
+int hpcb_sim_bool(json_object *object, const char *where, const char *key, bool *value,
+                  hpcb_error_t *err);
 
 /* *value belongs to object. */
 int hpcb_sim_text(json_object *object, const char *where, const char *key,

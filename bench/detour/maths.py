@@ -3,6 +3,7 @@
 """What detours of a primary amount to.  A run is what detour-loop prints: "at_ns" and
 "length_ns" of each detour in the order of time, and "elapsed_ns"."""
 
+import json
 from cmath import exp, pi
 
 
@@ -62,6 +63,15 @@ def slowdown(runs, step_ns, nodes):
     run time without detours; None if no step fits into the runs."""
     losses = [loss for run in runs for loss in lost_in_steps(run, step_ns)]
     return largest_of(losses, nodes) / step_ns if losses else None
+
+
+def recording(runs, head):
+    """What hpcb-sim plays (sim/recording.h): head, and a line for each run; runs: those of
+    each regime, by its name."""
+    lines = [head] + [{"regime": name, **{key: run[key] for key in
+                                          ("elapsed_ns", "at_ns", "length_ns")}}
+                      for name, some in runs.items() for run in some]
+    return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 def regime(name, runs):

@@ -17,6 +17,7 @@ LOOP = os.path.join(BUILD, "bench", "detour-loop")
 SIM = os.path.join(BUILD, "sim", "hpcb-sim")
 RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bench",
                    "detour", "run")
+DETOUR = os.path.join(os.path.dirname(RUN), "..", "..", "sim", "scenarios", "detour.json")
 LIMIT = 120
 MS = 1000000
 
@@ -122,6 +123,24 @@ class Scenario(unittest.TestCase):
         done = call(SIM, "run", "--json", path)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn('"guest"', done.stdout)
+
+
+    @unittest.skipUnless(os.path.exists(SIM), "hpcb-sim is not built")
+    def test_the_simulator_plays_its_runs(self):
+        quiet, runs = run_of(1000), [run_of(1000, (100, 4), (900, 200)), run_of(1000)]
+        path = os.path.join(self.scratch, "detour.jsonl")
+        with open(path, "w", encoding="ascii") as stream:
+            stream.write(maths.recording(
+                {"alone": [quiet], "guest": runs, "stopped": [quiet], "wide": [quiet]},
+                {"detour": 1}))
+        done = call(SIM, "run", "--json", DETOUR, "--set", f"recording={path}", "--set",
+                    "nodes=[1]")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        slow = {row["regime"]: row["slowdown"]
+                for row in json.loads(done.stdout)["runs"][0]["rows"]}
+        # The last detour is longer than its run: what is behind the end does not count.
+        self.assertAlmostEqual(slow["guest"], 2000 / (2000 - 104), 2)
+        self.assertEqual((slow["stopped"], slow["wide"]), (1, 1))
 
 
 class Run(unittest.TestCase):

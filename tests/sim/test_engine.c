@@ -84,12 +84,13 @@ static hpcb_sim_noise_t noise_of(int64_t pause, int64_t length)
 START_TEST(a_task_sleeps_and_runs)
 {
     hpcb_sim_noise_t noise = noise_of(1000, 10);
+    hpcb_sim_extra_t extra = {0};
     hpcb_sim_task_t task;
     hpcb_sim_detour_t first, second;
 
-    hpcb_sim_task_begin(&noise, hpcb_sim_stream(1, 1), 0, &task);
-    first = hpcb_sim_task_next(&noise, &task, NULL);
-    second = hpcb_sim_task_next(&noise, &task, NULL);
+    hpcb_sim_task_begin(&noise, hpcb_sim_stream(1, 1), 0, &task, &extra);
+    first = hpcb_sim_task_next(&noise, &task, &extra);
+    second = hpcb_sim_task_next(&noise, &task, &extra);
     ck_assert(first.from_ns >= 0 && first.from_ns <= 1000);
     ck_assert(first.to_ns > first.from_ns && first.to_ns <= first.from_ns + 10);
     ck_assert_int_eq(second.from_ns, first.to_ns + 1000);
@@ -99,19 +100,20 @@ END_TEST
 START_TEST(slices_alternate_with_the_job)
 {
     hpcb_sim_noise_t noise = noise_of(1000, 25);
+    hpcb_sim_extra_t extra = {0};
     hpcb_sim_task_t task;
     hpcb_sim_detour_t a, b, c;
 
     noise.slice_ns = 10;
-    hpcb_sim_task_begin(&noise, hpcb_sim_stream(1, 1), 0, &task);
+    hpcb_sim_task_begin(&noise, hpcb_sim_stream(1, 1), 0, &task, &extra);
     task.left_ns = 25;
-    a = hpcb_sim_task_next(&noise, &task, NULL);
-    b = hpcb_sim_task_next(&noise, &task, NULL);
-    c = hpcb_sim_task_next(&noise, &task, NULL);
+    a = hpcb_sim_task_next(&noise, &task, &extra);
+    b = hpcb_sim_task_next(&noise, &task, &extra);
+    c = hpcb_sim_task_next(&noise, &task, &extra);
     ck_assert_int_eq(a.to_ns - a.from_ns, 10);
     ck_assert_int_eq(b.from_ns - a.to_ns, 10);
     ck_assert_int_eq(c.to_ns - c.from_ns, 5);
-    ck_assert_int_eq(hpcb_sim_task_next(&noise, &task, NULL).from_ns, c.to_ns + 1000);
+    ck_assert_int_eq(hpcb_sim_task_next(&noise, &task, &extra).from_ns, c.to_ns + 1000);
 }
 END_TEST
 
@@ -121,13 +123,14 @@ START_TEST(in_favoured_parts_a_task_waits)
     const hpcb_window_t window = {.period_ns = 10000000, .favoured_ns = 9000000};
     const hpcb_sim_dist_t on_time = {.a = 0};
     hpcb_sim_noise_t noise = noise_of(1000000, 5000000);
+    hpcb_sim_extra_t extra = {0};
     hpcb_sim_task_t task;
 
     noise.window = &window;
     noise.edge_late = &on_time;
-    hpcb_sim_task_begin(&noise, hpcb_sim_stream(1, 1), 3000000, &task);
+    hpcb_sim_task_begin(&noise, hpcb_sim_stream(1, 1), 3000000, &task, &extra);
     for (unsigned i = 0; i < 100; i++) {
-        hpcb_sim_detour_t detour = hpcb_sim_task_next(&noise, &task, NULL);
+        hpcb_sim_detour_t detour = hpcb_sim_task_next(&noise, &task, &extra);
 
         ck_assert(detour.to_ns > detour.from_ns);
         ck_assert_int_ge((detour.from_ns + 3000000) % 10000000, 9000000);
@@ -145,13 +148,13 @@ START_TEST(the_guard_stops_a_guest_that_gets_crumbs)
     hpcb_sim_noise_t noise = noise_of(99000000, 1000000);
     hpcb_sim_detour_t detour = {0}, last;
     hpcb_sim_task_t task;
-    hpcb_sim_watch_t watch = {0};
+    hpcb_sim_extra_t extra = {0};
 
     noise.guard = &guard;
-    hpcb_sim_task_begin(&noise, hpcb_sim_stream(1, 1), 0, &task);
+    hpcb_sim_task_begin(&noise, hpcb_sim_stream(1, 1), 0, &task, &extra);
     do {
         last = detour;
-        detour = hpcb_sim_task_next(&noise, &task, &watch);
+        detour = hpcb_sim_task_next(&noise, &task, &extra);
     } while (detour.from_ns < HPCB_SIM_NEVER);
     ck_assert_int_ge(last.from_ns, INT64_C(3800000000));
     ck_assert_int_lt(last.from_ns, INT64_C(4000000000));
@@ -278,6 +281,86 @@ START_TEST(lost_messages_and_dead_nodes_cost_their_time)
 }
 END_TEST
 
+/* Of 100: busy from 10 to 15 and from 40 to 60. */
+static hpcb_sim_recorded_t two[] = {{10, 5}, {40, 20}};
+static const hpcb_sim_recording_t recording = {
+    .detour = two, .n = 2, .tape_ns = 100, .busy_ns = 25};
+
+START_TEST(a_recording_is_found_by_time)
+{
+    ck_assert_uint_eq(hpcb_sim_recording_find(&recording, 0), 0);
+    ck_assert_uint_eq(hpcb_sim_recording_find(&recording, 14), 0);
+    ck_assert_uint_eq(hpcb_sim_recording_find(&recording, 15), 1);
+    ck_assert_uint_eq(hpcb_sim_recording_find(&recording, 59), 1);
+    ck_assert_uint_eq(hpcb_sim_recording_find(&recording, 60), 2);
+}
+END_TEST
+
+/* Whether a time on the tape is a detour's. */
+static bool is_busy(int64_t at)
+{
+    return (at >= 10 && at < 15) || (at >= 40 && at < 60);
+}
+
+/* There is an offset that puts each nanosecond of two laps where the tape has it. */
+static bool plays_from(int64_t offset, const hpcb_sim_detour_t *detour, size_t n)
+{
+    for (int64_t t = 0, i = 0; t < 200; t++) {
+        while (i < (int64_t)n && detour[i].to_ns <= t)
+            i++;
+        if ((detour[i].from_ns <= t) != is_busy((t + offset) % 100))
+            return false;
+    }
+    return true;
+}
+
+START_TEST(a_recording_is_played_from_a_random_place_on)
+{
+    hpcb_sim_noise_t noise = {.recording = &recording};
+    unsigned in_detour = 0, at_the_end = 0;
+
+    for (uint64_t stream = 0; stream < 400; stream++) {
+        hpcb_sim_detour_t detour[8];
+        hpcb_sim_extra_t extra = {0};
+        hpcb_sim_task_t task;
+        int64_t offset = 0;
+
+        hpcb_sim_task_begin(&noise, hpcb_sim_stream(1, stream), 0, &task, &extra);
+        for (unsigned i = 0; i < 8; i++)
+            detour[i] = hpcb_sim_task_next(&noise, &task, &extra);
+        while (offset < 100 && !plays_from(offset, detour, 8))
+            offset++;
+        ck_assert_int_lt(offset, 100);
+        in_detour += is_busy(offset);
+        at_the_end += offset >= 60;
+    }
+    /* A quarter, and two fifths. */
+    ck_assert_uint_ge(in_detour, 70);
+    ck_assert_uint_le(in_detour, 130);
+    ck_assert_uint_ge(at_the_end, 120);
+    ck_assert_uint_le(at_the_end, 200);
+}
+END_TEST
+
+/* A node alone loses what the tape says; two of them nearly twice as much. */
+START_TEST(a_recording_on_two_nodes)
+{
+    static hpcb_sim_recorded_t one[] = {{500000, 10000}};
+    const hpcb_sim_recording_t rare = {one, 1, 1000000, 10000};
+    hpcb_sim_noise_t noise = {.recording = &rare};
+    hpcb_sim_job_t job = {.work_ns = 1000,
+                          .operations = INT64_MAX,
+                          .limit_ns = INT64_C(1000000000),
+                          .nodes = 1,
+                          .noise = &noise,
+                          .noises = 1};
+
+    ck_assert_int_eq(lockstep(&job, 1).operations, 990000);
+    job.nodes = 2;
+    ck_assert_int_eq(lockstep(&job, 1).operations, 980000);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("engine");
@@ -299,6 +382,9 @@ int main(void)
     tcase_add_test(tcase, what_lasts_into_the_next_operation_holds_it_up);
     tcase_add_test(tcase, the_same_seed_gives_the_same_run);
     tcase_add_test(tcase, lost_messages_and_dead_nodes_cost_their_time);
+    tcase_add_test(tcase, a_recording_is_found_by_time);
+    tcase_add_test(tcase, a_recording_is_played_from_a_random_place_on);
+    tcase_add_test(tcase, a_recording_on_two_nodes);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);

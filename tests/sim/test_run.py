@@ -140,6 +140,73 @@ class Run(unittest.TestCase):
             inner[path[-1]] = value
             self.bad(scenario, wanted)
 
+    def recording(self, *lines):
+        handle, path = tempfile.mkstemp(suffix=".jsonl")
+        self.addCleanup(os.unlink, path)
+        with open(handle, "w", encoding="utf-8") as stream:
+            stream.writelines((line if isinstance(line, str) else json.dumps(line)) + "\n"
+                              for line in lines)
+        return path
+
+    @staticmethod
+    def recorded(path, *noise):
+        return {**copy.deepcopy(SMALL), "recording": path, "nodes": [1], "regimes": [
+            {"name": "quiet"}, {"name": "guest", "noise": list(noise)}]}
+
+    RUN = {"regime": "guest", "elapsed_ns": 1000000, "at_ns": [0, 500000],
+           "length_ns": [100000, 60000]}
+
+    def test_detours_that_were_measured(self):
+        path = self.recording({"detour": 1}, {"regime": "none", "elapsed_ns": 5, "at_ns": [],
+                                              "length_ns": []}, self.RUN)
+        scenario = self.recorded(os.path.basename(path), {"recorded": "guest"})
+        # The file lies in the directory of the scenario.
+        where = self.scenario(scenario)
+        self.assertEqual(os.path.dirname(where), os.path.dirname(path))
+        slow = json.loads(self.good(where, "--json"))["runs"][0]["rows"][1]["slowdown"]
+        self.assertAlmostEqual(slow, 1 / 0.84, 2)
+        scenario["regimes"][1]["noise"][0]["recorded"] = "none"
+        rows = json.loads(self.good(self.scenario(scenario), "--json"))["runs"][0]["rows"]
+        self.assertEqual((rows[1]["slowdown"], rows[1]["detours"]), (1, 0))
+
+    def test_noise_of_the_system_is_there_in_boosted_parts(self):
+        path = self.recording(self.RUN)
+        slow = []
+        for system in (False, True):
+            scenario = self.recorded(path, {"recorded": "guest", "system": system})
+            scenario["regimes"][1]["window"] = {"period_ns": 10000000, "favoured_ns": 9000000}
+            rows = json.loads(self.good(self.scenario(scenario), "--json"))["runs"][0]["rows"]
+            slow.append(rows[1]["slowdown"])
+        self.assertLess(slow[0], 1.05)
+        self.assertAlmostEqual(slow[1], 1 / 0.84, 2)
+
+    def test_bad_recordings(self):
+        head = {"detour": 1}
+        for line, wanted in (
+                ("{", ":2: not a JSON object"), ("[1]", ":2: not a JSON object"),
+                ("", ":2: not a JSON object"),
+                ({**self.RUN, "regime": 7}, ":2: run: regime=7: not a text"),
+                ({**self.RUN, "elapsed_ns": 0}, ":2: run: elapsed_ns=0: not a whole"),
+                ({**self.RUN, "at_ns": 3}, ":2: run: at_ns and length_ns: two lists"),
+                ({**self.RUN, "at_ns": [1]}, ":2: run: 1 of at_ns, but 2 of length_ns"),
+                ({**self.RUN, "at_ns": [0, 99999]}, ":2: run: at_ns: 99999: not a whole"),
+                ({**self.RUN, "at_ns": [0, 1000000]}, ":2: run: at_ns: 1000000: not"),
+                ({**self.RUN, "at_ns": [0, 1.5]}, ":2: run: at_ns: 1.5: not a whole"),
+                ({**self.RUN, "length_ns": [-1, 5]}, ":2: run: length_ns: -1: not a"),
+                ({**self.RUN, "length_ns": [500000, 499999]}, "leave hardly anything"),
+                ({**self.RUN, "regime": "other"}, ": no run of the regime 'guest'")):
+            path = self.recording(head, line)
+            self.bad(self.recorded(path, {"recorded": "guest"}), path + (
+                wanted if wanted.startswith(":") else ""), wanted)
+        self.bad(self.recorded("/nowhere", {"recorded": "guest"}), "/nowhere: No such file")
+        self.bad(self.recorded(path, {"recorded": "guest", "pause_ns": {"constant": 5000}}),
+                 "noise: nothing knows the member 'pause_ns'")
+        self.bad(self.recorded(path, {"recorded": "guest", "system": 1}),
+                 "noise: system=1: not true or false")
+        scenario = self.recorded(path, {"recorded": "guest"})
+        del scenario["recording"]
+        self.bad(scenario, "recorded=guest: the scenario names no file")
+
     def test_bad_arguments(self):
         path = self.scenario(SMALL)
         for arguments, wanted in (
