@@ -11,6 +11,9 @@
  * its places from the scenario.  A rank that has ended its part of an iteration waits
  * for all others (barrier) or for its two neighbours (ring): one that polls goes on to
  * take its turns, one that sleeps leaves them.
+ *
+ * Ranks that poll under a policy are scanned as hpcbd scans them (policy/waiter): with
+ * "waiters" one that spins in a wait has less of its CPU until it goes on.
  */
 #include "config.h"
 
@@ -19,6 +22,7 @@
 #include <string.h>
 
 #include "policy/balance.h"
+#include "policy/waiter.h"
 #include "sim/model.h"
 #include "sim/random.h"
 #include "sim/scenario.h"
@@ -29,6 +33,7 @@
 #define CASES_MAX    32
 #define TOP          1024 /* a usual weight */
 #define NOBODY       RANKS_MAX
+#define SCAN_NS      4000000 /* TICK_NS of hpcbd/balance */
 
 typedef struct {
     const char *name;
@@ -42,7 +47,8 @@ typedef struct {
 typedef struct {
     const char *name;
     bool polls, bound;
-    bool acts; /* there is a policy */
+    bool acts;    /* there is a policy */
+    bool waiters; /* BalanceWaiters=yes */
     hpcb_balance_conf_t conf;
 } case_t;
 
@@ -56,6 +62,7 @@ typedef struct {
     int64_t ended;         /* iterations */
     int64_t began_ns, done_ns;
     hpcb_balance_sample_t sample; /* of the iteration before */
+    hpcb_waiter_t waiter;
 } rank_t;
 
 typedef struct {
@@ -72,6 +79,8 @@ typedef struct {
     rank_t rank[RANKS_MAX];
     cpu_t cpu[CPUS_MAX];
     int64_t now_ns, half_ns;
+    int64_t scan_ns; /* when the next scan is */
+    bool spun;       /* a rank, since the last step */
     int64_t changes;
 } run_t;
 
@@ -93,8 +102,16 @@ static bool wants_cpu(const run_t *run, unsigned rank)
 
 static uint32_t weight(const run_t *run, unsigned rank)
 {
-    return run->how->acts ? hpcb_balance_weight(&run->places, &run->balance, rank, TOP)
-                          : TOP;
+    const case_t *how = run->how;
+    uint32_t usual;
+
+    if (!how->acts)
+        return TOP;
+    usual = hpcb_balance_weight(&run->places, &run->balance, rank, TOP);
+    return hpcb_waiter_is_lowered(&run->rank[rank].waiter, how->waiters, &how->conf,
+                                  &run->balance)
+               ? hpcb_waiter_weight(usual)
+               : usual;
 }
 
 static unsigned pick(const run_t *run, unsigned cpu)
@@ -121,7 +138,7 @@ static void fill_cpus(run_t *run)
 /* Until the next CPU has something to decide; 0: all are idle. */
 static int64_t next_step(const run_t *run)
 {
-    int64_t step = 0;
+    int64_t step = run->scan_ns > run->now_ns ? run->scan_ns - run->now_ns : 0;
 
     for (unsigned i = 0; i < run->setting->cpus; i++) {
         const cpu_t *cpu = &run->cpu[i];
@@ -134,6 +151,62 @@ static int64_t next_step(const run_t *run)
         step = step == 0 || own < step ? own : step;
     }
     return step;
+}
+
+static bool is_scanned(const run_t *run)
+{
+    return run->how->acts && run->how->polls;
+}
+
+/* What the ranks of its CPU have had in the mean, by their weights (EEVDF's V). */
+static int64_t had_there(const run_t *run, unsigned rank)
+{
+    int64_t least = INT64_MAX, sum = 0, weights = 0;
+
+    for (unsigned pass = 0; pass < 2; pass++) {
+        for (unsigned i = 0; i < run->program->n; i++) {
+            int64_t used = run->rank[i].used, own;
+
+            if (!wants_cpu(run, i) ||
+                (run->how->bound &&
+                 run->balance.rank[i].place != run->balance.rank[rank].place))
+                continue;
+            if (pass == 0) {
+                least = used < least ? used : least;
+                continue;
+            }
+            own = weight(run, i);
+            sum += (used - least) * own;
+            weights += own;
+        }
+    }
+    return weights > 0 ? least + sum / weights : run->rank[rank].used;
+}
+
+/* A rank's count of waits (common/page.h) is odd in a wait; one that polls always wants
+ * its CPU. */
+static void scan_rank(run_t *run, unsigned number)
+{
+    rank_t *rank = &run->rank[number];
+    uint64_t waits = 2 * (uint64_t)rank->ended - (rank->waits ? 1 : 0);
+    int64_t before = weight(run, number), had = had_there(run, number);
+    hpcb_waiter_said_t said = hpcb_waiter_scan(&rank->waiter, waits);
+
+    if (said == HPCB_WAITER_ASK)
+        hpcb_waiter_wants(&rank->waiter, true);
+    run->spun |= rank->waiter.spins;
+    /* The kernel keeps the time that a task is ahead or behind, whatever its weight. */
+    rank->used = had + (rank->used - had) * before / weight(run, number);
+}
+
+static void scan(run_t *run)
+{
+    if (!is_scanned(run) || run->now_ns < run->scan_ns)
+        return;
+    for (unsigned i = 0; i < run->program->n; i++)
+        if (run->rank[i].ended < run->setting->iterations)
+            scan_rank(run, i);
+    run->scan_ns = run->now_ns + SCAN_NS;
 }
 
 static void advance(run_t *run, int64_t step)
@@ -240,7 +313,8 @@ static void balance(run_t *run)
         run->rank[i].news = false;
     if (!run->how->acts)
         return;
-    hpcb_balance_spun(&run->balance, run->how->polls);
+    hpcb_balance_spun(&run->balance, run->spun);
+    run->spun = false;
     if (hpcb_balance_step(&run->how->conf, &run->places, samples, &run->balance) != 0)
         run->changes++;
 }
@@ -275,6 +349,7 @@ static void run_program(run_t *run, uint64_t seed)
         if (run->half_ns == 0 && is_over(run, run->setting->iterations / 2))
             run->half_ns = run->now_ns;
         go_on(run);
+        scan(run);
         balance(run);
     }
 }
@@ -406,7 +481,7 @@ static int read_program(json_object *object, int64_t unit_ns, program_t *program
 
 static int read_case(json_object *object, case_t *how, hpcb_error_t *err)
 {
-    static const char *const known[] = {"name", "waits", "policy", NULL};
+    static const char *const known[] = {"name", "waits", "policy", "waiters", NULL};
     const char *waits, *policy, *bad;
 
     *how = (case_t){0};
@@ -419,6 +494,9 @@ static int read_case(json_object *object, case_t *how, hpcb_error_t *err)
     how->polls = strcmp(waits, "poll") == 0;
     if (!how->polls && strcmp(waits, "sleep") != 0)
         return hpcb_error(err, "%s: waits=%s: not poll or sleep", how->name, waits);
+    if (hpcb_sim_has(object, "waiters") &&
+        hpcb_sim_bool(object, how->name, "waiters", &how->waiters, err) < 0)
+        return -1;
     if (!hpcb_sim_has(object, "policy"))
         return 0;
     if (hpcb_sim_text(object, how->name, "policy", &policy, err) < 0)

@@ -14,9 +14,10 @@ static const struct {
     const char *name;
     hpcb_sim_model_t model;
 } models[] = {
-    {"cpus", hpcb_sim_cpus_model},   {"gang", hpcb_sim_gang_model},
-    {"noise", hpcb_sim_noise_model}, {"pairs", hpcb_sim_pairs_model},
-    {"queue", hpcb_sim_queue_model}, {"threads", hpcb_sim_threads_model},
+    {"cpus", hpcb_sim_cpus_model},       {"gang", hpcb_sim_gang_model},
+    {"memory", hpcb_sim_memory_model},   {"noise", hpcb_sim_noise_model},
+    {"pairs", hpcb_sim_pairs_model},     {"queue", hpcb_sim_queue_model},
+    {"threads", hpcb_sim_threads_model},
 };
 
 hpcb_sim_model_t hpcb_sim_model(const char *name)
@@ -29,7 +30,7 @@ hpcb_sim_model_t hpcb_sim_model(const char *name)
 
 const char *hpcb_sim_models(void)
 {
-    return "cpus, gang, noise, pairs, queue, threads";
+    return "cpus, gang, memory, noise, pairs, queue, threads";
 }
 
 json_object *hpcb_sim_row(json_object *rows)

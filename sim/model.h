@@ -31,6 +31,9 @@ int hpcb_sim_cpus_model(json_object *scenario, uint64_t seed,
 int hpcb_sim_gang_model(json_object *scenario, uint64_t seed,
                         hpcb_sim_progress_t *progress, json_object *rows,
                         hpcb_error_t *err);
+int hpcb_sim_memory_model(json_object *scenario, uint64_t seed,
+                          hpcb_sim_progress_t *progress, json_object *rows,
+                          hpcb_error_t *err);
 int hpcb_sim_noise_model(json_object *scenario, uint64_t seed,
                          hpcb_sim_progress_t *progress, json_object *rows,
                          hpcb_error_t *err);

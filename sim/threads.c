@@ -374,6 +374,16 @@ static double micro_ipc(const micro_t *micro, size_t own, size_t other, int diff
     return together + (micro->alone[own] - together) * gone;
 }
 
+/* What each of the two sets for itself (table 2.2) if it has to be user code. */
+static void put_levels(json_object *row, int difference)
+{
+    unsigned a_is_below = difference < 0 ? (unsigned)-difference : 0;
+    unsigned b_is_below = difference > 0 ? (unsigned)difference : 0;
+
+    hpcb_sim_put_int(row, "a_user_level", hpcb_share_ppr(a_is_below));
+    hpcb_sim_put_int(row, "b_user_level", hpcb_share_ppr(b_is_below));
+}
+
 static void put_micro(const micro_t *micro, json_object *names, size_t a, size_t b,
                       json_object *rows)
 {
@@ -391,6 +401,7 @@ static void put_micro(const micro_t *micro, json_object *names, size_t a, size_t
         hpcb_sim_put_int(row, "difference", d);
         hpcb_sim_put_real(row, "throughput", (now_a + now_b) / equal);
         hpcb_sim_put_real(row, "a_by_alone", now_a / micro->alone[a]);
+        put_levels(row, d);
     }
 }
 
@@ -455,6 +466,7 @@ static int put_pair(json_object *pair, const double speeds[SPEEDS], json_object 
         hpcb_sim_put_int(row, "difference", d);
         hpcb_sim_put_real(row, "throughput", (now_a + now_b) / (a + b));
         hpcb_sim_put_real(row, "a_by_alone", speeds[EQUAL + d]);
+        put_levels(row, d);
     }
     return 0;
 }

@@ -122,6 +122,21 @@ class Models(unittest.TestCase):
         self.assertLess(ring["wait"]["seconds"], 0.96 * barrier["wait"]["seconds"])
         self.assertGreater(ring["wait"]["seconds"], 120 * 8 * 0.008)
 
+    def test_cpus_who_spins_in_a_wait_gives_way(self):
+        static = {"priorities": [4, 4], "places": [0, 0]}
+        program = [{"name": "p", "loads": [1, 8], "exchange": "barrier", "static": static}]
+
+        def seconds(**case):
+            return rows("sandbox-balance", f"programs={json.dumps(program)}",
+                        f"cases={json.dumps([{'name': 'x', 'policy': 'static', **case}])}",
+                        "cpus=1", "slice_ns=1000000")[0]["seconds"]
+        asleep, spins, gives_way = (120 * length * 0.008 for length in (9, 16, 9))
+        self.assertAlmostEqual(seconds(waits="sleep"), asleep, delta=0.1)
+        self.assertAlmostEqual(seconds(waits="poll"), spins, delta=0.2)
+        # Two scans in a wait, 4 ms each, and then one of 16 slices.
+        self.assertAlmostEqual(seconds(waits="poll", waiters=True),
+                               gives_way + 120 * (0.004 + 0.064 / 15), delta=0.35)
+
     def test_cpus_slices_delay_who_has_less_to_do(self):
         """Equal ranks that poll: the last one of a CPU is late by a slice."""
         program = [{"name": "p", "loads": [2.5] * 4, "exchange": "barrier"}]
@@ -133,7 +148,7 @@ class Models(unittest.TestCase):
 
     def test_cpus_output_is_the_same_with_every_compiler(self):
         text = json.dumps(rows("sandbox-balance"), sort_keys=True)
-        self.assertEqual(hashlib.sha256(text.encode()).hexdigest()[:16], "1ff71aefc3f69b10", text)
+        self.assertEqual(hashlib.sha256(text.encode()).hexdigest()[:16], "1ed3842dc49c5386", text)
 
     def test_threads_reference_case_computes_what_it_is_said_to(self):
         for waits in ("poll", "sleep"):
@@ -157,6 +172,10 @@ class Models(unittest.TestCase):
         found = [row for row in rows("000-fame") if row["pair"] == "h264ref+mcf"]
         self.assertEqual([row["difference"] for row in found], list(range(-5, 6)))
         self.assertEqual(found[5]["throughput"], 1)
+        self.assertEqual([row["a_user_level"] for row in found],
+                         [2, 2, 2, 2, 3, 4, 4, 4, 4, 4, 4])
+        self.assertEqual([row["b_user_level"] for row in found],
+                         [4, 4, 4, 4, 4, 4, 3, 2, 2, 2, 2])
         self.assertAlmostEqual(
             found[7]["throughput"],
             (0.92 * 0.86 / 0.6 + 0.144 * 0.25 / 0.6) / (0.92 + 0.144), 4)
@@ -185,6 +204,26 @@ class Models(unittest.TestCase):
         self.assertGreater(found["CG+EP", "membus"]["first_by_ideal"],
                            found["CG+EP", "linux"]["first_by_ideal"] * 1.1)
         self.assertLess(found["CG+EP", "linux_polling"]["first_by_ideal"], 0.15)
+
+    def test_memory_by_hand(self):
+        found = {row["regime"]: row for row in rows("sandbox-memory", "touch_mib_s=300")}
+        self.assertAlmostEqual(found["alone"]["seconds"], (1536 - 48) / 300, delta=0.01)
+        self.assertEqual(found["alone"]["free_after_seconds"], 0)
+        # hpcbd samples 100 ms after the job's begin, and sees growth at a tick or two.
+        guest = found["guest"]
+        self.assertEqual(guest["slowdown"], 1)
+        self.assertGreater(guest["killed_after_seconds"], 0.1)
+        self.assertLess(guest["killed_after_seconds"], 0.36)
+        self.assertAlmostEqual(guest["free_after_seconds"] - guest["killed_after_seconds"],
+                               0.99 * 0.9 * 1024 / 4096, delta=0.01)
+
+    def test_memory_that_comes_back_slowly_is_waited_for(self):
+        found = {row["regime"]: row for row in rows(
+            "sandbox-memory", "touch_mib_s=4000", "release_mib_s=100")}
+        # 566 MiB are there; the others come at 100 MiB/s, from the kill on.
+        guest = found["guest"]
+        self.assertAlmostEqual(guest["seconds"], guest["killed_after_seconds"] - 0.05 + 9.22,
+                               delta=0.02)
 
     def test_document_is_as_its_generator_writes_it(self):
         # Without noise and crumbs, which take a minute.
@@ -227,6 +266,10 @@ class Models(unittest.TestCase):
                  "x: policy=odd: wrong from 'odd' on")
         self.bad("sandbox-balance", 'programs=[{"name":"p","loads":[0],"exchange":"ring"}]',
                  "p: loads: not 0.001 to 1000")
+        self.bad("sandbox-balance", 'cases=[{"name":"x","waits":"poll","waiters":1}]',
+                 "x: waiters=1: not true or false")
+        self.bad("sandbox-memory", "guest_part=2", "guest_part=2: not a number of 0 to 1")
+        self.bad("sandbox-memory", "kernel_mib=1500", "hold more than the node has")
         self.bad("002-mixes", 'mixes=[["CG"]]', "mixes: not a list of lists of 4")
         self.bad("002-mixes", 'mixes=[["CG","CG","XX","XX"]]', "'XX' is missing")
 

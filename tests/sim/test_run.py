@@ -119,7 +119,7 @@ class Run(unittest.TestCase):
         self.bad("", "not JSON")
         self.bad('{"model": "noise",\n "nodes": [1\n', ":3: not JSON")
         self.bad("[]", "not a JSON object")
-        self.bad({"model": "magic"}, "model=magic: not one of cpus, gang, noise")
+        self.bad({"model": "magic"}, "model=magic: not one of cpus, gang, memory, noise")
         for path, value, wanted in (
                 (("nodes",), [0], "nodes=0: not a whole number of 1 to 16777216"),
                 (("nodes",), [], "nodes: not a list"),
