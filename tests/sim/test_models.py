@@ -226,7 +226,7 @@ class Models(unittest.TestCase):
                                delta=0.02)
 
     def test_document_is_as_its_generator_writes_it(self):
-        # Without noise and crumbs, which take a minute.
+        # Without noise, detours and crumbs, which take minutes.
         loader = importlib.machinery.SourceFileLoader(
             "results", os.path.join(SOURCE, "sim", "results"))
         results = importlib.util.module_from_spec(
@@ -241,7 +241,8 @@ class Models(unittest.TestCase):
             results.speed(document)
         for part in (results.queues, results.threads, results.gang, results.sandbox,
                      results.sandbox_full, results.sandbox_queues, results.sandbox_beside,
-                     results.sandbox_balance, results.sandbox_pairing, speed):
+                     results.sandbox_balance, results.sandbox_pairing,
+                     results.sandbox_memory, speed):
             document = results.Document()
             part(sim, document, known)
             self.assertIn("\n".join(document.lines).strip(), written)
