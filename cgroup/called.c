@@ -18,8 +18,6 @@
 /* <GuestCgroup>/job_<id>/<step>.<task> */
 #define DEPTH_MAX 2
 
-#define PROCS_MAX 4096 /* of one group: some hundred processes are enough */
-
 #define BIT(signal) (UINT64_C(1) << ((signal)-1))
 
 static const uint64_t calls = BIT(SIGHUP) | BIT(SIGINT) | BIT(SIGQUIT) | BIT(SIGTERM) |
@@ -45,14 +43,16 @@ static bool is_called(const char *pid)
     return waits & calls & ~mask(status, "\nSigIgn:");
 }
 
+/* As much of the group as the budget allows: it may have thousands of processes. */
 static bool one_is_called(const char *group, unsigned *budget)
 {
-    char text[PROCS_MAX], *save = NULL;
+    hpcb_autofclose FILE *procs = NULL;
+    char path[PATH_MAX], pid[16];
 
-    if (hpcb_knob_read(group, "cgroup.procs", text, sizeof(text), NULL) < 0)
+    if (hpcb_knob_path(group, "cgroup.procs", path, sizeof(path), NULL) < 0)
         return false;
-    for (char *pid = strtok_r(text, "\n", &save); pid && *budget;
-         pid = strtok_r(NULL, "\n", &save), --*budget)
+    procs = fopen(path, "re");
+    for (; procs && *budget && fscanf(procs, "%15s", pid) == 1; --*budget)
         if (is_called(pid))
             return true;
     return false;

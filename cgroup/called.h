@@ -13,7 +13,8 @@
 
 /* Return true if HUP, INT, QUIT, TERM, USR1, USR2 or XCPU waits for a process of group
  * (a directory of cgroup2) or of a group below, and that process does not ignore it.
- * Looks at up to *budget groups and processes and takes them from it. */
+ * Looks at up to *budget groups and processes and takes them from it; of a group that
+ * is larger it sees the first processes. */
 bool hpcb_called(const char *group, unsigned *budget);
 
 #endif
