@@ -18,7 +18,7 @@ _hpcb_options() { # _hpcb_options CMD...
     _hpcb_reply "$(timeout 2 "$@" --help 2> /dev/null | grep -oE -- '--[a-z][a-z-]*' | sort -u)"
 }
 
-_hpcb_verbs='check status guests release top gang snapshot calibrate profile metrics records job help'
+_hpcb_verbs='check status guests release top gang company snapshot calibrate profile metrics records job help'
 
 _hpcbctl() {
     local verb='' at

@@ -29,6 +29,8 @@ static const char general_help[] =
     "  gang        list, pause or resume jobs of this node that take turns, let jobs "
     "join\n"
     "              or leave them, or set their quantum\n"
+    "  company     guests that placement keeps off primaries that they harmed "
+    "(controller)\n"
     "  snapshot    write what discovery reads of this node, to be sent in with a "
     "report\n"
     "  calibrate   measure what this node can move; print its line of "
@@ -159,6 +161,16 @@ static const verb_t verbs[] = {
      "Sets how long a turn is on this node, and from how many of them bandwidth is\n"
      "predicted, for the jobs of one partition or of all, until hpcbd reads its\n"
      "configuration again.  Needs root.\n"},
+    {"company", NULL, hpcb_company,
+     "Usage: hpcbctl [--config FILE] company [--json]\n"
+     "\n"
+     "Prints the pairs of programs of which the guest was requeued because it slowed "
+     "the\n"
+     "primary down, and until when placement keeps it off nodes where that primary "
+     "runs;\n"
+     "after that such nodes are its last choice, until the pair is forgotten.  Run it "
+     "on\n"
+     "the collector's host.\n"},
     {"snapshot", NULL, hpcb_snapshot,
      "Usage: hpcbctl [--config FILE] snapshot [--output DIR|FILE.tar.gz] "
      "[--keep-names]\n"

@@ -55,6 +55,9 @@ int hpcb_gang_join(const hpcb_ctl_t *ctl);
 int hpcb_gang_leave(const hpcb_ctl_t *ctl);
 int hpcb_gang_set(const hpcb_ctl_t *ctl);
 
+/* 0; 1 with a line for what went wrong. */
+int hpcb_company(const hpcb_ctl_t *ctl);
+
 /* 0 when the snapshot is written; 1 with a line for what went wrong. */
 int hpcb_snapshot(const hpcb_ctl_t *ctl);
 

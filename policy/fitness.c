@@ -269,6 +269,8 @@ static void judge_saturation(sight_t *sight, const axis_t *memory,
 static int class_of(const sight_t *sight, uint32_t distance,
                     const hpcb_fit_node_t *node)
 {
+    if (node->company == HPCB_COMPANY_LAST)
+        return HPCB_FIT_COMPANY;
     if (node->same_program)
         return HPCB_FIT_TWIN;
     if (sight->full || sight->greedy)
@@ -293,7 +295,7 @@ uint32_t hpcb_fit_score(const hpcb_fit_node_t *node, const hpcb_fit_guest_t *gue
     judge_axis(&sight, &network, node, guest);
     judge_axis(&sight, &cpus, node, guest);
     judge_saturation(&sight, &memory, node);
-    if (sight.saturated)
+    if (sight.saturated || node->company == HPCB_COMPANY_APART)
         return HPCB_FIT_SCORE_REFUSED;
     klass = class_of(&sight, square_root(sight.squares), node);
     /* Distances beside somebody unknown are guesswork. */

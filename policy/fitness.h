@@ -27,6 +27,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "policy/company.h"
 
 #define HPCB_FIT_BW_MAX (UINT64_C(1) << 60)
 
@@ -53,6 +54,7 @@ typedef struct {
     hpcb_bw_t used_by_primaries, used_by_guests; /* sums of the known profiles */
     bool unknown_primary, unknown_guest; /* somebody there has no (whole) profile */
     bool same_program;                   /* a copy of the guest's program is there */
+    hpcb_company_verdict_t company;      /* the worst of the primaries there */
     unsigned processors_left;            /* not held by guests */
     /* Millionths of a CPU: what the node has (0: the axis does not count), what
      * primaries compute on, what guests do.  A job of which nobody knows better
@@ -94,6 +96,7 @@ enum {
                            beside others; or an unknown guest where nothing is left */
     HPCB_FIT_TWIN,      /* a copy of the same program is there: it wants the same at the
                            same time (section 3: two instances side by side lost most) */
+    HPCB_FIT_COMPANY,   /* bad company is there (policy/company.h), but some time ago */
     HPCB_FIT_CLASSES,
     HPCB_FIT_REFUSED = 255
 };
@@ -104,7 +107,8 @@ enum {
  * node has.  Guests that need, all together, at most 1/32 of it (HPCB_FIT_TRIFLE) are
  * not refused: beside a primary that saturates the node alone they are the best company
  * there is (section 6: membench-min).  A guest that needs more than a node has counts
- * as one that needs all of it: it runs there alone.
+ * as one that needs all of it: it runs there alone.  HPCB_FIT_REFUSED also if the guest
+ * is to be kept apart from bad company there.
  */
 int hpcb_fit_place(const hpcb_fit_node_t *node, const hpcb_fit_guest_t *guest);
 

@@ -55,6 +55,7 @@ typedef struct {
 	hpcb_fit_guest_t guest;
 	int candidates;	/* nodes where it could run now */
 	int refused;	/* of these, for their bandwidth */
+	int apart;	/* of these, for a primary that it has harmed */
 	int example;	/* the first of them, -1: none */
 } search_t;
 
@@ -138,8 +139,18 @@ static hpcb_bw_t _scale(const hpcb_usage_t *usage, const bitstr_t *node_bitmap)
 	return most;
 }
 
-/* Take nodes that the guest would saturate out of the candidates and put the
- * others' rank into their weight. */
+static void _refuse(search_t *search, const hpcb_fit_node_t *node, int node_inx)
+{
+	if (search->example < 0)
+		search->example = node_inx;
+	if (node->company == HPCB_COMPANY_APART)
+		search->apart++;
+	else
+		search->refused++;
+}
+
+/* Take nodes that the guest would saturate, or where it is kept off, out of the
+ * candidates and put the others' rank into their weight. */
 static void _rank(search_t *search, const hpcb_usage_t *usage,
 		  bitstr_t *node_bitmap)
 {
@@ -164,11 +175,11 @@ static void _rank(search_t *search, const hpcb_usage_t *usage,
 				node_ptr->cpus, search->guest.program, &node);
 		node.scale = scale;
 		hpcb_capacity_saturation(i, now, &node);
+		node.company = hpcb_company_on(usage, i);
 		score = hpcb_fit_score(&node, &search->guest);
 		if (score == HPCB_FIT_SCORE_REFUSED) {
 			bit_clear(node_bitmap, i);
-			if (!search->refused++)
-				search->example = i;
+			_refuse(search, &node, i);
 			continue;
 		}
 		_put_rank(node_ptr, score);
@@ -217,9 +228,17 @@ static bool _is_said(uint32_t job_id)
 
 static void _say_why(const hpcb_test_t *test, const search_t *search)
 {
-	if ((test->mode != SELECT_MODE_RUN_NOW) || !search->refused ||
+	if ((test->mode != SELECT_MODE_RUN_NOW) ||
+	    (!search->refused && !search->apart) ||
 	    _is_said(test->job_ptr->job_id))
 		return;
+	if (!search->refused) {
+		hpcb_log(HPCB_LOG_INFO,
+			 "JobId=%u waits: it has harmed primaries that run on %d of the %d nodes where it could run now (%s)",
+			 test->job_ptr->job_id, search->apart, search->candidates,
+			 node_record_table_ptr[search->example]->name);
+		return;
+	}
 	hpcb_log(HPCB_LOG_INFO,
 		 "JobId=%u waits: with its %"PRIu64" bytes/s of memory and %"PRIu64" of network bandwidth it would saturate %d of the %d nodes where it could run now (%s)",
 		 test->job_ptr->job_id, search->guest.use.mem,
@@ -295,6 +314,7 @@ static int _search(const hpcb_test_t *test, const hpcb_usage_t *usage)
 	search.candidates = bit_set_count(test->node_bitmap);
 	hpcb_keep_off_claims(test->node_bitmap);
 	hpcb_capacity_refresh();
+	hpcb_company_begin(search.guest.program, time(NULL));
 	_rank(&search, usage, test->node_bitmap);
 	ranked = bit_copy(test->node_bitmap);
 	if (_can_do(test))

@@ -9,9 +9,12 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "common/cleanup.h"
+#include "common/file.h"
 #include "select/reader.h"
 
 #define PATIENCE_NS 100000000L
@@ -28,12 +31,63 @@ static struct {
     int status, error;
     hpcb_error_t err;
     hpcb_live_t live;
+    /* The same of bad company. */
+    bool company_new;
+    hpcb_company_t *company;
+    hpcb_error_t company_err;
 } reader = {.mutex = PTHREAD_MUTEX_INITIALIZER,
             .asked_for = PTHREAD_COND_INITIALIZER,
             .answered = PTHREAD_COND_INITIALIZER};
 
 /* Of the thread alone. */
 static hpcb_live_known_t known;
+static hpcb_file_stamp_t company_known;
+
+/* NULL with err, which is "" if there is no file. */
+static hpcb_company_t *read_company(const char *path, hpcb_error_t *err)
+{
+    hpcb_autofree char *text = malloc(HPCB_COMPANY_TEXT_MAX);
+    hpcb_company_t *company = malloc(sizeof(*company));
+
+    if (!text || !company) {
+        hpcb_error(err, "out of memory");
+    } else if (hpcb_file_read_trusted(path, text, HPCB_COMPANY_TEXT_MAX, err) < 0) {
+        if (errno == ENOENT)
+            err->text[0] = '\0';
+    } else if (hpcb_company_parse(company, text) < 0) {
+        hpcb_error(err, "%.200s: not a list of bad company, or of another version",
+                   path);
+    } else {
+        return company;
+    }
+    free(company);
+    return NULL;
+}
+
+/* If it is another file than last time. */
+static bool look_for_company(const char *dir, hpcb_company_t **company,
+                             hpcb_error_t *err)
+{
+    hpcb_file_stamp_t before = company_known;
+    char path[PATH_MAX];
+
+    if (snprintf(path, sizeof(path), "%s/" HPCB_COMPANY_FILE, dir) >=
+            (int)sizeof(path) ||
+        !hpcb_file_changed(path, &company_known) ||
+        (!before.inode && !company_known.inode))
+        return false;
+    *company = read_company(path, err);
+    return true;
+}
+
+/* Caller holds the mutex. */
+static void keep_company(hpcb_company_t *company, const hpcb_error_t *err)
+{
+    free(reader.company);
+    reader.company = company;
+    reader.company_err = *err;
+    reader.company_new = true;
+}
 
 /* Caller holds the mutex.  What nobody has taken stays, if there is nothing newer. */
 static void answer(int status, int error, const hpcb_error_t *err, hpcb_live_t *live)
@@ -55,21 +109,30 @@ static void look(void)
 {
     char dir[PATH_MAX];
     hpcb_live_t live = {0};
-    hpcb_error_t err = {""};
+    hpcb_company_t *company = NULL;
+    hpcb_error_t err = {""}, company_err = {""};
     int status, error;
+    bool new_company;
 
-    if (reader.anew)
+    if (reader.anew) {
         known = (hpcb_live_known_t){0};
+        company_known = (hpcb_file_stamp_t){0};
+    }
     reader.anew = false;
     memcpy(dir, reader.dir, sizeof(dir));
     pthread_mutex_unlock(&reader.mutex);
     status = hpcb_live_read(dir, &known, &live, &err);
     error = errno;
+    new_company = look_for_company(dir, &company, &company_err);
     pthread_mutex_lock(&reader.mutex);
-    if (reader.anew)
+    if (reader.anew) {
         hpcb_live_clear(&live);
-    else
-        answer(status, error, &err, &live);
+        free(company);
+        return;
+    }
+    if (new_company)
+        keep_company(company, &company_err);
+    answer(status, error, &err, &live);
 }
 
 static void *run(void *arg)
@@ -108,6 +171,7 @@ void hpcb_reader_follow(const char *dir)
     reader.anew = true;
     reader.status = 0;
     hpcb_live_clear(&reader.live);
+    keep_company(NULL, &(hpcb_error_t){""});
     pthread_mutex_unlock(&reader.mutex);
 }
 
@@ -165,4 +229,21 @@ int hpcb_reader_look(hpcb_live_t *live, hpcb_error_t *err)
     status = take(live, err);
     pthread_mutex_unlock(&reader.mutex);
     return status;
+}
+
+int hpcb_reader_company(hpcb_company_t **company, hpcb_error_t *err)
+{
+    bool is_new;
+
+    pthread_mutex_lock(&reader.mutex);
+    is_new = reader.company_new;
+    if (is_new) {
+        free(*company);
+        *company = reader.company;
+        *err = reader.company_err;
+        reader.company = NULL;
+        reader.company_new = false;
+    }
+    pthread_mutex_unlock(&reader.mutex);
+    return is_new;
 }

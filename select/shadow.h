@@ -127,6 +127,13 @@ extern size_t hpcb_reports_count(void);
 /* One of them, and whose it is; NULL where slurmctld has no such node. */
 extern const hpcb_live_node_t *hpcb_report(size_t i, int *node_inx);
 
+/* company.c: primaries that a guest's program has harmed */
+
+/* A guest of that program (0: unknown) is tested now. */
+extern void hpcb_company_begin(uint64_t program, time_t now);
+/* What of that is on the node. */
+extern hpcb_company_verdict_t hpcb_company_on(const hpcb_usage_t *usage, int node_inx);
+
 /* lend.c: memory that nodes lend to guests */
 
 /* Read the settings; slurmctld's nodes may be others. */

@@ -59,6 +59,7 @@ struct copies {
     copies_t *next;
     uint64_t program;
     uint32_t node, count;
+    uint32_t primaries; /* of the count */
 };
 
 struct hpcb_usage {
@@ -138,8 +139,9 @@ static copies_t **find_copies(hpcb_usage_t *usage, uint64_t program, uint32_t no
     return link;
 }
 
-static void count_copy(hpcb_usage_t *usage, uint64_t program, uint32_t node)
+static void count_copy(hpcb_usage_t *usage, const job_t *job, uint32_t node)
 {
+    uint64_t program = job->demand.program;
     copies_t **link = find_copies(usage, program, node);
 
     if (!*link)
@@ -150,14 +152,19 @@ static void count_copy(hpcb_usage_t *usage, uint64_t program, uint32_t node)
     (*link)->program = program;
     (*link)->node = node;
     (*link)->count++;
+    (*link)->primaries += !job->guest;
 }
 
-static void uncount_copy(hpcb_usage_t *usage, uint64_t program, uint32_t node)
+static void uncount_copy(hpcb_usage_t *usage, const job_t *job, uint32_t node)
 {
-    copies_t **link = find_copies(usage, program, node);
+    copies_t **link = find_copies(usage, job->demand.program, node);
     copies_t *copies = *link;
 
-    if (!copies || --copies->count > 0)
+    if (!copies)
+        return;
+    /* It may have come when there was no memory to count it. */
+    copies->primaries -= !job->guest && copies->primaries > 0;
+    if (--copies->count > 0)
         return;
     *link = copies->next;
     free(copies);
@@ -248,7 +255,7 @@ void hpcb_usage_remove(hpcb_usage_t *usage, uint32_t id)
     for (size_t i = 0; i < job->n_places; i++) {
         take_from_sum(usage, job, &job->places[i]);
         if (job->demand.program)
-            uncount_copy(usage, job->demand.program, job->places[i].on.node);
+            uncount_copy(usage, job, job->places[i].on.node);
     }
     *link = job->next;
     usage->n_guests -= job->guest;
@@ -288,7 +295,7 @@ int hpcb_usage_add(hpcb_usage_t *usage, const hpcb_usage_job_t *job)
     for (size_t i = 0; i < copy->n_places; i++) {
         add_to_sum(usage, copy, &copy->places[i]);
         if (copy->demand.program)
-            count_copy(usage, copy->demand.program, copy->places[i].on.node);
+            count_copy(usage, copy, copy->places[i].on.node);
     }
     return 0;
 }
@@ -322,27 +329,39 @@ static uint64_t at_a_time(uint64_t use, const sum_t *sum, unsigned processors)
     return use / shared * processors;
 }
 
+static const copies_t *copies_on(const hpcb_usage_t *usage, size_t node,
+                                 uint64_t program)
+{
+    const copies_t *copies = usage->copies[copies_head(program, (uint32_t)node)];
+
+    while (copies && (copies->program != program || copies->node != node))
+        copies = copies->next;
+    return copies;
+}
+
+bool hpcb_usage_has_primary(const hpcb_usage_t *usage, size_t node, uint64_t program)
+{
+    const copies_t *copies = program ? copies_on(usage, node, program) : NULL;
+
+    return copies && copies->primaries > 0;
+}
+
 void hpcb_usage_node(const hpcb_usage_t *usage, size_t node, const hpcb_bw_t *capacity,
                      hpcb_usage_axes_t matters, unsigned processors, uint64_t program,
                      hpcb_fit_node_t *description)
 {
     const sum_t *sum;
-    const copies_t *copies = NULL;
 
     *description = (hpcb_fit_node_t){.capacity = *capacity};
     if (node >= usage->n_nodes)
         return;
     sum = &usage->sums[node];
-    if (program)
-        copies = usage->copies[copies_head(program, (uint32_t)node)];
-    while (copies && (copies->program != program || copies->node != node))
-        copies = copies->next;
     description->used_by_primaries = sum->primaries;
     description->used_by_guests.mem = at_a_time(sum->guests.mem, sum, processors);
     description->used_by_guests.net = at_a_time(sum->guests.net, sum, processors);
     description->unknown_primary = is_unknown(&sum->unknown_primaries, matters);
     description->unknown_guest = is_unknown(&sum->unknown_guests, matters);
-    description->same_program = copies != NULL;
+    description->same_program = program && copies_on(usage, node, program);
     description->cpus = (uint64_t)processors * CPU;
     description->cpus_by_primaries = sum->primary_cpus;
     description->cpus_by_guests = at_a_time(sum->guest_cpus, sum, processors);

@@ -68,6 +68,9 @@ void hpcb_usage_node(const hpcb_usage_t *usage, size_t node, const hpcb_bw_t *ca
                      hpcb_usage_axes_t matters, unsigned processors, uint64_t program,
                      hpcb_fit_node_t *description);
 
+/* Whether a primary that runs program is on the node; one that is suspended is not. */
+bool hpcb_usage_has_primary(const hpcb_usage_t *usage, size_t node, uint64_t program);
+
 /* Sums of what primaries and guests are known to use on the node. */
 hpcb_bw_t hpcb_usage_known(const hpcb_usage_t *usage, size_t node);
 

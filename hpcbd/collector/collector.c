@@ -29,6 +29,7 @@
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/log.h"
+#include "hpcbd/collector/company.h"
 #include "hpcbd/collector/conn.h"
 #include "hpcbd/collector/keeper.h"
 #include "hpcbd/collector/limit.h"
@@ -37,6 +38,7 @@
 #include "hpcbd/records/seal.h"
 #include "hpcbd/records/sealer.h"
 #include "hpcbd/records/wire.h"
+#include "hpcbd/records/wire_company.h"
 #include "hpcbd/records/wire_live.h"
 
 #define MS_NS     UINT64_C(1000000)
@@ -69,6 +71,7 @@ typedef struct {
     hpcbd_sealer_t *opener, *keeper, *sealer;
     hpcbd_limit_t limit;
     hpcbd_live_t *live;
+    hpcbd_company_t *company;
     hpcb_source_t *tick, *usr1;
     char tick_text[32];
     bool ticking;
@@ -192,6 +195,24 @@ static int take_report(const char *text)
     return -1;
 }
 
+/* Nor is one of bad company. */
+static int take_company(const char *text)
+{
+    collector.munge_trouble = false;
+    if (hpcbd_company_take(collector.company, text) < 0)
+        collector.malformed++;
+    return -1;
+}
+
+static int take_text(waiting_t *waiting, const char *text)
+{
+    if (hpcbd_live_is_report(text))
+        return take_report(text);
+    if (hpcbd_company_is_report(text))
+        return take_company(text);
+    return keep_text(waiting, text);
+}
+
 static void opened(void *arg, const char *text, int error, const char *why)
 {
     waiting_t *waiting = arg;
@@ -201,8 +222,7 @@ static void opened(void *arg, const char *text, int error, const char *why)
     hpcbd_conn_forget(conn);
     if (!text)
         refuse(conn, error, why);
-    if (!text ||
-        (hpcbd_live_is_report(text) ? take_report(text) : keep_text(waiting, text)))
+    if (!text || take_text(waiting, text))
         hpcbd_conn_close(conn);
 }
 
@@ -373,6 +393,7 @@ static void stop(hpcbd_t *daemon)
     hpcb_source_remove(collector.tick);
     hpcb_source_remove(collector.usr1);
     hpcbd_live_close(collector.live);
+    hpcbd_company_close(collector.company);
     collector = (collector_t){.daemon = NULL};
 }
 
@@ -384,6 +405,8 @@ static int start(hpcbd_t *daemon, hpcb_error_t *err)
     if (start_children(daemon->loop, err) == 0)
         collector.live = hpcbd_live_open(daemon->loop, conf->collector_dir, err);
     if (collector.live)
+        collector.company = hpcbd_company_open(conf->collector_dir, err);
+    if (collector.company)
         collector.conns = hpcbd_conns_open(daemon->loop, (uint16_t)conf->collector_port,
                                            take_frame, NULL, err);
     if (collector.conns && watch(daemon->loop, err) == 0) {

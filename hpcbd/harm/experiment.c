@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "common/log.h"
+#include "hpcbd/harm/company.h"
 #include "hpcbd/harm/experiment.h"
 #include "hpcbd/harm/progress.h"
 #include "hpcbd/harm/restrain.h"
@@ -300,8 +301,11 @@ static hpcb_guard_level_t step_guard(primary_t *primary)
         return level;
     say_step(primary, was, known ? &found : NULL);
     primary->since = (hpcb_harm_t){.count = 0};
-    if (level == HPCB_GUARD_REQUEUE)
+    if (level == HPCB_GUARD_REQUEUE) {
+        hpcbd_company_remember(engine.daemon->conf.state_dir, hpcbd_window_registry(),
+                               primary->job_id);
         primary->guard = (hpcb_guard_t){.level = HPCB_GUARD_FREE};
+    }
     return level;
 }
 

@@ -26,6 +26,7 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "common/text.h"
+#include "hpcbd/harm/company.h"
 #include "hpcbd/memory/end.h"
 #include "hpcbd/memory/guard.h"
 #include "hpcbd/memory/killed.h"
@@ -37,6 +38,7 @@
 #include "hpcbd/records/conn.h"
 #include "hpcbd/requeue.h"
 #include "hpcbd/slurm_module.h"
+#include "hpcbd/records/wire_company.h"
 #include "hpcbd/records/wire_live.h"
 
 /* 1024 jobs of at most 150 bytes. */
@@ -45,6 +47,10 @@
 /* A collector that does not answer must not keep requeues waiting. */
 #define SEND_SECONDS 3
 
+/* Bad company is reported again that soon, for as long as it is remembered here: nobody
+ * answers. */
+#define COMPANY_SECONDS 60
+
 /* slurmctld forgets a job MinJobAge (300 s) after its end; then nobody can help. */
 #define REQUEUE_SECONDS 3600
 
@@ -52,6 +58,8 @@ typedef struct {
     const hpcb_conf_t *conf;
     const hpcbd_slurm_t *slurm;
     int64_t sent; /* time of the last report that went */
+    int64_t company_sent;
+    hpcb_file_stamp_t company;
     bool no_slurm, no_collector;
 } reporter_t;
 
@@ -131,6 +139,42 @@ static void send_report(reporter_t *reporter)
         hpcb_log(HPCB_LOG_INFO, "the collector takes reports again");
     reporter->no_collector = false;
     reporter->sent = node.time;
+}
+
+static char *make_company(const hpcb_conf_t *conf, int64_t now)
+{
+    hpcb_autofree hpcb_company_t *company = malloc(sizeof(*company));
+
+    return company && hpcbd_company_load(conf->state_dir, now, company) == 0
+               ? hpcbd_company_report(company, NULL)
+               : NULL;
+}
+
+static bool is_company_due(reporter_t *reporter, int64_t now)
+{
+    char path[PATH_MAX];
+    bool changed;
+
+    if (snprintf(path, sizeof(path), "%s/" HPCB_COMPANY_FILE,
+                 reporter->conf->state_dir) >= (int)sizeof(path))
+        return false;
+    changed = hpcb_file_changed(path, &reporter->company);
+    return reporter->company.inode &&
+           (changed || now - reporter->company_sent >= COMPANY_SECONDS);
+}
+
+static void send_company(reporter_t *reporter)
+{
+    int64_t now = (int64_t)time(NULL);
+    hpcb_autofree char *text = NULL;
+    hpcb_error_t err;
+
+    if (!*reporter->conf->collector_hosts || !is_company_due(reporter, now))
+        return;
+    text = make_company(reporter->conf, now);
+    if (text && send_text(reporter->conf, text, &err) < 0)
+        return;
+    reporter->company_sent = now;
 }
 
 static bool has_slurm(reporter_t *reporter)
@@ -250,6 +294,7 @@ int hpcbd_memory_report(void *conf)
     for (;;) {
         requeue_all(&reporter);
         send_report(&reporter);
+        send_company(&reporter);
         if (poll(&watcher, 1, HPCB_LIVE_REPORT_SECONDS * 1000) > 0)
             while (read(watcher.fd, events, sizeof(events)) > 0)
                 ;

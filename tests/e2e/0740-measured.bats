@@ -212,6 +212,46 @@ assert used < 0.002 * age + 0.3' "$pid"
     for n in 1 2 3; do run_in_node "n$n" pkill -CONT -x 'hpcbd: probe' || true; done
 }
 
+# The number of a job's program, as placement and nodes know it: FNV-1a of uid and name.
+program_of() { # program_of JOB
+    local text uid
+    text=$(as_root scontrol -o show job "$1" | sed -n 's/.*"program": *"\([^"]*\)".*/\1/p')
+    uid=$(as_root scontrol -o show job "$1" | sed -n 's/.* UserId=[^(]*(\([0-9]*\)).*/\1/p')
+    [ "$text" ] || return 1
+    python3 -c 'import sys
+number = 14695981039346656037
+for byte in int(sys.argv[1]).to_bytes(4, "little") + sys.argv[2].encode():
+    number = (number ^ byte) * 1099511628211 % 2**64
+print("%016x" % number, sys.argv[1])' "$uid" "$text"
+}
+
+lists_company() { run_in_node ctl hpcbctl company | grep "^Guest=$1 Primary=$2 .*ApartUntil="; }
+
+# As if the guard of n1 had had the guest requeued just now.
+@test "a guest that has harmed a primary is kept off nodes where that one runs" {
+    needs_plugins
+    for n in 1 2 3; do
+        primary=$(submit -J solver -N1 -n4 -w "n$n" --mem=50 --wrap "sleep $(secs 300)")
+        wait_for_state "$primary" RUNNING 20
+    done
+    guest=$(again sweep)
+    running "$guest"
+    read -r solver uid < <(program_of "$primary")
+    read -r sweep uid < <(program_of "$guest")
+    as_root scancel "$guest"
+    wait_for_end "$guest" 30
+    run_in_node n1 sh -c 'printf "hpcb-company 1\n%s %s %s %s %s 1000\n" "$@" > /run/hpc-balance/company' \
+        sh "$solver" "$sweep" "$uid" "$uid" "$(date +%s)"
+    wait_until 30 lists_company '.*' '.*'
+    guest=$(again sweep)
+    other=$(again other)
+    running "$other"
+    wait_until 30 grep "JobId=$guest waits: it has harmed primaries that run on [123] of the [123] nodes" "$CTLD_LOG"
+    [ "$(state_of "$guest")" = PENDING ]
+    as_root scancel "$primary" "$other"
+    [ "$(running "$guest" 60)" = n3 ]
+}
+
 write_traffic() {
     cat > "$WORK/traffic.py" << 'END'
 import glob, os, socket, sys, time

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "common/live.h"
+#include "hpcbd/records/wire_company.h"
 #include "hpcbd/records/wire_live.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -18,6 +19,9 @@
 const char *const fuzz_seeds[] = {
     "{\"version\":1,\"type\":\"live\",\"node\":{" NODE ",\"jobs\":[" JOB "," JOB "]}}",
     "{\"version\":1,\"type\":\"live\",\"node\":{" NODE ",\"jobs\":[]}}",
+    "{\"version\":1,\"type\":\"company\",\"pairs\":\"hpcb-company 1\\n"
+    "ffffffffffffffff 2 3 4 5 6\\n1 2 3 4 4611686018427387903 4294967295\\n\"}",
+    "hpcb-company 1\n1 2 3 4 5 6\n",
     "\x10\x02\x14\xff\x20\x01",
     NULL,
 };
@@ -50,6 +54,25 @@ static void try_report(const char *text)
     free(again);
     free(back.jobs);
     free(node.jobs);
+}
+
+/* Nothing in it makes a sum overflow, and it can be written and read again. */
+static void try_company(const char *text)
+{
+    static hpcb_company_t company, back;
+    static char again[HPCB_COMPANY_TEXT_MAX];
+
+    (void)hpcbd_company_is_report(text);
+    if (hpcbd_company_read(text, &company) < 0 &&
+        hpcb_company_parse(&company, text) < 0)
+        return;
+    FUZZ_ASSERT(company.count <= HPCB_COMPANY_MAX);
+    for (size_t i = 0; i < company.count; i++) {
+        (void)hpcb_company_judge(&company.pairs[i], 0);
+        (void)hpcb_company_judge(&company.pairs[i], INT64_MAX);
+    }
+    FUZZ_ASSERT(hpcb_company_print(&company, again) < sizeof(again));
+    FUZZ_ASSERT(hpcb_company_parse(&back, again) == 0 && back.count == company.count);
 }
 
 static char *good_file(size_t *length)
@@ -102,6 +125,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     hpcb_live_t live;
 
     try_report(text);
+    try_company(text);
     try_file(data, size < 16 ? size : 16);
     if (hpcb_live_parse(data, size, &live, NULL) == 0)
         hpcb_live_clear(&live);

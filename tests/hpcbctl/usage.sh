@@ -9,7 +9,7 @@ number=0
 out=$(mktemp -d) || exit 99
 trap 'rm -rf "$out"' EXIT
 unset SLURM_JOB_ID SLURM_JOB_UID SLURM_CONF HPC_BALANCE_CONF
-echo 1..87
+echo 1..88
 
 verdict() { # verdict DESCRIPTION FLAW
     number=$((number + 1))
@@ -141,6 +141,7 @@ prints "hpcbctl [--config FILE] records vacuum" records vacuum --help
 prints "hpcbctl [--config FILE] records import" records import --help
 prints "hpcbctl [--config FILE] job end" job end --help
 prints "hpcbctl [--config FILE] gang list" gang list --help
+prints "hpcbctl [--config FILE] company" company --help
 prints "hpcbctl [--config FILE] gang pause" gang pause --help
 prints "hpcbctl [--config FILE] gang resume" gang resume --help
 prints "hpcbctl [--config FILE] gang join" gang join --help

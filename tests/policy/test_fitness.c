@@ -591,6 +591,22 @@ START_TEST(twins_are_a_poor_pair)
 }
 END_TEST
 
+/* Who has harmed a primary there comes last, or not at all, however well it fits. */
+START_TEST(bad_company_is_avoided)
+{
+    const hpcb_fit_guest_t g = guest(GB, 0, 1);
+    hpcb_fit_node_t n = node(16 * GB, 0);
+
+    n.company = HPCB_COMPANY_LAST;
+    ck_assert_int_eq(hpcb_fit_place(&n, &g), HPCB_FIT_COMPANY);
+    n.same_program = true;
+    ck_assert_int_eq(hpcb_fit_place(&n, &g), HPCB_FIT_COMPANY);
+    ck_assert_int_gt(HPCB_FIT_COMPANY, HPCB_FIT_TWIN);
+    n.company = HPCB_COMPANY_APART;
+    ck_assert_int_eq(hpcb_fit_place(&n, &g), HPCB_FIT_REFUSED);
+}
+END_TEST
+
 /* Whatever comes in: a class that exists, the same twice (and UBSan looks on). */
 START_TEST(any_input_has_a_class)
 {
@@ -669,6 +685,7 @@ int main(void)
     tcase_add_test(placement, transfers_decide_among_those_who_wait);
     tcase_add_test(placement, who_needs_memory_avoids_saturated_nodes);
     tcase_add_test(placement, twins_are_a_poor_pair);
+    tcase_add_test(placement, bad_company_is_avoided);
     tcase_add_test(placement, any_input_has_a_class);
     tcase_add_test(placement, programs_have_numbers);
     suite_add_tcase(suite, sharing);

@@ -85,9 +85,18 @@ static void remove_dir(const char *name)
     rmdir(name);
 }
 
+static void remove_company(void)
+{
+    char path[128];
+
+    snprintf(path, sizeof(path), "%s/" HPCB_COMPANY_FILE, dir);
+    unlink(path);
+}
+
 static void teardown(void)
 {
     hpcb_live_clear(&live);
+    remove_company();
     remove_dir(dir);
 }
 
@@ -154,6 +163,61 @@ START_TEST(a_disk_that_hangs_holds_nobody_up)
 }
 END_TEST
 
+static void put_company(const char *text)
+{
+    char path[128], next[128 + 5];
+    FILE *stream;
+
+    snprintf(path, sizeof(path), "%s/" HPCB_COMPANY_FILE, dir);
+    snprintf(next, sizeof(next), "%s.new", path);
+    stream = fopen(next, "w");
+    ck_assert_ptr_nonnull(stream);
+    fputs(text, stream);
+    ck_assert_int_eq(fclose(stream), 0);
+    ck_assert_int_eq(rename(next, path), 0);
+}
+
+/* Until there is news of bad company, as there is soon. */
+static void company_until_new(hpcb_company_t **company)
+{
+    int status = 0;
+
+    for (int i = 0; i < 1000 && !status; i++) {
+        (void)hpcb_reader_look(&live, &err);
+        status = hpcb_reader_company(company, &err);
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+    ck_assert_int_eq(status, 1);
+}
+
+START_TEST(bad_company_is_new_once)
+{
+    hpcb_company_t *company = NULL;
+
+    put_company("hpcb-company 1\n1 2 3 4 5 6\n");
+    /* What there was of another test's directory. */
+    do
+        company_until_new(&company);
+    while (!company);
+    ck_assert_uint_eq(company->count, 1);
+    ck_assert_uint_eq(company->pairs[0].guest, 2);
+    look_until(-1);
+    ck_assert_int_eq(hpcb_reader_company(&company, &err), 0);
+    ck_assert_uint_eq(company->count, 1);
+    put_company("nonsense");
+    company_until_new(&company);
+    ck_assert_ptr_null(company);
+    ck_assert_ptr_nonnull(strstr(err.text, "not a list of bad company"));
+    put_company("hpcb-company 1\n");
+    company_until_new(&company);
+    ck_assert_ptr_nonnull(company);
+    remove_company();
+    company_until_new(&company);
+    ck_assert_ptr_null(company);
+    ck_assert_str_eq(err.text, "");
+}
+END_TEST
+
 /* What was read of the first directory does not count. */
 START_TEST(a_directory_that_changes_during_a_read)
 {
@@ -187,6 +251,7 @@ int main(void)
     tcase_add_test(tc, no_file_is_said);
     tcase_add_test(tc, another_directory_is_read_anew);
     tcase_add_test(tc, a_disk_that_hangs_holds_nobody_up);
+    tcase_add_test(tc, bad_company_is_new_once);
     tcase_add_test(tc, a_directory_that_changes_during_a_read);
     suite_add_tcase(suite, tc);
     runner = srunner_create(suite);

@@ -7,6 +7,7 @@
  * slurmctld's tables (tests/select/tables.h): a few nodes of eight cores with
  * 1000 MiB and 20 GB/s, or many.
  */
+#include "policy/fitness.h"
 #include "tests/select/tables.h"
 
 #include <check.h>
@@ -664,6 +665,67 @@ START_TEST(among_many_nodes_the_best_one)
 }
 END_TEST
 
+#define RUNS(program) "{\"hpcb\":{\"v\":1,\"program\":\"" program "\"}}"
+
+/* The pair has proved bad at that time, as the collector says. */
+static void _put_company(long long when)
+{
+	char path[PATH_MAX], text[256];
+
+	snprintf(path, sizeof(path), "%s/" HPCB_COMPANY_FILE, dir);
+	snprintf(text, sizeof(text), "hpcb-company 1\n%llx %llx 0 0 %lld 1000\n",
+		 (unsigned long long) hpcb_fit_program(0, "solver"),
+		 (unsigned long long) hpcb_fit_program(0, "sweep"), when);
+	_write(path, text);
+}
+
+/* Until the plugin has read it: a thread does, once a second at most. */
+static int _node_soon(const char *comment, int node)
+{
+	int found = -2, i;
+
+	for (i = 0; (i < 300) && (found != node); i++) {
+		found = _node_of(_pending(guests, 1, 10, comment),
+				 SELECT_MODE_RUN_NOW);
+		if (found != node)
+			usleep(100000);
+	}
+	return found;
+}
+
+START_TEST(bad_company_is_avoided)
+{
+	char path[PATH_MAX], text[PATH_MAX + 32];
+	int node;
+
+	snprintf(path, sizeof(path), "%s/" HPCB_COMPANY_FILE, dir);
+	snprintf(text, sizeof(text), "CollectorDir=%s\n", dir);
+	_write(conf, text);
+	for (node = 0; node < 3; node++)
+		tables_run(tables_job(next_id++, primaries,
+				      (node == 1) ? RUNS("other") :
+				      RUNS("solver")), node, 0, 10);
+	_put_company((long long) time(NULL));
+	_load();
+	ck_assert_int_eq(_node_soon(RUNS("sweep"), 1), 1);
+	/* Others go where they would have gone. */
+	ck_assert_int_eq(_node_of(_pending(guests, 1, 10, RUNS("else")),
+				  SELECT_MODE_RUN_NOW), 0);
+	ck_assert_int_eq(_node_of(_pending(guests, 1, 10, UNKNOWN),
+				  SELECT_MODE_RUN_NOW), 0);
+	/* No other node is there: it waits, and is not refused. */
+	tables_run(tables_job(next_id++, primaries, RUNS("solver")), 1, 1, 10);
+	tables_recount(plugin);
+	ck_assert_int_eq(_node_soon(RUNS("sweep"), -1), -1);
+	ck_assert(_starts(_pending(guests, 1, 10, RUNS("sweep")),
+			  SELECT_MODE_TEST_ONLY, NULL, NULL));
+	/* Some time later it gets such a node if there is no other. */
+	_put_company((long long) time(NULL) - 2 * HPCB_COMPANY_HOUR);
+	ck_assert_int_ge(_node_soon(RUNS("sweep"), 0), 0);
+	unlink(path);
+}
+END_TEST
+
 START_TEST(a_guests_priority_only_falls)
 {
 	job_record_t *job;
@@ -704,6 +766,7 @@ static Suite *_suite(void)
 	tcase_add_loop_test(few, a_heterogeneous_primary_starts_as_a_whole, 0,
 			    sizeof(components) / sizeof(components[0]));
 	tcase_add_test(few, the_rank_counts_before_the_weight);
+	tcase_add_test(few, bad_company_is_avoided);
 	tcase_add_test(few, a_guests_priority_only_falls);
 	tcase_add_loop_test(many, among_many_nodes_the_best_one, 0, 6);
 	tcase_set_timeout(few, 60);

@@ -221,6 +221,26 @@ START_TEST(copies_of_a_program_are_seen_on_their_node)
 }
 END_TEST
 
+START_TEST(primaries_of_a_program_are_no_guests)
+{
+    hpcb_demand_t demand = needs(1);
+
+    demand.program = TWIN;
+    add(1, true, demand, (hpcb_place_on_t){1, 1, 1});
+    ck_assert(!hpcb_usage_has_primary(usage, 1, TWIN));
+    add_program(2, TWIN, 1);
+    ck_assert(hpcb_usage_has_primary(usage, 1, TWIN));
+    ck_assert(!hpcb_usage_has_primary(usage, 2, TWIN));
+    ck_assert(!hpcb_usage_has_primary(usage, 1, TWIN + 1));
+    ck_assert(!hpcb_usage_has_primary(usage, 1, 0));
+    hpcb_usage_remove(usage, 2);
+    ck_assert(!hpcb_usage_has_primary(usage, 1, TWIN));
+    ck_assert(look(1, TWIN).same_program);
+    hpcb_usage_remove(usage, 1);
+    ck_assert(is_empty(1));
+}
+END_TEST
+
 START_TEST(nonsense_does_no_harm)
 {
     const hpcb_place_on_t places[] = {
@@ -327,6 +347,7 @@ int main(void)
     tcase_add_test(tcase, jobs_without_figures_are_unknown_where_it_matters);
     tcase_add_test(tcase, who_is_unknown_computes_all_the_time);
     tcase_add_test(tcase, copies_of_a_program_are_seen_on_their_node);
+    tcase_add_test(tcase, primaries_of_a_program_are_no_guests);
     tcase_add_test(tcase, nonsense_does_no_harm);
     tcase_add_test(tcase, many_jobs_leave_nothing);
     tcase_add_loop_test(tag, a_tag_gives_figures_or_nothing, 0,

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "hpcbd/harm/company.h"
 #include "hpcbd/harm/experiment.h"
 #include "hpcbd/harm/progress.h"
 #include "hpcbd/harm/restrain.h"
@@ -42,7 +43,7 @@ static int64_t seen_ns;
 static double ran_us, waited_us;
 static double harm;
 static hpcb_guard_level_t level, worst;
-static unsigned requeues;
+static unsigned requeues, remembered;
 /* Slices: whether the node has them, which part of the harm they cure, who has them. */
 static bool slices_possible, long_slices;
 static double cured;
@@ -189,6 +190,15 @@ void hpcbd_restrain_guests(hpcb_guard_level_t wanted)
     worst = wanted > worst ? wanted : worst;
 }
 
+void hpcbd_company_remember(const char *state_dir, const hpcbd_registry_t *jobs,
+                            uint32_t job_id)
+{
+    ck_assert_ptr_eq(state_dir, daemon_of_test.conf.state_dir);
+    ck_assert_ptr_eq(jobs, &registry);
+    ck_assert_uint_eq(job_id, PRIMARY);
+    remembered++;
+}
+
 bool hpcbd_slices_possible(void)
 {
     return slices_possible;
@@ -224,7 +234,7 @@ static void begin(void)
     ran_us = waited_us = 0;
     harm = HARM;
     level = worst = HPCB_GUARD_FREE;
-    requeues = 0;
+    requeues = remembered = 0;
     slices_possible = long_slices = false;
     cured = 0;
     late_ns = frozen_ns = stops = held = 0;
@@ -469,8 +479,10 @@ START_TEST(who_harms_in_a_quarter_of_the_time_goes)
     run(400);
     ck_assert_int_eq(level, HPCB_GUARD_STOP);
     ck_assert_uint_eq(requeues, 0);
+    ck_assert_uint_eq(remembered, 0);
     run(7200);
     ck_assert_uint_ge(requeues, 1);
+    ck_assert_uint_eq(remembered, requeues);
     end();
 }
 END_TEST
