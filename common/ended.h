@@ -17,7 +17,11 @@
 /* A primary needed its memory. */
 #define HPCB_ENDED_MEMORY "memory"
 
-/* 0, or -1 with errno and err. */
+/* It was requeued: it slowed a primary down, or primaries left it no CPU time. */
+#define HPCB_ENDED_HARM    "harm"
+#define HPCB_ENDED_STARVED "starved"
+
+/* 0, or -1 with errno and err.  why "": nobody has, after all. */
 int hpcb_ended_save(const char *state_dir, uint32_t job_id, const char *why,
                     hpcb_error_t *err);
 

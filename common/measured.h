@@ -34,6 +34,21 @@ typedef struct {
 
 #define HPCB_ELECTED_UNKNOWN UINT64_MAX
 
+#define HPCB_RESTRAINT_UNKNOWN UINT64_MAX
+
+/* What hpcbd has done to keep guests from harming primaries (policy/guard.h); times are
+ * microseconds.  HPCB_RESTRAINT_UNKNOWN: not of such a job, or nobody has counted. */
+typedef struct {
+    /* Of a primary: */
+    uint64_t steps;     /* by which guests next to it were restricted further */
+    uint64_t requeued;  /* guests that Slurm was asked to requeue because of it */
+    uint64_t sliced_us; /* its tasks had long slices */
+    /* Of a guest: */
+    uint64_t throttled_us; /* it ran in a half or a quarter of the time */
+    uint64_t stopped_us;   /* it was stopped for its harm */
+    uint64_t starved_us;   /* it was stopped because it got next to nothing */
+} hpcb_restraint_t;
+
 typedef struct {
     hpcb_measure_t network; /* both ways */
     hpcb_measure_t memory;  /* to and from main memory */
@@ -41,9 +56,11 @@ typedef struct {
     /* How long it was elected where jobs take turns, microseconds;
      * HPCB_ELECTED_UNKNOWN: it took none. */
     uint64_t elected_us;
+    hpcb_restraint_t restraint;
 } hpcb_measured_t;
 
 extern const hpcb_guest_cost_t hpcb_guest_cost_unknown;
+extern const hpcb_restraint_t hpcb_restraint_unknown;
 
 /* Not known, for this reason. */
 void hpcb_measure_unknown(hpcb_measure_t *measure, const char *why);

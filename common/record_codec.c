@@ -273,6 +273,29 @@ static int write_elected(hpcb_rjson_t *object, const hpcb_field_t *field,
 
 const hpcb_codec_t hpcb_codec_elected = {sizeof(uint64_t), write_elected, NULL, NULL};
 
+static int write_restraint(hpcb_rjson_t *object, const hpcb_field_t *field,
+                           const hpcb_record_t *record)
+{
+    const uint64_t *value = value_of(field, record);
+
+    return write_known(object, field->name, *value != HPCB_RESTRAINT_UNKNOWN, *value);
+}
+
+static int write_restraint_time(hpcb_rjson_t *object, const hpcb_field_t *field,
+                                const hpcb_record_t *record)
+{
+    const uint64_t *us = value_of(field, record);
+
+    return *us == HPCB_RESTRAINT_UNKNOWN
+               ? hpcb_rjson_add_null(object, field->name)
+               : hpcb_rjson_add_millionths(object, field->name, *us);
+}
+
+const hpcb_codec_t hpcb_codec_restraint = {sizeof(uint64_t), write_restraint, NULL,
+                                           NULL};
+const hpcb_codec_t hpcb_codec_restraint_time = {sizeof(uint64_t), write_restraint_time,
+                                                NULL, NULL};
+
 /* ---- Computed ---- */
 
 /* Clocks may go backwards. */

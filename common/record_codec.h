@@ -53,6 +53,11 @@ extern const hpcb_codec_t hpcb_codec_cost;
 /* Microseconds that are written as seconds, HPCB_ELECTED_UNKNOWN as null; not read. */
 extern const hpcb_codec_t hpcb_codec_elected;
 
+/* Of one figure of hpcb_restraint_t: a count, or microseconds that are written as
+ * seconds; not read. */
+extern const hpcb_codec_t hpcb_codec_restraint;
+extern const hpcb_codec_t hpcb_codec_restraint_time;
+
 /* Computed from other members; not read. */
 extern const hpcb_codec_t hpcb_codec_wall;
 extern const hpcb_codec_t hpcb_codec_efficiency;

@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "hpcbd/harm/crumbs.h"
 #include "hpcbd/harm/share.h"
+#include "hpcbd/harm/tally.h"
 #include "hpcbd/requeue.h"
 #include "hpcbd/windows/windows.h"
 #include "policy/guard.h"
@@ -61,6 +62,7 @@ static void let_go(guest_t *guest)
     if (!guest->stopped_ns)
         return;
     hpcbd_window_let_guest_go(guest->job_id, HPCBD_FREEZE_CRUMBS);
+    hpcbd_tally_time(guest->job_id, HPCBD_TALLY_STARVED, false);
     guest->stopped_ns = 0;
     engine.stats.stopped--;
 }
@@ -121,6 +123,7 @@ static void stop_guest(guest_t *guest, const hpcbd_share_t *share, uint64_t time
     if (guest->stopped_ns)
         return;
     guest->stopped_ns = time_ns;
+    hpcbd_tally_time(guest->job_id, HPCBD_TALLY_STARVED, true);
     engine.stats.stopped++;
     engine.stats.stops++;
     hpcb_log(HPCB_LOG_INFO,

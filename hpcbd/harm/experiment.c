@@ -20,6 +20,7 @@
 #include "hpcbd/harm/progress.h"
 #include "hpcbd/harm/restrain.h"
 #include "hpcbd/harm/slices.h"
+#include "hpcbd/harm/tally.h"
 #include "hpcbd/windows/windows.h"
 
 #define MS     INT64_C(1000000)
@@ -153,12 +154,13 @@ static uint64_t running_now(const hpcbd_registry_t *registry)
     return sum;
 }
 
-static bool has_guests(const hpcbd_registry_t *registry)
+static unsigned count_guests(const hpcbd_registry_t *registry)
 {
+    unsigned guests = 0;
+
     for (size_t i = 0; i < registry->count; i++)
-        if (registry->jobs[i]->state.klass == HPCB_CLASS_GUEST)
-            return true;
-    return false;
+        guests += registry->jobs[i]->state.klass == HPCB_CLASS_GUEST;
+    return guests;
 }
 
 /* One with windows has guests stopped in a rhythm of its own. */
@@ -253,7 +255,7 @@ static void conclude(primary_t *primary)
 
 static bool is_wanted(const hpcbd_registry_t *registry)
 {
-    return engine.daemon->conf.guest_max_slowdown_ppm && has_guests(registry);
+    return engine.daemon->conf.guest_max_slowdown_ppm && count_guests(registry) > 0;
 }
 
 static void say_step(const primary_t *primary, hpcb_guard_level_t was,
@@ -281,6 +283,19 @@ static void say_step(const primary_t *primary, hpcb_guard_level_t was,
                  primary->job_id, what[was], what[primary->guard.level]);
 }
 
+/* For the primary's record, and for placement. */
+static void note_step(const primary_t *primary, hpcb_guard_level_t was)
+{
+    const hpcbd_registry_t *registry = hpcbd_window_registry();
+
+    if (primary->guard.level > was)
+        hpcbd_tally_step(primary->job_id);
+    if (primary->guard.level != HPCB_GUARD_REQUEUE)
+        return;
+    hpcbd_tally_requeued(primary->job_id, count_guests(registry));
+    hpcbd_company_remember(engine.daemon->conf.state_dir, registry, primary->job_id);
+}
+
 /* Those that were requeued are gone: what comes is new. */
 static hpcb_guard_level_t step_guard(primary_t *primary)
 {
@@ -300,12 +315,10 @@ static hpcb_guard_level_t step_guard(primary_t *primary)
     if (level == was)
         return level;
     say_step(primary, was, known ? &found : NULL);
+    note_step(primary, was);
     primary->since = (hpcb_harm_t){.count = 0};
-    if (level == HPCB_GUARD_REQUEUE) {
-        hpcbd_company_remember(engine.daemon->conf.state_dir, hpcbd_window_registry(),
-                               primary->job_id);
+    if (level == HPCB_GUARD_REQUEUE)
         primary->guard = (hpcb_guard_t){.level = HPCB_GUARD_FREE};
-    }
     return level;
 }
 

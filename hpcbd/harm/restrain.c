@@ -13,6 +13,7 @@
 
 #include "common/log.h"
 #include "hpcbd/harm/restrain.h"
+#include "hpcbd/harm/tally.h"
 #include "hpcbd/requeue.h"
 #include "hpcbd/windows/windows.h"
 
@@ -76,6 +77,16 @@ static void requeue(uint32_t job_id)
     engine.stats.requeues++;
 }
 
+/* In each turn: who has come meanwhile is in it, too. */
+static void count(uint32_t job_id)
+{
+    hpcb_guard_level_t level = engine.stats.level;
+
+    hpcbd_tally_time(job_id, HPCBD_TALLY_THROTTLED,
+                     level == HPCB_GUARD_HALF || level == HPCB_GUARD_QUARTER);
+    hpcbd_tally_time(job_id, HPCBD_TALLY_STOPPED, level == HPCB_GUARD_STOP);
+}
+
 static int64_t decide_by(void)
 {
     struct timespec now;
@@ -92,12 +103,14 @@ static void on_turn(void *arg, uint64_t what)
     (void)what;
     hpcbd_window_decide_by(HPCBD_WATCHDOG_GUARD, decide_by());
     for_guests(turns && engine.turn++ % turns == 0 ? let_go : stop_guest);
+    for_guests(count);
 }
 
 static void set_level(hpcb_guard_level_t level)
 {
     engine.stats.steps += level > engine.stats.level;
     engine.stats.level = level;
+    for_guests(count);
     if (level == HPCB_GUARD_FREE) {
         hpcb_timer_in(engine.timer, 0, 0);
         for_guests(let_go);

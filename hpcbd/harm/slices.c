@@ -14,6 +14,7 @@
 #include "cgroup/slices.h"
 #include "common/log.h"
 #include "hpcbd/harm/slices.h"
+#include "hpcbd/harm/tally.h"
 #include "hpcbd/windows/windows.h"
 
 #define MS        UINT64_C(1000000)
@@ -144,6 +145,7 @@ void hpcbd_slices_set(uint32_t job_id, bool wanted)
             (long_job_t){.job_id = job_id, .begin_us = job->begin_us, .wanted = wanted};
     else
         add(job_id);
+    hpcbd_tally_time(job_id, HPCBD_TALLY_SLICED, wanted);
     hpcb_timer_in(engine.timer, SOON_NS, 0);
     decide_again();
 }

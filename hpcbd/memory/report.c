@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/ended.h"
 #include "common/file.h"
 #include "common/log.h"
 #include "common/text.h"
@@ -189,6 +190,20 @@ static bool has_slurm(reporter_t *reporter)
     return reporter->slurm != NULL;
 }
 
+/* For the record of a guest that runs: its epilog comes as soon as slurmctld has heard
+ * of it.  on: what it is to be requeued for; else nobody has ended it. */
+static void note_reason(const reporter_t *reporter, uint32_t job_id,
+                        hpcbd_requeue_t reason, bool on)
+{
+    static const char *const why[HPCBD_REQUEUE_REASONS] = {
+        [HPCBD_REQUEUE_STARVED] = HPCB_ENDED_STARVED,
+        [HPCBD_REQUEUE_HARM] = HPCB_ENDED_HARM,
+    };
+
+    if (why[reason])
+        hpcb_ended_save(reporter->conf->state_dir, job_id, on ? why[reason] : "", NULL);
+}
+
 /* True: there is nothing left to do for the job. */
 static bool requeue(reporter_t *reporter, uint32_t job_id, hpcbd_requeue_t reason)
 {
@@ -196,13 +211,16 @@ static bool requeue(reporter_t *reporter, uint32_t job_id, hpcbd_requeue_t reaso
 
     if (!has_slurm(reporter))
         return true;
+    note_reason(reporter, job_id, reason, true);
     switch (reporter->slurm->requeue(job_id, hpcbd_requeue_text(reason), ended)) {
     case HPCBD_DONE:
         hpcb_log(HPCB_LOG_INFO, "job %u: requeued", job_id);
         return true;
     case HPCBD_FAILED:
+        note_reason(reporter, job_id, reason, false);
         return false;
     default:
+        note_reason(reporter, job_id, reason, false);
         hpcb_log(HPCB_LOG_INFO, "job %u: cannot be requeued; it %s", job_id,
                  ended ? "was cancelled" : "stays here");
         return true;

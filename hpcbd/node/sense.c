@@ -12,6 +12,7 @@
 #include "common/measured.h"
 #include "hpcbd/gang/gang.h"
 #include "hpcbd/harm/experiment.h"
+#include "hpcbd/harm/tally.h"
 #include "hpcbd/node/registry.h"
 #include "hpcbd/node/sense.h"
 #include "hpcbd/windows/windows.h"
@@ -37,10 +38,12 @@ typedef struct {
 
 typedef struct {
     uint32_t job_id;
+    hpcb_class_t klass;
     hpcb_sensed_t *sensed;
     counter_t network, memory;
     hpcb_guest_cost_t cost; /* what a daemon before this one has found */
     uint64_t elected_us;    /* likewise */
+    hpcb_restraint_t restraint;
 } job_t;
 
 static struct {
@@ -203,9 +206,11 @@ static uint64_t elected_of(const job_t *job)
 static void save(const job_t *job)
 {
     hpcb_measured_t measured = {.guest_cost = cost_of(job),
-                                .elected_us = elected_of(job)};
+                                .elected_us = elected_of(job),
+                                .restraint = job->restraint};
     hpcb_error_t err;
 
+    hpcbd_tally_add(job->job_id, job->klass, &measured.restraint);
     conclude(&job->network, &measured.network);
     conclude(&job->memory, &measured.memory);
     if (hpcb_measured_save(sense.daemon->conf.state_dir, job->job_id, &measured, &err) <
@@ -241,12 +246,15 @@ static void open_job(const hpcbd_job_t *known)
     begin_counter(&job->memory, &before.memory);
     job->cost = before.guest_cost;
     job->elected_us = before.elected_us;
+    job->klass = known->state.klass;
+    job->restraint = before.restraint;
     sense.jobs[sense.count++] = job;
     sample(job);
 }
 
 static void close_job(size_t i)
 {
+    hpcbd_tally_forget(sense.jobs[i]->job_id);
     hpcb_sensed_close(sense.jobs[i]->sensed);
     free(sense.jobs[i]);
     sense.jobs[i] = sense.jobs[--sense.count];

@@ -131,6 +131,14 @@ def _summary(report):
                f"(95%: {cell(said['guest_cost_low'], 'share')} to "
                f"{cell(said['guest_cost_high'], 'share')}), by experiment, in "
                f"{said['guest_cost_runs']} runs")
+    if said["guard_steps"] or said["guests_requeued"] or said["starved_seconds"]:
+        yield (f"Guests restricted {said['guard_steps']} times, throttled "
+               f"{cell(said['throttled_seconds'], 'hours')} h, stopped "
+               f"{cell(said['stopped_seconds'], 'hours')} h, requeued for harm "
+               f"{said['ended_for_harm']}; stopped for want of CPU time "
+               f"{cell(said['starved_seconds'], 'hours')} h, requeued for it "
+               f"{said['ended_for_starving']}; primaries with long slices "
+               f"{cell(said['sliced_seconds'], 'hours')} h")
     yield (f"CPU hours {cell(said['cpu_seconds'], 'hours')}, given to guests "
            f"{cell(said['guest_cpu_seconds'], 'hours')} "
            f"({cell(said['guest_cpu_fraction'], 'percent')})")

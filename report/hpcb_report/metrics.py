@@ -44,8 +44,14 @@ _SUMS = """count(*), sum(f.final), sum(f.cpu), sum(f.capacity),
   sum(CASE WHEN f.for_memory THEN f.cpu ELSE 0.0 END), count(f.cost),
   total(CASE WHEN f.cost IS NOT NULL THEN f.node_wall END), total(f.cost * f.node_wall),
   total((f.cost_high - f.cost_low) * (f.cost_high - f.cost_low) * f.node_wall *
-        f.node_wall), min(coalesce(f.submit, f.start)),
+        f.node_wall), total(f.guard_steps), total(f.guests_requeued), total(f.sliced),
+  total(f.throttled), total(f.stopped), total(f.starved), sum(f.for_harm),
+  sum(f.for_starving), min(coalesce(f.submit, f.start)),
   max(f."end")"""
+
+# What the guard did, in the order of these sums.
+_GUARD = ("guard_steps", "guests_requeued", "sliced", "throttled", "stopped", "starved",
+          "for_harm", "for_starving")
 
 
 class Group:
@@ -54,21 +60,23 @@ class Group:
     __slots__ = ("runs", "jobs", "cpu", "capacity", "delay", "node_wall", "measured",
                  "evictions", "network", "network_runs", "memory", "memory_runs",
                  "for_memory", "lost", "cost_runs", "cost_wall", "cost", "cost_square",
-                 "first", "last", "figures")
+                 *_GUARD, "first", "last", "figures")
 
     def __init__(self, sums=(0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, 0.0, 0, 0.0, 0, 0, 0.0, 0,
-                             0.0, 0.0, 0.0, math.inf, -math.inf)):
+                             0.0, 0.0, 0.0, *[0] * len(_GUARD), math.inf, -math.inf)):
         (self.runs, self.jobs, self.cpu, self.capacity, self.delay, self.node_wall,
          self.measured, self.evictions, self.network, self.network_runs, self.memory,
          self.memory_runs, self.for_memory, self.lost, self.cost_runs,
-         self.cost_wall, self.cost, self.cost_square, self.first, self.last) = sums
+         self.cost_wall, self.cost, self.cost_square, self.guard_steps,
+         self.guests_requeued, self.sliced, self.throttled, self.stopped, self.starved,
+         self.for_harm, self.for_starving, self.first, self.last) = sums
         self.figures = _no_figures()
 
     def merge(self, other):
         for name in ("jobs", "runs", "cpu", "capacity", "delay", "node_wall",
                      "measured", "evictions", "network", "network_runs", "memory",
                      "memory_runs", "for_memory", "lost", "cost_runs", "cost_wall",
-                     "cost", "cost_square"):
+                     "cost", "cost_square", *_GUARD):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.first = min(self.first, other.first)
         self.last = max(self.last, other.last)
@@ -254,6 +262,18 @@ def _guest_cost(group):
             "guest_cost_high": None if cost is None else cost + half}
 
 
+def _guard(group):
+    """What hpcbd did so that guests harm no primary, by the records."""
+    return {"guard_steps": int(group.guard_steps),
+            "guests_requeued": int(group.guests_requeued),
+            "sliced_seconds": float(group.sliced),
+            "throttled_seconds": float(group.throttled),
+            "stopped_seconds": float(group.stopped),
+            "starved_seconds": float(group.starved),
+            "ended_for_harm": int(group.for_harm),
+            "ended_for_starving": int(group.for_starving)}
+
+
 def figures(group, reasons, since=None):
     """What is said of a group: {member of --json: value}, None where nothing tells.
     reasons: why bytes are not measured here.  since: the period is not taken to begin
@@ -280,6 +300,7 @@ def figures(group, reasons, since=None):
         "ended_for_memory": group.for_memory,
         "ended_for_memory_cpu_seconds": group.lost,
         **_guest_cost(group),
+        **_guard(group),
         "runs_measured": group.measured,
         **_transfers(group, reasons),
     }

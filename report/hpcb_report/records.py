@@ -86,6 +86,23 @@ def _add_cost(known, record):
     known["cost_nodes"] = nodes + 1
 
 
+# What hpcbd did so that guests harm no primary: sums over nodes.
+_GUARD = ("guard_steps", "guests_requeued", "sliced_seconds", "throttled_seconds",
+          "stopped_seconds", "starved_seconds")
+
+
+def _guard(record):
+    """None where nobody has counted it."""
+    return [value if isinstance(value, (int, float)) and 0 <= value < _LIMIT else None
+            for value in map(record.get, _GUARD)]
+
+
+def _add_guard(known, record):
+    for name, new in zip(_GUARD, _guard(record)):
+        if new is not None:
+            known[name] = (known.get(name) or 0) + new
+
+
 def _word(value):
     return clean(value) if isinstance(value, str) else None
 
@@ -179,6 +196,7 @@ class Reader:
             for name in ("cpus", "cpu_seconds", "run_delay_seconds"):
                 known[name] += record[name]
             _add_cost(known, record)
+            _add_guard(known, record)
             known["ended_for"] = known.get("ended_for") or record.get("ended_for")
             for name in ("network_bytes", "memory_bytes"):
                 parts = known.get(name), record.get(name)
@@ -217,5 +235,6 @@ class Reader:
              clean(user or str(record["user_id"])), clean(partition), clean(name),
              CLASS_CODES.get(record["class"], UNKNOWN), submit, start, end, wall, cpu,
              delay, node_wall, capacity, record["cpus"], beside, evictions, complete,
-             *moved, _word(record.get("ended_for")), *_cost(record)),
+             *moved, _word(record.get("ended_for")), *_cost(record),
+             *_guard(record)),
             [clean(node) for node in nodes])

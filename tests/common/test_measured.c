@@ -30,7 +30,8 @@ START_TEST(comes_back)
 {
     hpcb_measured_t in = {.network = {.known = true, .bytes = UINT64_MAX, .p95 = 7},
                           .guest_cost = {12000, -300, 24300, "run_delay"},
-                          .elected_us = 8500000},
+                          .elected_us = 8500000,
+                          .restraint = {3, 1, 4000000, 5000000, 0, UINT64_MAX - 1}},
                     out;
 
     start();
@@ -47,13 +48,22 @@ START_TEST(comes_back)
     ck_assert_int_eq(out.guest_cost.high, 24300);
     ck_assert_str_eq(out.guest_cost.method, "run_delay");
     ck_assert_uint_eq(out.elected_us, 8500000);
+    ck_assert_mem_eq(&out.restraint, &in.restraint, sizeof(in.restraint));
     in.guest_cost = hpcb_guest_cost_unknown;
     in.elected_us = HPCB_ELECTED_UNKNOWN;
+    in.restraint.throttled_us = HPCB_RESTRAINT_UNKNOWN; /* a primary's */
     ck_assert_int_eq(hpcb_measured_save(dir, 7, &in, NULL), 0);
     hpcb_measured_load(dir, 7, &out);
     ck_assert_int_eq(out.guest_cost.cost, HPCB_COST_UNKNOWN);
     ck_assert_str_eq(out.guest_cost.method, "");
     ck_assert_uint_eq(out.elected_us, HPCB_ELECTED_UNKNOWN);
+    ck_assert_uint_eq(out.restraint.sliced_us, 4000000);
+    ck_assert_uint_eq(out.restraint.throttled_us, HPCB_RESTRAINT_UNKNOWN);
+    ck_assert_uint_eq(out.restraint.starved_us, HPCB_RESTRAINT_UNKNOWN);
+    in.restraint = hpcb_restraint_unknown;
+    ck_assert_int_eq(hpcb_measured_save(dir, 7, &in, NULL), 0);
+    hpcb_measured_load(dir, 7, &out);
+    ck_assert_mem_eq(&out.restraint, &in.restraint, sizeof(in.restraint));
 }
 END_TEST
 

@@ -38,7 +38,9 @@ static const hpcb_record_t sample = {
     .measured = {.network = {.known = true, .bytes = 123456789012, .p95 = 20000000000},
                  .memory = {.why = "no resctrl"},
                  .guest_cost = {11234, -2000, 24468, "run_delay"},
-                 .elected_us = 4500000},
+                 .elected_us = 4500000,
+                 .restraint = {3, 1, HPCB_RESTRAINT_UNKNOWN, 2500000, 0,
+                               HPCB_RESTRAINT_UNKNOWN}},
     .ended_for = "memory",
     .about = {.restart = 1,
               .nodes = 2,
@@ -67,7 +69,9 @@ static const char sample_json[] =
     "\"guest_cpu_seconds\":2.500000,\"guest_cost\":0.011234,"
     "\"guest_cost_low\":-0.002000,\"guest_cost_high\":0.024468,"
     "\"guest_cost_method\":\"run_delay\",\"ended_for\":\"memory\",\"elected_seconds\":"
-    "4.500000,\"tasks\":[{\"step\":"
+    "4.500000,\"guard_steps\":3,\"guests_requeued\":1,\"sliced_seconds\":null,"
+    "\"throttled_seconds\":2.500000,\"stopped_seconds\":0.000000,"
+    "\"starved_seconds\":null,\"tasks\":[{\"step\":"
     "\"0\","
     "\"task\":3,\"cpu_seconds\":1.500000,\"run_delay_seconds\":0.000001}]}\n";
 

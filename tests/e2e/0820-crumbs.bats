@@ -109,6 +109,14 @@ begin_stopped() { # begin_stopped [GUEST OPTION]...
     # The primary waits for most of the time: it stays so.
     sleep "$(secs 15)"
     is_going "$guest"
+    as_root scancel "$guest"
+    wait_until 90 has_starved "$guest"
+}
+
+# Its record says for how long it was stopped.
+has_starved() { # has_starved JOB
+    as_root hpcb-report --records=/run/hpcb/collector --export=jsonl |
+        grep "\"job_id\":$1,.*\"stopped_seconds\":0.0*,\"starved_seconds\":[1-9]"
 }
 
 @test "a guest goes on when the primary ends" {

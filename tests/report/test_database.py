@@ -100,10 +100,21 @@ class Exports(DatabaseCase):
         self.assertIn("Guests cost primaries 2.00% of their time (95%: -1.00% to 5.00%), "
                       "by experiment, in 1 runs", text)
 
+    def test_what_the_guard_did_is_in_the_text(self):
+        place = self.fill(node_record(1, guard_steps=4, guests_requeued=1,
+                                      sliced_seconds=3600.0),
+                          node_record(2, throttled_seconds=1800.0, stopped_seconds=0.0,
+                                      starved_seconds=0.0, ended_for="harm"))
+        text = self.report("--no-sacct", "--records", place)
+        self.assertIn("Guests restricted 4 times, throttled 0.50 h, stopped 0.00 h, "
+                      "requeued for harm 1; stopped for want of CPU time 0.00 h, "
+                      "requeued for it 0; primaries with long slices 1.00 h", text)
+
     def test_a_database_of_an_older_release_is_read(self):
         place = self.fill(*self.RECORDS)
         self.change(place, "ALTER TABLE run DROP COLUMN ended_for")
         self.change(place, "ALTER TABLE run DROP COLUMN guest_cost_low")
+        self.change(place, "ALTER TABLE run DROP COLUMN starved_seconds")
         totals = self.json("--no-sacct", "--records", place)["totals"]
         self.assertEqual((totals["runs"], totals["ended_for_memory"]), (5, 0))
 

@@ -244,6 +244,24 @@ class Requeues(ReportCase):
         self.assertEqual(nothing["guest_cost_runs"], 0)
         self.assertIsNone(nothing["guest_cost_high"])
 
+    def test_what_the_guard_did(self):
+        harmed = record(1, **{"class": "primary"}, guard_steps=5, guests_requeued=2,
+                        sliced_seconds=7.5)
+        guests = (record(2, **{"class": "guest"}, throttled_seconds=1.5,
+                         stopped_seconds=2.0, starved_seconds=0.25, ended_for="harm"),
+                  record(3, **{"class": "guest"}, throttled_seconds=1.0,
+                         ended_for="starved"), record(4))
+        said = self.from_records(harmed, *guests)
+        primaries, given = said["by_class"]["primary"], said["by_class"]["guest"]
+        self.assertEqual((primaries["guard_steps"], primaries["guests_requeued"],
+                          primaries["sliced_seconds"]), (5, 2, 7.5))
+        self.assertEqual((given["throttled_seconds"], given["stopped_seconds"],
+                          given["starved_seconds"]), (2.5, 2.0, 0.25))
+        self.assertEqual((given["ended_for_harm"], given["ended_for_starving"],
+                          given["ended_for_memory"]), (1, 1, 0))
+        self.assertEqual(said["totals"]["guard_steps"], 5)
+        self.assertEqual(said["totals"]["throttled_seconds"], 2.5)
+
     def test_both_in_any_order(self):
         for lines in (self.LINES, self.LINES[::-1]):
             for records in (self.RECORDS, self.RECORDS[::-1]):

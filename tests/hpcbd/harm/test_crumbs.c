@@ -18,6 +18,7 @@
 #include "common/log.h"
 #include "hpcbd/harm/crumbs.h"
 #include "hpcbd/harm/share.h"
+#include "hpcbd/harm/tally.h"
 #include "hpcbd/requeue.h"
 #include "hpcbd/windows/windows.h"
 #include "tests/common/scratch.h"
@@ -197,8 +198,10 @@ static bool noted(void)
 START_TEST(who_gets_crumbs_is_stopped_until_its_cpus_are_idle)
 {
     const hpcbd_crumbs_stats_t *stats = hpcbd_crumbs_stats();
+    hpcb_restraint_t counted = hpcb_restraint_unknown;
 
     begin();
+    hpcbd_tally_forget(7);
     run_until_stopped();
     ck_assert_str_eq(last_line, "job 7: stopped: primaries leave it 0.29 % of its 2 "
                                 "CPUs (GuestMinShare=1%)");
@@ -220,6 +223,9 @@ START_TEST(who_gets_crumbs_is_stopped_until_its_cpus_are_idle)
     ck_assert_uint_eq(stats->stopped, 1);
     ck_assert_uint_eq(stats->stops, 2);
     ck_assert_uint_eq(stats->requeues, 0);
+    hpcbd_tally_add(7, HPCB_CLASS_GUEST, &counted);
+    ck_assert_uint_eq(counted.starved_us, 21000000);
+    ck_assert_uint_eq(counted.stopped_us, 0);
     end();
     ck_assert_uint_eq(stats->stopped, 0);
 }

@@ -17,6 +17,7 @@
 #include "hpcbd/harm/progress.h"
 #include "hpcbd/harm/restrain.h"
 #include "hpcbd/harm/slices.h"
+#include "hpcbd/harm/tally.h"
 #include "hpcbd/windows/windows.h"
 #include "tests/common/scratch.h"
 
@@ -475,7 +476,10 @@ END_TEST
 /* Further and further, tried again after the pause, and then requeued. */
 START_TEST(who_harms_in_a_quarter_of_the_time_goes)
 {
+    hpcb_restraint_t counted = hpcb_restraint_unknown;
+
     begin();
+    hpcbd_tally_forget(PRIMARY);
     run(400);
     ck_assert_int_eq(level, HPCB_GUARD_STOP);
     ck_assert_uint_eq(requeues, 0);
@@ -483,6 +487,10 @@ START_TEST(who_harms_in_a_quarter_of_the_time_goes)
     run(7200);
     ck_assert_uint_ge(requeues, 1);
     ck_assert_uint_eq(remembered, requeues);
+    hpcbd_tally_add(PRIMARY, HPCB_CLASS_PRIMARY, &counted);
+    ck_assert_uint_eq(counted.requeued, requeues);
+    ck_assert_uint_ge(counted.steps, 4 * (uint64_t)requeues);
+    ck_assert_uint_le(counted.steps, 5 * ((uint64_t)requeues + 1));
     end();
 }
 END_TEST

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "hpcbd/harm/restrain.h"
+#include "hpcbd/harm/tally.h"
 #include "hpcbd/requeue.h"
 #include "hpcbd/windows/windows.h"
 #include "tests/common/scratch.h"
@@ -153,6 +154,49 @@ START_TEST(who_comes_later_is_in_it)
 }
 END_TEST
 
+static hpcb_restraint_t counted(uint32_t guest_id)
+{
+    hpcb_restraint_t found = hpcb_restraint_unknown;
+
+    hpcbd_tally_add(guest_id, HPCB_CLASS_GUEST, &found);
+    return found;
+}
+
+static void wait_a_moment(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+}
+
+/* For the records of guests: all of the time for which they are restricted. */
+START_TEST(restrictions_are_counted)
+{
+    hpcb_restraint_t before;
+
+    begin();
+    hpcbd_tally_forget(GUEST);
+    hpcbd_tally_forget(SECOND_GUEST);
+    hpcbd_restrain_guests(HPCB_GUARD_QUARTER);
+    wait_a_moment();
+    before = counted(GUEST);
+    ck_assert_uint_ge(before.throttled_us, 2000);
+    ck_assert_uint_eq(before.stopped_us, 0);
+    set_job(&second, SECOND_GUEST, HPCB_CLASS_GUEST);
+    ck_assert_uint_eq(counted(SECOND_GUEST).throttled_us, 0);
+    turn_fn(NULL, 1);
+    hpcbd_restrain_guests(HPCB_GUARD_STOP);
+    before = counted(GUEST);
+    wait_a_moment();
+    ck_assert_uint_eq(counted(GUEST).throttled_us, before.throttled_us);
+    ck_assert_uint_ge(counted(GUEST).stopped_us, before.stopped_us + 2000);
+    ck_assert_uint_ge(counted(SECOND_GUEST).stopped_us, 2000);
+    hpcbd_restrain_guests(HPCB_GUARD_FREE);
+    before = counted(GUEST);
+    wait_a_moment();
+    ck_assert_uint_eq(counted(GUEST).stopped_us, before.stopped_us);
+    end();
+}
+END_TEST
+
 START_TEST(who_is_requeued_runs_and_is_noted)
 {
     begin();
@@ -186,6 +230,7 @@ int main(void)
 
     tcase_add_test(tc, each_level_leaves_less);
     tcase_add_test(tc, who_comes_later_is_in_it);
+    tcase_add_test(tc, restrictions_are_counted);
     tcase_add_test(tc, who_is_requeued_runs_and_is_noted);
     tcase_add_test(tc, a_daemon_that_ends_lets_all_go);
     suite_add_tcase(suite, tc);

@@ -8,9 +8,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cgroup/slices.h"
 #include "hpcbd/harm/slices.h"
+#include "hpcbd/harm/tally.h"
 #include "hpcbd/windows/windows.h"
 #include "tests/common/scratch.h"
 
@@ -153,9 +155,13 @@ static void turns(unsigned count)
 
 START_TEST(who_is_harmed_gets_them_and_gives_them_back)
 {
+    hpcb_restraint_t counted = hpcb_restraint_unknown, again = hpcb_restraint_unknown;
+
     begin();
+    hpcbd_tally_forget(PRIMARY);
     hpcbd_slices_set(PRIMARY, true);
     ck_assert_int_gt(decide_ns, 0);
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     turns(3);
     ck_assert_int_eq(with_slices[PRIMARY], 10);
     ck_assert_int_eq(with_slices[OTHER], 0);
@@ -170,6 +176,10 @@ START_TEST(who_is_harmed_gets_them_and_gives_them_back)
     ck_assert_uint_eq(next_ns, 0);
     ck_assert_uint_eq(hpcbd_slices_stats()->given, 1);
     ck_assert_uint_eq(hpcbd_slices_stats()->jobs, 0);
+    hpcbd_tally_add(PRIMARY, HPCB_CLASS_PRIMARY, &counted);
+    hpcbd_tally_add(PRIMARY, HPCB_CLASS_PRIMARY, &again);
+    ck_assert_uint_gt(counted.sliced_us, 0);
+    ck_assert_uint_eq(counted.sliced_us, again.sliced_us);
     end();
 }
 END_TEST
