@@ -4,7 +4,11 @@
 
 import importlib.util
 import os
+import tempfile
 import unittest
+
+import journal
+from cluster import BenchError
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -66,6 +70,30 @@ class Verdicts(unittest.TestCase):
         text = "\n".join(report.document(settings, [pair(1.01)] * 3 + [hostile]))
         self.assertIn("| anonymous | one | holds it | 3 | 0 | 1.00 | 3 | 1.010 |", text)
         self.assertIn("| anonymous | one | hostile | 1 | 0 |", text)
+
+
+class StateFile(unittest.TestCase):
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.path = os.path.join(scratch.name, "state")
+
+    def test_two_runs_cannot_take_the_same_numbers(self):
+        first = journal.Journal(self.path, report.KIND, {}, key="pair")
+        first.add(pair())
+        with self.assertRaisesRegex(BenchError, "another run is adding"):
+            journal.Journal(self.path, report.KIND, {}, key="pair")
+        del first
+        again = journal.Journal(self.path, report.KIND, {}, key="pair")
+        self.assertEqual(len(again.records), 1)
+
+    def test_of_a_number_that_is_there_twice_the_last_run_counts(self):
+        state = journal.Journal(self.path, report.KIND, {}, key="pair")
+        for number, seconds in ((0, 1.0), (1, 2.0), (0, 3.0)):
+            state.add({**pair(seconds), "pair": number})
+        _, records = journal.read(self.path, report.KIND, "pair")
+        self.assertEqual([(record["pair"], record["with"]["seconds"]) for record in records],
+                         [(0, 3.0), (1, 2.0)])
 
 
 if __name__ == "__main__":
