@@ -14,7 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,7 +32,9 @@
 #define NOBODY UINT64_MAX
 #define JOBS_MAX 64	/* more than there are cores */
 #define SEQUENCES 1000
+#define LOOPS 4
 #define STEPS 40
+#define STEPS_PER_RESTART 160	/* of slurmctld, on average */
 
 typedef int (*job_function_t)(job_record_t *job_ptr);
 
@@ -70,8 +74,9 @@ extern int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex,
 /* What the test knows of a running job: one node, one core. */
 typedef struct {
 	job_record_t *job;	/* NULL: free */
+	uint32_t id;
 	bool guest;
-	int node;
+	int node, core;
 	uint64_t memory, used;	/* MiB */
 	time_t since;
 } model_t;
@@ -79,6 +84,11 @@ typedef struct {
 static model_t model[JOBS_MAX];
 static time_t reported[NODES];	/* 0: never */
 static bool protects[NODES];
+static bool silent[NODES];	/* hpcbd was killed there */
+static struct {
+	uint32_t count;
+	hpcb_live_job_t jobs[JOBS_MAX];
+} said[NODES];			/* by the last report */
 static struct {
 	uint32_t level, part;
 } probed[NODES];
@@ -109,7 +119,6 @@ static void _make_cluster(void)
 		 "CollectorDir=%s\nGuestMemory=unused\nGuestMemoryReserve=%dM\nGuestMemorySettle=%d\n",
 		 dir, RESERVE, SETTLE);
 	_write(conf, text);
-	unlink(live_file);
 	options.stderr_level = LOG_LEVEL_QUIET;
 	options.logfile_level = LOG_LEVEL_ERROR;
 	unlink(log_file);
@@ -121,12 +130,12 @@ static void _make_cluster(void)
 	guests = tables_part("guest", 20);
 }
 
-static void _load(void)
+/* slurmctld counts the jobs that run already. */
+static void _load_plugin(void)
 {
 	char path[PATH_MAX];
 	const char *build = getenv("HPCB_BUILDDIR");
 
-	_make_cluster();
 	snprintf(path, sizeof(path), "%s/select/.libs/shadow.so",
 		 build ? build : ".");
 	plugin = tables_load(path);
@@ -135,6 +144,13 @@ static void _load(void)
 	set = tables_function(plugin, "select_p_select_nodeinfo_set");
 	fini = tables_function(plugin, "select_p_job_fini");
 	usage = tables_function(plugin, "select_node_usage");
+}
+
+static void _load(void)
+{
+	unlink(live_file);
+	_make_cluster();
+	_load_plugin();
 }
 
 static uint32_t _jobs_on(int node, hpcb_live_job_t *jobs)
@@ -164,7 +180,6 @@ static void _write_live(void)
 	int i;
 
 	for (i = 0; i < NODES; i++) {
-		hpcb_live_job_t jobs[JOBS_MAX];
 		hpcb_live_node_t node = {
 			.time = reported[i],
 			.memory = MEMORY * MIB,
@@ -172,13 +187,15 @@ static void _write_live(void)
 			.protects = protects[i],
 			.saturation = probed[i].level,
 			.memory_part = probed[i].part,
-			.jobs = jobs,
+			.jobs = said[i].jobs,
 		};
 
 		if (!reported[i])
 			continue;
 		snprintf(node.name, sizeof(node.name), "n%d", i);
-		node.n_jobs = _jobs_on(i, jobs);
+		if (!silent[i])
+			said[i].count = _jobs_on(i, said[i].jobs);
+		node.n_jobs = said[i].count;
 		ck_assert_int_eq(hpcb_live_put(table, &node), 0);
 	}
 	ck_assert_int_eq(hpcb_live_write(table, dir, NULL), 0);
@@ -239,8 +256,10 @@ static model_t *_start(job_record_t *job)
 		slot++;
 	*slot = (model_t) {
 		.job = job,
+		.id = job->job_id,
 		.guest = (job->part_ptr == guests),
 		.node = node,
+		.core = bit_ffs(job->job_resrcs->core_bitmap),
 		.memory = job->job_resrcs->memory_allocated[0],
 		.since = clock_now,
 	};
@@ -678,8 +697,12 @@ static void _note_reports(void)
 {
 	int i;
 
-	for (i = 0; i < JOBS_MAX; i++)
-		reported_use[i] = model[i].job ? model[i].used : NOBODY;
+	for (i = 0; i < JOBS_MAX; i++) {
+		if (!model[i].job)
+			reported_use[i] = NOBODY;
+		else if (!silent[model[i].node])
+			reported_use[i] = model[i].used;
+	}
 	_note_expected();
 }
 
@@ -694,20 +717,23 @@ static uint64_t _lent(int node)
 	return (taken < MEMORY) ? MEMORY - taken : 0;
 }
 
-static bool _guest_would_start(uint64_t memory)
+static uint64_t _free_for_guests(int node)
 {
+	if (_lends(node))
+		return _lent(node);
+	return MEMORY - MIN(MEMORY, _sum(node, true) + _sum(node, false));
+}
+
+/* The largest guest that would start, 0 for none. */
+static uint64_t _largest_guest(void)
+{
+	uint64_t largest = 0;
 	int i;
 
-	for (i = 0; i < NODES; i++) {
-		uint64_t free = MEMORY - MIN(MEMORY, _sum(i, true) +
-						     _sum(i, false));
-
-		if (_lends(i))
-			free = _lent(i);
-		if ((_count(i, true) < CORES) && (memory <= free))
-			return true;
-	}
-	return false;
+	for (i = 0; i < NODES; i++)
+		if (_count(i, true) < CORES)
+			largest = MAX(largest, _free_for_guests(i));
+	return largest;
 }
 
 static void _try(bool guest)
@@ -719,7 +745,9 @@ static void _try(bool guest)
 
 	if (!guest && !(rand() % 4))
 		memory = 0;
-	expected = guest ? _guest_would_start(memory) :
+	if (guest && !(rand() % 3))
+		memory = MAX(_largest_guest(), 1) + rand() % 2;
+	expected = guest ? (memory <= _largest_guest()) :
 			   _primary_would_start(memory);
 	slot = _start(_pending(guest ? guests : primaries, memory));
 	ck_assert_msg((slot != NULL) == expected,
@@ -734,10 +762,12 @@ static void _try(bool guest)
 
 static void _grow(void)
 {
-	model_t *slot = &model[rand() % JOBS_MAX];
+	int i;
 
-	if (slot->job)
-		slot->used = (uint64_t) rand() % (slot->memory + 1);
+	for (i = 0; i < JOBS_MAX; i++)
+		if (model[i].job && rand() % 2)
+			model[i].used = (uint64_t) rand() %
+					(model[i].memory + 1);
 }
 
 static void _report_some(void)
@@ -745,8 +775,8 @@ static void _report_some(void)
 	int i;
 
 	for (i = 0; i < NODES; i++) {
-		/* All are written anew, or the model would have to know what
-		 * each one's last report said. */
+		if (silent[i])
+			continue;
 		reported[i] = clock_now;
 		protects[i] = rand() % 8 != 0;
 	}
@@ -754,12 +784,26 @@ static void _report_some(void)
 	_note_reports();
 }
 
+/* The plugin has forgotten all, and reads what the nodes said last. */
+static void _expect_anew(void)
+{
+	(void) _starts(_pending(guests, 1), SELECT_MODE_WILL_RUN);
+	_note_expected();
+}
+
+static void _kill_or_start_hpcbd(void)
+{
+	bool *is_silent = &silent[rand() % NODES];
+
+	*is_silent = !*is_silent;
+}
+
 static void _step(void)
 {
 	model_t *slot = &model[rand() % 16];
 
-	clock_now += 1 + rand() % 8;
-	switch (rand() % 8) {
+	clock_now += (rand() % 4) ? 1 : 1 + rand() % 20;
+	switch (rand() % 10) {
 	case 0:
 	case 1:
 		_try(true);
@@ -776,42 +820,169 @@ static void _step(void)
 		_grow();
 		break;
 	case 6:
+	case 7:
 		_report_some();
 		/* The plugin reads it with the next test. */
 		(void) _starts(_pending(guests, 1), SELECT_MODE_RUN_NOW);
 		break;
+	case 8:
+		_kill_or_start_hpcbd();
+		break;
 	default:
 		if (!(rand() % 4)) {
 			tables_recount(plugin);
-			/* Reports are read anew. */
-			(void) _starts(_pending(guests, 1),
-				       SELECT_MODE_WILL_RUN);
-			_note_expected();
+			_expect_anew();
 		}
 	}
 	_check_table();
 }
 
-START_TEST(random_sequences_are_as_the_model_says)
-{
-	int sequence, step, i;
+/* Where the sequences are, whichever slurmctld it is. */
+static int sequence, step;
+static unsigned int seed;
 
-	srand(19 + _i);
-	_load();
-	for (sequence = 0; sequence < SEQUENCES / 4; sequence++) {
-		memset(reported, 0, sizeof(reported));
-		clock_now += 1000;
-		_report_some();
-		for (step = 0; step < STEPS; step++)
+/* What outlives slurmctld: what the test knows. Jobs are made anew from it, as
+ * from slurmctld's state; what nodes said is in a file. */
+static const struct {
+	void *at;
+	size_t size;
+} kept[] = {
+	{ model, sizeof(model) },
+	{ reported, sizeof(reported) },
+	{ protects, sizeof(protects) },
+	{ silent, sizeof(silent) },
+	{ said, sizeof(said) },
+	{ reported_use, sizeof(reported_use) },
+	{ expected_use, sizeof(expected_use) },
+	{ &next_id, sizeof(next_id) },
+	{ &clock_now, sizeof(clock_now) },
+	{ &sequence, sizeof(sequence) },
+	{ &step, sizeof(step) },
+	{ &seed, sizeof(seed) },
+};
+
+static size_t _kept_size(void)
+{
+	size_t i, size = 0;
+
+	for (i = 0; i < ARRAY_SIZE(kept); i++)
+		size += kept[i].size;
+	return size;
+}
+
+static void _keep(char *shared)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(kept); shared += kept[i++].size)
+		memcpy(shared, kept[i].at, kept[i].size);
+}
+
+static void _recall(const char *shared)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(kept); shared += kept[i++].size)
+		memcpy(kept[i].at, shared, kept[i].size);
+}
+
+static void _recover_jobs(void)
+{
+	int i;
+
+	for (i = 0; i < JOBS_MAX; i++) {
+		model_t *slot = &model[i];
+
+		if (!slot->job)
+			continue;
+		slot->job = tables_job(slot->id,
+				       slot->guest ? guests : primaries,
+				       UNKNOWN);
+		tables_run(slot->job, slot->node, slot->core, slot->memory);
+		slot->job->start_time = slot->since;
+	}
+}
+
+static void _begin_sequence(void)
+{
+	memset(reported, 0, sizeof(reported));
+	memset(silent, 0, sizeof(silent));
+	clock_now += 1000;
+	_report_some();
+}
+
+static void _end_sequence(void)
+{
+	int i;
+
+	for (i = 0; i < JOBS_MAX; i++)
+		if (model[i].job)
+			_end(&model[i]);
+	for (i = 0; i < NODES; i++)
+		ck_assert_uint_eq((*usage)[i].alloc_memory, 0);
+	sequence++;
+	step = 0;
+}
+
+/* From its start until it is killed, or all sequences are done. */
+static void _slurmctld(void)
+{
+	srand(seed);
+	_make_cluster();
+	_recover_jobs();
+	_load_plugin();
+	_expect_anew();
+	_check_table();
+	while (sequence < SEQUENCES / LOOPS) {
+		if (!step)
+			_begin_sequence();
+		if (step++ < STEPS)
 			_step();
-		for (i = 0; i < JOBS_MAX; i++)
-			if (model[i].job)
-				_end(&model[i]);
-		_check_table();
-		for (i = 0; i < NODES; i++)
-			ck_assert_uint_eq((*usage)[i].alloc_memory, 0);
+		else
+			_end_sequence();
+		if (!(rand() % STEPS_PER_RESTART))
+			break;
 	}
 	_check_log();
+	seed = rand();
+}
+
+/* In a process of its own: all that the plugins know ends with it. */
+static void _run_slurmctld(char *shared)
+{
+	pid_t pid = fork();
+	int status = -1;
+
+	ck_assert_int_ge(pid, 0);
+	if (!pid) {
+		_slurmctld();
+		_keep(shared);
+		_exit(EXIT_SUCCESS);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_msg(!WIFSIGNALED(status), "signal %d", WTERMSIG(status));
+	/* It has said why. */
+	if (status)
+		exit(EXIT_FAILURE);
+	_recall(shared);
+}
+
+START_TEST(random_sequences_are_as_the_model_says)
+{
+	char *shared = mmap(NULL, _kept_size(), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int restarts = -1;
+
+	ck_assert_ptr_ne(shared, MAP_FAILED);
+	seed = 19 + _i;
+	unlink(live_file);
+	for (; sequence < SEQUENCES / LOOPS; restarts++) {
+		_run_slurmctld(shared);
+		/* Until the next one is up. */
+		clock_now += rand() % (2 * HPCB_LIVE_STALE_SECONDS);
+	}
+	ck_assert_int_gt(restarts, 0);
+	munmap(shared, _kept_size());
 }
 END_TEST
 
@@ -834,7 +1005,8 @@ static Suite *_suite(void)
 	tcase_add_test(few, a_guest_is_counted_again_without_lending);
 	tcase_add_test(few, a_guest_gives_back_its_node);
 	tcase_add_test(few, a_suspended_guest_has_what_it_was_lent);
-	tcase_add_loop_test(few, random_sequences_are_as_the_model_says, 0, 4);
+	tcase_add_loop_test(few, random_sequences_are_as_the_model_says, 0,
+			    LOOPS);
 	tcase_set_timeout(few, 120);
 	suite_add_tcase(suite, few);
 	return suite;
