@@ -66,8 +66,7 @@ def shown(value, digits=3):
 
 def row(pairs):
     found = ratios(pairs)
-    free = [pair["with"]["free_after"] for pair in pairs
-            if pair["with"]["free_after"] is not None]
+    free = free_times(pairs)
     alone = [pair["without"]["seconds"] for pair in pairs if is_calm(pair)]
     cpu = ratios(pairs, "cpu_seconds", is_whole)
     interval = "{:.3f} to {:.3f}".format(*median_interval(found)) if found else "-"
@@ -99,13 +98,50 @@ def table(pairs):
     yield "| all | | all | " + row(pairs) + " |"
 
 
-def verdicts(pairs):
+def free_times(pairs):
+    return [pair["with"]["free_after"] for pair in pairs
+            if pair["with"]["free_after"] is not None]
+
+
+def place(settings):
+    """The hierarchy, and the machine if it is a virtual one of ours."""
+    facts = settings["machine"]
+    where = f" ({facts['virtual']})" if facts.get("virtual") else ""
+    return f"cgroup v{facts['cgroup']}{where}"
+
+
+def failures(settings, pairs):
+    return (f"| no primary is killed or fails in {PAIRS} runs, {place(settings)} | "
+            f"{sum(failed(pair['with']) for pair in pairs)} of {len(pairs)} | "
+            f"{verdict_of_failures(pairs)} |")
+
+
+SIDE_BY_SIDE = ("cgroup", "Linux", "CPUs", "guest", "runs", "primaries killed or failed",
+                "guest's memory free after, s: median", "worst",
+                "runs in which the kernel killed of the guest")
+
+
+def side_by_side(measured):
+    """A row for each [(settings, pairs)] and kind of guest."""
+    yield "| " + " | ".join(SIDE_BY_SIDE) + " |"
+    yield "|---" * len(SIDE_BY_SIDE) + "|"
+    for settings, all_pairs in measured:
+        for guest in GUESTS:
+            pairs = [pair for pair in all_pairs if pair["guest"] == guest]
+            free = free_times(pairs)
+            yield "| " + " | ".join(map(str, (
+                place(settings), settings["machine"]["kernel"], settings["machine"]["cpus"],
+                GUESTS[guest], len(pairs), sum(failed(pair["with"]) for pair in pairs),
+                shown(median(free), 2) if free else "-", shown(max(free), 2) if free else "-",
+                sum(pair["with"]["guest_kills"] > 0 for pair in pairs)))) + " |"
+
+
+def verdicts(settings, pairs, machines):
     found = ratios(pairs)
     yield "| limit | seen | verdict |"
     yield "|---|---|---|"
-    yield (f"| no primary is killed or fails in {PAIRS} runs | "
-           f"{sum(failed(pair['with']) for pair in pairs)} of {len(pairs)} | "
-           f"{verdict_of_failures(pairs)} |")
+    for measured in [(settings, pairs), *machines]:
+        yield failures(*measured)
     middle = worst = "no pair on an idle machine"
     if found:
         low, high = median_interval(found)
@@ -118,8 +154,7 @@ def verdicts(pairs):
 
 
 def earlier(pairs):
-    free = [pair["with"]["free_after"] for pair in pairs
-            if pair["with"]["free_after"] is not None]
+    free = free_times(pairs)
     return (f"Before hpcbd made killed guests exit ahead of everything else, "
             f"{sum(failed(pair['with']) for pair in pairs)} of {len(pairs)} primaries were "
             "killed, because shared memory of a killed guest is free only when it has "
@@ -128,7 +163,7 @@ def earlier(pairs):
             "(data/memory-before.jsonl, on a busy machine).")
 
 
-def document(settings, pairs, before=()):
+def document(settings, pairs, before=(), machines=()):
     machine = settings["machine"]
     lent = [pair["with"]["guest_mib"] for pair in pairs]
     kernel = sum(pair["with"]["guest_kills"] > 0 for pair in pairs)
@@ -150,7 +185,7 @@ def document(settings, pairs, before=()):
            "memory file and page cache, forks all the time, allocates and gives back 64 MiB "
            "again and again, and ignores SIGTERM.")
     yield ""
-    yield from verdicts(pairs)
+    yield from verdicts(settings, pairs, machines)
     yield ""
     yield from table(pairs)
     yield ""
@@ -158,13 +193,20 @@ def document(settings, pairs, before=()):
            f"{kernel} of {len(pairs)} runs the kernel ended a process of the guest, because "
            "the node, or what Slurm or hpcbd let the guest have, was full; in the others "
            "hpcbd ended it, or page cache was enough.")
+    if machines:
+        yield ""
+        yield ("On both versions of cgroups, side by side (`bench/memory/in-vm`; times in a "
+               "virtual machine are no promise for a real one):")
+        yield ""
+        yield from side_by_side([(settings, pairs), *machines])
     if before:
         yield ""
         yield earlier(before)
 
 
-def write(settings, pairs, before, path):
-    text = "\n".join(document(settings, pairs, before)) + "\n"
+def write(settings, pairs, before, machines, path):
+    """machines: [(settings, pairs)] of runs in virtual machines."""
+    text = "\n".join(document(settings, pairs, before, machines)) + "\n"
     if path:
         with open(path, "w", encoding="utf-8") as stream:
             stream.write(text)

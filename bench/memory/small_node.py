@@ -24,6 +24,8 @@ from cluster import BenchError
 MIB = 1 << 20
 # How often what hpcbd reads as /proc/meminfo is written.
 MEMINFO_SECONDS = 0.005
+# And how long nobody does, at least: on an emulated CPU it takes long.
+MEMINFO_PAUSES = 4    # times what it took
 CLONE_NEWNS, MS_BIND, MS_REC, MS_PRIVATE = 0x20000, 4096, 16384, 1 << 18
 STEP = {1: "step_0", 2: "step_0/user/task_0"}
 
@@ -92,6 +94,7 @@ class Groups:
             self.jobs = "slurm_bench/uid_0"
         else:
             self.memory = self.freezer = os.path.join(found[""], name)
+            write(os.path.join(found[""], "cgroup.subtree_control"), "+memory")
             self.jobs = "system.slice/bench_slurmstepd.scope"
         for top in self.tops():
             os.makedirs(top)
@@ -212,8 +215,11 @@ class SmallNode:
 
     def keep_meminfo(self):
         machine.become_realtime()
-        while not self.ended.wait(MEMINFO_SECONDS):
+        took = 0
+        while not self.ended.wait(max(MEMINFO_SECONDS, MEMINFO_PAUSES * took)):
+            begin = time.monotonic()
             self.write_meminfo()
+            took = time.monotonic() - begin
 
     def start_in(self, number, command, mib, guest):
         """A job's process, before hpcbd hears of the job."""

@@ -70,6 +70,18 @@ class Verdicts(unittest.TestCase):
         text = "\n".join(report.document(settings, [pair(1.01)] * 3 + [hostile]))
         self.assertIn("| anonymous | one | holds it | 3 | 0 | 1.00 | 3 | 1.010 |", text)
         self.assertIn("| anonymous | one | hostile | 1 | 0 |", text)
+        self.assertNotIn("side by side", text)
+
+    def test_both_versions_of_cgroups_are_side_by_side(self):
+        facts = {"date": "2026-11-24", "cpus": 2, "machine": "m", "kernel": "6", "cgroup": 1}
+        vm = {**facts, "cpus": 1, "cgroup": 2, "virtual": "User-Mode Linux"}
+        text = "\n".join(report.document(
+            {"mib": 1024, "machine": facts}, [pair()] * 100,
+            machines=[({"mib": 1024, "machine": vm}, [pair(kills=1), pair()])]))
+        self.assertIn("runs, cgroup v1 | 0 of 100 | kept |", text)
+        self.assertIn("runs, cgroup v2 (User-Mode Linux) | 1 of 2 | **broken** |", text)
+        self.assertIn("| cgroup v1 | 6 | 2 | holds it | 100 | 0 | 0.50 | 0.50 | 0 |", text)
+        self.assertIn("| cgroup v2 (User-Mode Linux) | 6 | 1 | holds it | 2 | 1 | 0.50 |", text)
 
 
 class StateFile(unittest.TestCase):
