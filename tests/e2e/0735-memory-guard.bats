@@ -1,23 +1,32 @@
 #!/usr/bin/env bats
 # A primary that grows into lent memory gets it: guests end, and are requeued.
 #
-# The machine's memory is every node's here.  A reserve that leaves 1 GiB of what is
-# available now makes a small node of it, so that no test takes much.
+# Each node has memory of its own, as its daemons see it (tests/e2e/meminfo.py): what
+# others on the machine take or give back is none of theirs.  A reserve that leaves 1 GiB of
+# it makes a small node, so that no test takes much.
+#
+# A guest has only the CPU time that nobody else wants: tests wait long for it, and what it
+# runs computes little.
 
 load helpers
 load guest
 
-# MiB that the reserve leaves.
+# MiB of a node, and what the reserve leaves of it.
+NODE=8192
 SMALL=1024
+LONG=180 # seconds, for what a guest or Slurm does on a loaded machine
 
 setup_file() {
     cluster_up || return 1
     export CONF=$HPCB_SANDBOX_DIR/etc/hpc-balance.conf
     cp "$CONF" "$CONF.before"
     write_toucher
+    give_memory n1 && give_memory n2
 }
 teardown_file() {
     cp "$CONF.before" "$CONF"
+    take_memory n1
+    take_memory n2
     reload_nodes
     cluster_down
 }
@@ -27,22 +36,42 @@ setup() {
     shrink_nodes
 }
 
+# Without a memory controller nobody knows what a node takes: it has the machine's.
+give_memory() { # give_memory NODE
+    [[ $CONTROLLERS = *" memory "* ]] || return 0
+    local file=$WORK/meminfo.$1
+    : > "$file"
+    # shellcheck disable=SC2016 # expanded in the node
+    run_in_node "$1" bash -c 'setsid "$@" > /dev/null 2>&1 & echo $! > "$2.pid"' give \
+        "$HPCB_TOP/tests/e2e/meminfo.py" "$file" $NODE 3>&- < /dev/null
+    wait_until 30 test -s "$file"
+    run_in_node "$1" mount --bind "$file" /proc/meminfo
+}
+
+take_memory() { # take_memory NODE
+    [ -e "$WORK/meminfo.$1.pid" ] || return 0
+    run_in_node "$1" umount /proc/meminfo
+    run_in_node "$1" kill "$(cat "$WORK/meminfo.$1.pid")"
+}
+
 # touch MIB SECONDS [AFTER [RATE]]: hold MIB of anonymous memory (and ignore SIGTERM); begin
-# after so many seconds, and touch RATE MiB a second.  Guests end for what grows fast.
+# after so many seconds, and touch at most RATE MiB a second.  Guests end for what grows fast:
+# what was late is not made up for.
 write_toucher() {
     cat > "$WORK/touch.py" << 'END'
-import mmap, os, signal, sys, time
+import mmap, signal, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
-size = int(sys.argv[1]) << 20
+MIB = 1 << 20
+size = int(sys.argv[1]) * MIB
 if len(sys.argv) > 3:
     time.sleep(float(sys.argv[3]))
 start = time.monotonic()
 memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-rate = float(sys.argv[4]) * (1 << 20) if len(sys.argv) > 4 else 0
-for i in range(0, size, 4096):
-    memory[i] = 1
-    if rate and i % (1 << 20) == 0:
-        time.sleep(max(0, start + i / rate - time.monotonic()))
+pause = 1 / float(sys.argv[4]) if len(sys.argv) > 4 else 0
+block = b"1" * MIB
+for i in range(0, size, MIB):
+    memory[i:i + MIB] = block
+    time.sleep(pause) if pause else None
 print("touched", sys.argv[1], f"{time.monotonic() - start:.2f}", flush=True)
 time.sleep(float(sys.argv[2]))
 print("done", flush=True)
@@ -58,14 +87,17 @@ reload_nodes() {
     done
 }
 
+# What is available in a node, MiB.
+available() { run_in_node "$1" awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo; }
+
 # Tell both daemons of a reserve that leaves SMALL MiB of what is available.
 shrink_nodes() {
-    local available reserve
-    available=$(awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo)
-    reserve=$((available - SMALL))
+    local reserve n1 n2
+    n1=$(available n1) n2=$(available n2)
+    reserve=$(((n1 < n2 ? n1 : n2) - SMALL))
     { cat "$CONF.before"; echo GuestMemory=unused; echo "GuestMemoryReserve=${reserve}M"; } > "$CONF"
     reload_nodes
-    wait_until 20 reserve_is $((reserve * 1048576))
+    wait_until $LONG reserve_is $((reserve * 1048576))
 }
 
 memory_of() { # memory_of NODE KEY: in bytes
@@ -87,25 +119,29 @@ has_ended_for_memory() {
         grep "\"job_id\":$1,\"restart\":0," | grep -q '"ended_for":"memory"'
 }
 
+says_why() { # says_why JOB
+    [[ $(as_root scontrol -o show job "$1") = *"Comment=guest ended: a primary needed its memory"* ]]
+}
+
 was_requeued() { [ "$(job_field "$1" Restarts)" = 1 ]; }
 
 @test "status says what guests hold" {
     guest=$(submit --guest --mem=700 -w n1 -n1 --wrap "exec python3 $WORK/touch.py 200 60")
-    wait_until 30 holds n1 guests 200
+    wait_until $LONG holds n1 guests 200
     [ "$(state_of "$guest")" = RUNNING ]
 }
 
 @test "a primary grows into lent memory: a guest that ignores SIGTERM ends and is requeued" {
     guest=$(OUT=$WORK/guest-%j submit --guest --requeue --mem=700 -w n1 -n1 \
         --wrap "exec python3 $WORK/touch.py 500 300")
-    wait_until 30 holds n1 guests 500
+    wait_until $LONG holds n1 guests 500
     primary=$(OUT=$WORK/primary-%j submit --mem=1200 -w n1 -n1 \
         --wrap "exec python3 $WORK/touch.py 900 3")
-    wait_until 30 was_requeued "$guest"
+    wait_until $LONG was_requeued "$guest"
     grep -q 'slurm-hpc-balance: guest ended: a primary needed its memory' "$WORK/guest-$guest"
-    [[ $(as_root scontrol -o show job "$guest") = *"Comment=guest ended: a primary needed its memory"* ]]
-    wait_until 20 has_ended_for_memory "$guest"
-    wait_for_end "$primary" 60
+    wait_until 30 says_why "$guest"
+    wait_until $LONG has_ended_for_memory "$guest"
+    wait_for_end "$primary" $LONG
     grep -q '^done' "$WORK/primary-$primary"
     [ "$(state_of "$primary")" = COMPLETED ]
 }
@@ -113,10 +149,10 @@ was_requeued() { [ "$(job_field "$1" Restarts)" = 1 ]; }
 @test "a guest that cannot be requeued is cancelled" {
     guest=$(submit --guest --no-requeue --mem=700 -w n1 -n1 \
         --wrap "exec python3 $WORK/touch.py 500 300")
-    wait_until 30 holds n1 guests 500
+    wait_until $LONG holds n1 guests 500
     primary=$(submit --mem=1200 -w n1 -n1 --wrap "exec python3 $WORK/touch.py 900 3")
-    wait_for_end "$guest" 30
-    wait_for_end "$primary" 60
+    wait_for_end "$guest" $LONG
+    wait_for_end "$primary" $LONG
     [ "$(state_of "$primary")" = COMPLETED ]
 }
 
@@ -131,10 +167,10 @@ END
     chmod 755 "$WORK/hostile.sh"
     guest=$(submit --guest --requeue --mem=700 -w n1 -n1 \
         --wrap "exec $WORK/hostile.sh $WORK/touch.py")
-    wait_until 30 holds n1 guests 450 || true
+    wait_until $LONG holds n1 guests 450 || true
     primary=$(submit --mem=1200 -w n1 -n1 --wrap "exec python3 $WORK/touch.py 900 3")
-    wait_until 30 was_requeued "$guest"
-    wait_for_end "$primary" 60
+    wait_until $LONG was_requeued "$guest"
+    wait_for_end "$primary" $LONG
     [ "$(state_of "$primary")" = COMPLETED ]
 }
 
@@ -150,25 +186,23 @@ limit_of() { # limit_of JOB NODE
 limit_is() { [ "$(limit_of "$1" n1)" = "$2" ]; }
 limit_is_below() { [ "$(limit_of "$1" n1)" -lt "$2" ]; }
 
-# What others on the machine take or give back moves the limit too: by a quarter of what the
-# reserve leaves it may, and so that is more here if the machine has it.
 @test "the limit of guests follows what primaries leave, and comes back" {
     [[ $CONTROLLERS = *" memory "* ]] || skip "this kernel has no memory controller"
-    [ "$(awk '/^MemAvailable:/ { print int($2 / 1024) }' /proc/meminfo)" -lt 6000 ] || SMALL=2048
+    local SMALL=2048
     local own=$((SMALL * 3 / 4)) grown=$((SMALL * 5 / 8)) rate=$((SMALL / 16))
     shrink_nodes
     guest=$(submit --guest --mem=$own -w n1 -n1 --wrap "exec python3 $WORK/touch.py 100 300")
-    wait_until 30 holds n1 guests 100
+    wait_until $LONG holds n1 guests 100
     limit_is "$guest" $own
     grow() {
         primary=$(submit --mem=$((grown + 500)) -w n1 -n1 \
             --wrap "exec python3 $WORK/touch.py $grown 300 0 $rate")
-        wait_until 30 limit_is_below "$guest" $own
+        wait_until $LONG limit_is_below "$guest" $own
         [ "$(state_of "$guest")" = RUNNING ]
     }
     grow
     as_root scancel "$primary"
-    wait_until 30 limit_is "$guest" $own
+    wait_until $LONG limit_is "$guest" $own
     shrink_nodes
     grow
     # shellcheck disable=SC2016 # expanded in the node
@@ -185,30 +219,30 @@ limit_is_below() { [ "$(limit_of "$1" n1)" -lt "$2" ]; }
     rm -f "$WORK/go"
     guest=$(OUT=$WORK/killed-%j submit --guest --requeue --mem=$own -w n1 -n1 --wrap \
         "while [ ! -e $WORK/go ]; do sleep 0.2; done; exec python3 $WORK/touch.py $((own - 64)) 300")
-    wait_for_state "$guest" RUNNING 30
+    wait_for_state "$guest" RUNNING $LONG
     primary=$(submit --mem=$((grown + 500)) -w n1 -n1 \
         --wrap "exec python3 $WORK/touch.py $grown 300 0 $rate")
-    wait_until 30 limit_is_below "$guest" $own
-    wait_until 30 holds n1 primaries_expected $grown
+    wait_until $LONG limit_is_below "$guest" $own
+    wait_until $LONG holds n1 primaries_expected $grown
     [ "$(state_of "$guest")" = RUNNING ]
     touch "$WORK/go"
-    wait_until 120 was_requeued "$guest"
+    wait_until $LONG was_requeued "$guest"
     rm -f "$WORK/go"
-    wait_until 10 grep -q 'slurm-hpc-balance: guest ended: a primary needed its memory' \
+    wait_until $LONG grep -q 'slurm-hpc-balance: guest ended: a primary needed its memory' \
         "$WORK/killed-$guest"
-    [[ $(as_root scontrol -o show job "$guest") = *"Comment=guest ended: a primary needed its memory"* ]]
+    wait_until 30 says_why "$guest"
     [ "$(state_of "$primary")" = RUNNING ]
 }
 
 @test "a guest of two nodes ends on both" {
     guest=$(submit --guest --requeue --mem=700 -N2 -n2 \
         --wrap "srun -K1 python3 $WORK/touch.py 200 300")
-    wait_until 30 holds n1 guests 200
-    wait_until 30 holds n2 guests 200
+    wait_until $LONG holds n1 guests 200
+    wait_until $LONG holds n2 guests 200
     primary=$(submit --mem=1200 -w n1 -n1 --wrap "exec python3 $WORK/touch.py 1000 3")
-    wait_until 30 was_requeued "$guest"
-    wait_until 30 holds n2 guests 0
-    wait_for_end "$primary" 60
+    wait_until $LONG was_requeued "$guest"
+    wait_until $LONG holds n2 guests 0
+    wait_for_end "$primary" $LONG
     [ "$(state_of "$primary")" = COMPLETED ]
 }
 
@@ -220,7 +254,7 @@ limit_is_below() { [ "$(limit_of "$1" n1)" -lt "$2" ]; }
     run_in_node n1 bash -c 'kill -HUP "$(cat /run/pids/hpcbd)"'
     guest=$(submit --guest --requeue --mem=700 -w n1 -n1 \
         --wrap "exec python3 $WORK/touch.py 300 300")
-    wait_until 30 holds n1 guests 300
+    wait_until $LONG holds n1 guests 300
     sleep "$(secs 7)"
     [ "$(state_of "$guest")" = RUNNING ] && [ "$(job_field "$guest" Restarts)" = 0 ]
 }
