@@ -49,7 +49,7 @@ typedef struct {
 
 /* All zero but for window: nobody. */
 typedef struct {
-    unsigned window; /* w: 1 to HPCB_GANG_WINDOW_MAX */
+    unsigned window; /* w: up to HPCB_GANG_WINDOW_MAX; 0: bandwidth does not count */
     size_t count;
     hpcb_gang_job_t *list[HPCB_GANG_JOBS_MAX]; /* who has waited longest is the first */
 } hpcb_gang_t;

@@ -84,6 +84,24 @@ START_TEST(pairs_who_needs_much_with_who_needs_little)
 }
 END_TEST
 
+/* GangWindow=0: the same jobs in their order, likes together. */
+START_TEST(without_a_window_bandwidth_does_not_count)
+{
+    hpcb_gang_t gang = {.window = 0};
+    hpcb_gang_job_t jobs[] = {job_on(1, "0"), job_on(2, "1"), job_on(3, "0"),
+                              job_on(4, "1")};
+
+    for (size_t i = 0; i < 4; i++) {
+        hpcb_gang_add(&gang, &jobs[i]);
+        moves(&jobs[i], i < 2 ? 900 : 50, 0);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        ck_assert_uint_eq(step(&gang), 1U << 1 | 1U << 2);
+        ck_assert_uint_eq(step(&gang), 1U << 3 | 1U << 4);
+    }
+}
+END_TEST
+
 /* Who has nothing to compare with is judged by what the others use. */
 START_TEST(pairs_them_without_a_capacity_too)
 {
@@ -386,6 +404,7 @@ int main(void)
 
     tcase_add_test(tc, predicts_from_the_last_samples);
     tcase_add_test(tc, pairs_who_needs_much_with_who_needs_little);
+    tcase_add_test(tc, without_a_window_bandwidth_does_not_count);
     tcase_add_test(tc, pairs_them_without_a_capacity_too);
     tcase_add_test(tc, no_two_on_a_cpu_and_no_cpu_left);
     tcase_add_test(tc, who_is_paused_or_has_no_cpus_is_not_elected);
