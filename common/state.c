@@ -445,7 +445,8 @@ static int load_text(const char *state_dir, uint32_t job_id, const char *suffix,
         hpcb_text_copy(text, size, read) == 0)
         return 0;
     errno = EINVAL;
-    return hpcb_error(err, "%.300s: damaged", path);
+    hpcb_error(err, "%.300s: damaged", path);
+    return -1;
 }
 
 int hpcb_state_load_place(const char *state_dir, uint32_t job_id, char *dir,
