@@ -5,13 +5,17 @@
 #include "config.h"
 
 #include <errno.h>
+#include <linux/mempolicy.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 #include "policy/cpus.h"
 #include "sensor/membench_kernel.h"
 #include "sensor/probe.h"
@@ -33,10 +37,14 @@
 
 #define CHUNKS 8
 
+/* Bytes of the block that are written between two looks whether somebody else ran. */
+#define PIECE ((size_t)64 << 10)
+
 struct hpcb_probe {
     hpcb_membench_word_t *words;
-    size_t block, at; /* bytes; the next word */
-    double sum;       /* for the compiler */
+    size_t block, touched; /* bytes; those from the beginning that have been written */
+    size_t at;             /* the next word */
+    double sum;            /* for the compiler */
 };
 
 static uint64_t now_us(void)
@@ -110,19 +118,17 @@ static void leave(void)
     (void)sched_setaffinity(0, sizeof(all), (cpu_set_t *)&all);
 }
 
-/* The words are never added up to anything that counts. */
-static int touch(hpcb_probe_t *probe, unsigned cpu)
+/* As much as fits, of the node on which it is touched, whatever hpcbd was started
+ * with, and never swapped out, which would look like saturated memory.  Where the
+ * kernel forbids any of this, it is as the kernel wants. */
+static void advise(void *words, size_t block)
 {
-    if (move_to(cpu) < 0)
-        return -1;
-    (void)madvise(probe->words, probe->block, MADV_HUGEPAGE);
-    for (size_t i = 0; i < probe->block / WORD; i++)
-        probe->words[i] = 1;
-    leave();
-    return 0;
+    (void)madvise(words, block, MADV_HUGEPAGE);
+    (void)syscall(SYS_mbind, words, block, MPOL_LOCAL, NULL, 0, 0);
+    (void)mlock2(words, block, MLOCK_ONFAULT);
 }
 
-int hpcb_probe_open(unsigned cpu, size_t block, hpcb_probe_t **probe, hpcb_error_t *err)
+int hpcb_probe_open(size_t block, hpcb_probe_t **probe, hpcb_error_t *err)
 {
     hpcb_probe_t *made = calloc(1, sizeof(*made));
     void *words = MAP_FAILED;
@@ -135,13 +141,9 @@ int hpcb_probe_open(unsigned cpu, size_t block, hpcb_probe_t **probe, hpcb_error
         errno = ENOMEM;
         return hpcb_error(err, "no memory for a block of %zu MiB", block >> 20);
     }
+    advise(words, block);
     made->words = words;
     made->block = block;
-    if (touch(made, cpu) < 0) {
-        hpcb_error(err, "cannot run on CPU %u: %s", cpu, strerror(errno));
-        hpcb_probe_close(made);
-        return -1;
-    }
     *probe = made;
     return 0;
 }
@@ -152,6 +154,47 @@ void hpcb_probe_close(hpcb_probe_t *probe)
         return;
     munmap(probe->words, probe->block);
     free(probe);
+}
+
+/* How often another task has taken the CPU from this thread. */
+static long times_preempted(void)
+{
+    struct rusage usage = {.ru_nivcsw = 0};
+
+    (void)getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nivcsw;
+}
+
+/* No two pages are alike: a hypervisor would merge them, and reads would come from
+ * caches. */
+static void touch_piece(hpcb_probe_t *probe, size_t page)
+{
+    size_t end = probe->touched + PIECE;
+
+    for (; probe->touched < end && probe->touched < probe->block;
+         probe->touched += page) {
+        size_t number = probe->touched / page;
+
+        probe->words[probe->touched / WORD] = 1 + (double)number;
+    }
+}
+
+/* 0: a part of the block, or the rest of it, is touched; -1: somebody else ran, and
+ * what was touched until then stays so. */
+static int touch_part(hpcb_probe_t *probe)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t end = probe->touched + HPCB_PROBE_PART;
+    uint64_t begin = now_us();
+    long before = times_preempted();
+
+    while (probe->touched < end && probe->touched < probe->block &&
+           now_us() - begin < HPCB_PROBE_BURST_US) {
+        touch_piece(probe, page);
+        if (times_preempted() != before)
+            return -1;
+    }
+    return 0;
 }
 
 static void advance(hpcb_probe_t *probe, size_t words)
@@ -197,21 +240,48 @@ static int read_both(hpcb_probe_t *probe, uint64_t *memory, uint64_t *cache)
     return read_for(probe, HPCB_PROBE_BURST_US - CACHE_US, line, true, memory);
 }
 
-int hpcb_probe_burst(hpcb_probe_t *probe, unsigned cpu, uint64_t *memory,
-                     uint64_t *cache)
+/* move_to, and the CPU was ours at once. */
+static int arrive(unsigned cpu)
 {
-    uint64_t begin = now_us(), from_memory = 0, from_cache = 0;
-    int status, error;
+    uint64_t begin = now_us();
 
     if (move_to(cpu) < 0)
         return -1;
-    status = now_us() - begin <= ARRIVE_US ? read_both(probe, &from_memory, &from_cache)
-                                           : -1;
-    error = status < 0 ? EBUSY : 0;
+    if (now_us() - begin <= ARRIVE_US)
+        return 0;
     leave();
-    errno = error;
-    if (status < 0)
+    errno = EBUSY;
+    return -1;
+}
+
+int hpcb_probe_touch(hpcb_probe_t *probe, unsigned cpu)
+{
+    int status;
+
+    if (arrive(cpu) < 0)
         return -1;
+    status = touch_part(probe);
+    leave();
+    if (status == 0 && probe->touched >= probe->block)
+        return 0;
+    errno = status < 0 ? EBUSY : EAGAIN;
+    return -1;
+}
+
+int hpcb_probe_burst(hpcb_probe_t *probe, unsigned cpu, uint64_t *memory,
+                     uint64_t *cache)
+{
+    uint64_t from_memory = 0, from_cache = 0;
+    int status;
+
+    if (arrive(cpu) < 0)
+        return -1;
+    status = read_both(probe, &from_memory, &from_cache);
+    leave();
+    if (status < 0) {
+        errno = EBUSY;
+        return -1;
+    }
     *memory = from_memory;
     *cache = from_cache;
     return 0;

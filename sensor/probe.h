@@ -5,10 +5,12 @@
 /*
  * Short bursts of membench's reads (sensor/membench_kernel.h) on one CPU that nobody
  * uses, from which policy/saturation.h tells whether the node's memory is saturated.
- * The block that they read belongs to the NUMA node on which it was opened.
+ * The block that they read belongs to the NUMA node of the CPUs on which it was
+ * touched.
  *
- * A burst takes HPCB_PROBE_BURST_US and is abandoned as soon as anybody else runs on
- * its CPU.  The caller runs with SCHED_IDLE, in a thread of its own.
+ * A burst, or a part of the first touch, takes HPCB_PROBE_BURST_US and is abandoned as
+ * soon as anybody else runs on its CPU.  The caller runs with SCHED_IDLE, in a thread
+ * of its own.
  */
 #ifndef HPCB_SENSOR_PROBE_H
 #define HPCB_SENSOR_PROBE_H
@@ -20,6 +22,9 @@
 
 #define HPCB_PROBE_BURST_US 600
 
+/* Bytes of the block that one hpcb_probe_touch writes at most. */
+#define HPCB_PROBE_PART ((size_t)4 << 20)
+
 typedef struct hpcb_probe hpcb_probe_t;
 
 /* Bytes that a block must have not to be found in caches: twice the largest one of CPU
@@ -27,15 +32,20 @@ typedef struct hpcb_probe hpcb_probe_t;
  * of memory bytes. */
 size_t hpcb_probe_block(const hpcb_node_t *node, uint64_t memory, hpcb_error_t *err);
 
-/* Allocate such a block and touch it on cpu.  0, or -1 with errno and err.  The calling
- * thread may run on all CPUs afterwards. */
-int hpcb_probe_open(unsigned cpu, size_t block, hpcb_probe_t **probe,
-                    hpcb_error_t *err);
+/* Reserve addresses for such a block, which takes no memory before it is touched.  0,
+ * or -1 with errno and err. */
+int hpcb_probe_open(size_t block, hpcb_probe_t **probe, hpcb_error_t *err);
 void hpcb_probe_close(hpcb_probe_t *probe);
 
-/* One burst on cpu: bytes/s from memory and from the first cache.  0; or -1, rates
- * untouched, with errno: EBUSY (another task or the hypervisor wanted the CPU), or what
- * sched_setaffinity(2) says. */
+/* Write the block's next part on cpu.  0: the whole block is written; or -1 with errno:
+ * EAGAIN (there are more parts), EBUSY (another task or the hypervisor wanted the CPU;
+ * what was written counts), or what sched_setaffinity(2) says.  The calling thread may
+ * run on all CPUs afterwards. */
+int hpcb_probe_touch(hpcb_probe_t *probe, unsigned cpu);
+
+/* One burst on cpu, from a block that is written: bytes/s from memory and from the
+ * first cache.  0; or -1, rates untouched, with errno: EBUSY, or what
+ * sched_setaffinity(2) says.  CPUs afterwards as with hpcb_probe_touch. */
 int hpcb_probe_burst(hpcb_probe_t *probe, unsigned cpu, uint64_t *memory,
                      uint64_t *cache);
 

@@ -13,6 +13,8 @@
  * A CPU that is not idle is never probed: on a node whose CPUs are all at work nothing
  * is known, and that is said.
  *
+ * The blocks that it reads are touched in the same way, a part at a time, before.
+ *
  * The first bursts, while no job is on the node, are what later ones are compared with.
  */
 #include "config.h"
@@ -51,6 +53,7 @@ typedef struct {
     hpcb_cpus_t cpus;
     unsigned last_cpu;
     hpcb_probe_t *probe;
+    bool touched; /* the whole block */
     hpcb_burst_t bursts[N];
     size_t next, count;
 } domain_t;
@@ -152,10 +155,7 @@ static int open_domains(hpcb_error_t *err)
         return -1;
     find_domains();
     for (size_t i = 0; i < probe.n; i++) {
-        domain_t *domain = &probe.domains[i];
-
-        if (hpcb_probe_open(hpcb_cpus_from(&domain->cpus, 0), block, &domain->probe,
-                            err) < 0)
+        if (hpcb_probe_open(block, &probe.domains[i].probe, err) < 0)
             return -1;
     }
     return probe.n > 0 ? 0 : hpcb_error(err, "the kernel names no CPUs");
@@ -179,7 +179,8 @@ static unsigned idle_cpu(const domain_t *domain)
     return HPCB_CPUS_MAX;
 }
 
-/* 0, or -1: no CPU is idle, or it was not for long enough. */
+/* 0, or -1: no CPU is idle, or it was not for long enough, or the block had to be
+ * touched first. */
 static int burst(domain_t *domain)
 {
     hpcb_burst_t *next = &domain->bursts[domain->next];
@@ -188,6 +189,10 @@ static int burst(domain_t *domain)
     if (cpu == HPCB_CPUS_MAX)
         return -1;
     domain->last_cpu = cpu;
+    if (!domain->touched) {
+        domain->touched = hpcb_probe_touch(domain->probe, cpu) == 0;
+        return -1;
+    }
     if (hpcb_probe_burst(domain->probe, cpu, &next->memory, &next->cache) < 0)
         return -1;
     next->time_us = us_of(CLOCK_MONOTONIC);

@@ -7,17 +7,30 @@
 
 #include <check.h>
 #include <errno.h>
+#include <linux/mempolicy.h>
 #include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 #include "policy/cpus.h"
 #include "sensor/probe.h"
 #include "tests/cgroup/fake_kernel.h"
 
 #define GIB   (UINT64_C(1) << 30)
-#define BLOCK ((size_t)4 << 20)
+#define BLOCK (4 * HPCB_PROBE_PART)
+
+/* Bytes that this test itself takes between two looks, at most. */
+#define OTHERS ((size_t)60 << 10)
+
+/* More bursts than a block can need on a machine that interrupts each of them. */
+#define TRIES 100000
 #define CACHE "sys/devices/system/cpu/cpu0/cache/index%d/size"
 
 static const char *root;
@@ -69,18 +82,161 @@ static unsigned a_cpu(void)
     return hpcb_cpus_from(&mine, 0);
 }
 
+static hpcb_probe_t *opened(void)
+{
+    hpcb_probe_t *probe;
+    hpcb_error_t err;
+
+    ck_assert_msg(hpcb_probe_open(BLOCK, &probe, &err) == 0, "%s", err.text);
+    return probe;
+}
+
+/* Bytes of this process's own that are in memory, exactly. */
+static size_t resident(void)
+{
+    FILE *rollup = fopen("/proc/self/smaps_rollup", "r");
+    char line[256];
+    size_t kib = 0;
+
+    ck_assert_ptr_nonnull(rollup);
+    while (fgets(line, sizeof(line), rollup))
+        (void)sscanf(line, "Anonymous: %zu kB", &kib);
+    fclose(rollup);
+    return kib << 10;
+}
+
+/* True: the whole block is written. */
+static bool touch(hpcb_probe_t *probe, unsigned cpu)
+{
+    if (hpcb_probe_touch(probe, cpu) == 0)
+        return true;
+    ck_assert(errno == EAGAIN || errno == EBUSY);
+    return false;
+}
+
+static void touch_all(hpcb_probe_t *probe, unsigned cpu)
+{
+    while (!touch(probe, cpu))
+        ;
+}
+
+/* Opening writes nothing. */
+START_TEST(a_block_is_written_in_parts)
+{
+    const size_t slack = HPCB_PROBE_PART; /* of huge pages at both ends */
+    size_t before = resident();
+    hpcb_probe_t *probe = opened();
+
+    ck_assert_uint_le(resident(), before + slack);
+    for (size_t parts = 1; !touch(probe, a_cpu()); parts++)
+        ck_assert_uint_le(resident(), before + parts * HPCB_PROBE_PART + slack);
+    ck_assert_uint_ge(resident(), before + BLOCK - slack);
+    hpcb_probe_close(probe);
+}
+END_TEST
+
+/* On that CPU, until it is killed. */
+static pid_t compete(unsigned cpu)
+{
+    volatile unsigned long work = 0;
+    hpcb_cpus_t one = {0};
+    pid_t pid = fork();
+
+    ck_assert_int_ge(pid, 0);
+    if (pid > 0)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    hpcb_cpus_add(&one, cpu);
+    sched_setaffinity(0, sizeof(one), (cpu_set_t *)&one);
+    for (;;)
+        work++;
+}
+
+/* True if somebody else came while a part was written: more is there than before, but
+ * not all of the part. */
+static bool is_interrupted(unsigned cpu)
+{
+    hpcb_probe_t *probe = opened();
+    bool found = false, done = false;
+
+    while (!found && !done) {
+        size_t before = resident(), written;
+
+        done = touch(probe, cpu);
+        written = resident() - before;
+        found =
+            !done && errno == EBUSY && written >= OTHERS && written < HPCB_PROBE_PART;
+    }
+    if (found) /* it goes on from there */
+        touch_all(probe, cpu);
+    hpcb_probe_close(probe);
+    return found;
+}
+
+/* Sooner or later: which of the two runs when is the kernel's affair. */
+START_TEST(writing_ends_when_somebody_else_runs)
+{
+    const unsigned cpu = a_cpu();
+    pid_t other = compete(cpu);
+
+    while (!is_interrupted(cpu))
+        ;
+    kill(other, SIGKILL);
+    ck_assert_int_eq(waitpid(other, NULL, 0), other);
+}
+END_TEST
+
+/* "7f0000000000 local anon=4096 dirty=4096 N0=4096 ...": whether a mapping of pages
+ * belongs to the node on which it is touched, and is there as a whole. */
+static bool is_mapped(size_t pages, unsigned node)
+{
+    FILE *maps = fopen("/proc/self/numa_maps", "r");
+    char line[1024], all[32], there[32];
+    bool found = false;
+
+    ck_assert_ptr_nonnull(maps);
+    snprintf(all, sizeof(all), " anon=%zu ", pages);
+    snprintf(there, sizeof(there), " N%u=%zu ", node, pages);
+    while (!found && fgets(line, sizeof(line), maps))
+        found = strstr(line, " local ") && strstr(line, all) && strstr(line, there);
+    fclose(maps);
+    return found;
+}
+
+/* Whatever the daemon was started with: here it is bound to the first node. */
+START_TEST(a_block_belongs_to_the_node_of_its_cpu)
+{
+    unsigned long first = 1;
+    unsigned cpu = a_cpu(), node = 0;
+    hpcb_probe_t *probe;
+    hpcb_cpus_t one = {0};
+
+    if (access("/proc/self/numa_maps", R_OK) < 0 ||
+        syscall(SYS_set_mempolicy, MPOL_BIND, &first, 8 * sizeof(first)) < 0) {
+        fprintf(stderr, "# skipped: this kernel knows no NUMA nodes\n");
+        return;
+    }
+    probe = opened();
+    touch_all(probe, cpu);
+    hpcb_cpus_add(&one, cpu);
+    ck_assert_int_eq(sched_setaffinity(0, sizeof(one), (cpu_set_t *)&one), 0);
+    ck_assert_int_eq(syscall(SYS_getcpu, NULL, &node, NULL), 0);
+    ck_assert(is_mapped(BLOCK / (size_t)sysconf(_SC_PAGESIZE), node));
+    hpcb_probe_close(probe);
+}
+END_TEST
+
 /* A burst has an end, whoever else is at work, and says so if it was disturbed. */
 START_TEST(bursts_end)
 {
     const unsigned bursts = 50, cpu = a_cpu();
     hpcb_cpus_t before = {0}, after = {0};
-    hpcb_probe_t *probe;
+    hpcb_probe_t *probe = opened();
     unsigned done = 0;
-    hpcb_error_t err;
     uint64_t used;
 
     ck_assert_int_eq(sched_getaffinity(0, sizeof(before), (cpu_set_t *)&before), 0);
-    ck_assert_msg(hpcb_probe_open(cpu, BLOCK, &probe, &err) == 0, "%s", err.text);
+    touch_all(probe, cpu);
     used = cpu_us();
     for (unsigned i = 0; i < bursts; i++) {
         uint64_t memory = 0, cache = 0;
@@ -107,13 +263,11 @@ END_TEST
 START_TEST(a_cpu_that_is_not_there)
 {
     uint64_t memory = 7, cache = 7;
-    hpcb_probe_t *probe;
-    hpcb_error_t err;
+    hpcb_probe_t *probe = opened();
 
-    ck_assert_int_eq(hpcb_probe_open(HPCB_CPUS_MAX - 1, BLOCK, &probe, &err), -1);
-    ck_assert_ptr_nonnull(strstr(err.text, "cannot run on CPU"));
-    ck_assert_int_eq(hpcb_probe_open(a_cpu(), BLOCK, &probe, &err), 0);
     ck_assert_int_eq(hpcb_probe_burst(probe, HPCB_CPUS_MAX - 1, &memory, &cache), -1);
+    ck_assert_int_eq(errno, EINVAL);
+    ck_assert_int_eq(hpcb_probe_touch(probe, HPCB_CPUS_MAX - 1), -1);
     ck_assert_int_eq(errno, EINVAL);
     ck_assert(memory == 7 && cache == 7);
     hpcb_probe_close(probe);
@@ -130,6 +284,9 @@ int main(void)
 
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_block_is_twice_the_largest_cache);
+    tcase_add_test(tcase, a_block_is_written_in_parts);
+    tcase_add_test(tcase, writing_ends_when_somebody_else_runs);
+    tcase_add_test(tcase, a_block_belongs_to_the_node_of_its_cpu);
     tcase_add_test(tcase, bursts_end);
     tcase_add_test(tcase, a_cpu_that_is_not_there);
     suite_add_tcase(suite, tcase);
