@@ -5,8 +5,9 @@
 /*
  * A node measures itself: a child process runs `hpcbctl calibrate` when no job is on
  * the node and nobody else is at work, and kills it as soon as a job comes.  That takes
- * a few seconds of a boot; a measurement that somebody disturbed is tried again after a
- * minute, then after twice the time, up to an hour.
+ * a few seconds of a boot.  It looks for such a moment once a minute, which costs
+ * nothing; a measurement that somebody disturbed is tried again after a minute, then
+ * after twice the time, up to an hour.
  */
 #include "config.h"
 
@@ -22,16 +23,21 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cgroup/node.h"
 #include "common/log.h"
 #include "hpcbd/node/capacity.h"
 #include "hpcbd/node/quiet.h"
 #include "hpcbd/worker.h"
 #include "policy/cpus.h"
+#include "sensor/idle.h"
 
 /* What a node does right after its boot is not the time for it. */
 #define FIRST_SECONDS 30
 #define RETRY_SECONDS 60
 #define RETRY_MAX     3600
+
+/* For so long nobody must have been at work. */
+#define QUIET_SECONDS 10
 
 /* How soon after the prolog of a job the measurement has ended. */
 #define LOOK_MS 20
@@ -91,16 +97,29 @@ static int listen_to(int fd, const char *state_dir, char text[static OUTPUT_BYTE
     return 0;
 }
 
+/* For a while, in which this process sleeps. */
+static bool others_work(const hpcb_node_t *node)
+{
+    static hpcb_idle_t before, after;
+
+    if (hpcb_idle_read(node, &before, NULL) < 0)
+        return true;
+    sleep_seconds(QUIET_SECONDS);
+    return hpcb_idle_read(node, &after, NULL) < 0 || hpcbd_is_busy(&before, &after);
+}
+
+static void wait_until_idle(const hpcb_node_t *node, const char *state_dir)
+{
+    while (hpcbd_has_jobs(state_dir) || others_work(node))
+        sleep_seconds(RETRY_SECONDS);
+}
+
 static int measure(const char *state_dir, hpcbd_capacity_t *capacity, hpcb_error_t *err)
 {
     char text[OUTPUT_BYTES];
     pid_t self = getpid(), child;
     int ends[2], status;
 
-    if (hpcbd_has_jobs(state_dir))
-        return hpcb_error(err, "a job is there");
-    if (hpcbd_is_busy())
-        return hpcb_error(err, "others are at work");
     if (pipe2(ends, O_CLOEXEC) < 0)
         return hpcb_error(err, "%s", strerror(errno));
     child = fork();
@@ -127,17 +146,19 @@ static bool is_measured(const char *state_dir)
     return capacity.mem > 0;
 }
 
-static void measure_until_done(const char *state_dir)
+static void measure_until_done(const hpcb_node_t *node, const char *state_dir)
 {
     unsigned pause = RETRY_SECONDS;
     hpcbd_capacity_t capacity = {0};
     hpcb_error_t err;
 
+    wait_until_idle(node, state_dir);
     while (measure(state_dir, &capacity, &err) < 0 ||
            hpcbd_capacity_save(state_dir, &capacity, &err) < 0) {
         hpcb_log(HPCB_LOG_DEBUG, "this node is not measured yet: %s", err.text);
         sleep_seconds(pause);
         pause = 2 * pause < RETRY_MAX ? 2 * pause : RETRY_MAX;
+        wait_until_idle(node, state_dir);
     }
     hpcb_log(HPCB_LOG_INFO, "this node transfers %.2f GB/s to and from memory",
              (double)capacity.mem * 1e-9);
@@ -146,11 +167,17 @@ static void measure_until_done(const char *state_dir)
 static int work(void *arg)
 {
     const hpcb_conf_t *conf = arg;
+    hpcb_node_t *node;
+    hpcb_error_t err;
 
+    if (hpcb_node_open("/", &node, &err) < 0) {
+        hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
+        return EXIT_FAILURE;
+    }
     for (unsigned pause = FIRST_SECONDS; pause > 0; pause = RETRY_MAX) {
         sleep_seconds(pause);
         if (!is_measured(conf->state_dir))
-            measure_until_done(conf->state_dir);
+            measure_until_done(node, conf->state_dir);
     }
     return EXIT_FAILURE;
 }

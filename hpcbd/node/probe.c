@@ -263,10 +263,9 @@ static void take_turn(void)
     size_t i = probe.turn++ % probe.n;
     bool learns = probe.idle[i].memory == 0;
 
-    if (learns && (hpcbd_has_jobs(probe.conf->state_dir) || hpcbd_is_busy())) {
-        probe.domains[i].count = probe.domains[i].next = 0;
+    if (learns && (hpcbd_has_jobs(probe.conf->state_dir) ||
+                   hpcbd_is_busy(&probe.before, &probe.after)))
         return;
-    }
     if (burst(&probe.domains[i]) == 0 && learns)
         learn_idle(i);
 }

@@ -4,15 +4,12 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "common/state.h"
 #include "hpcbd/node/quiet.h"
 
 /* Of the CPUs: more than the daemons of an idle node use. */
 #define BUSY       0.05
-#define BUSY_LEAST 0.5
+#define BUSY_LEAST 0.25
 
 static int found(const hpcb_job_state_t *job, void *arg)
 {
@@ -26,10 +23,38 @@ bool hpcbd_has_jobs(const char *state_dir)
     return hpcb_state_each(state_dir, found, NULL, NULL) != 0;
 }
 
-bool hpcbd_is_busy(void)
+static int is_guest(const hpcb_job_state_t *job, void *arg)
 {
-    double limit = BUSY * (double)sysconf(_SC_NPROCESSORS_ONLN), load;
+    bool *found = arg;
 
-    return getloadavg(&load, 1) != 1 ||
-           load > (limit > BUSY_LEAST ? limit : BUSY_LEAST);
+    *found = job->klass == HPCB_CLASS_GUEST;
+    return *found;
+}
+
+bool hpcbd_has_guests(const char *state_dir)
+{
+    bool found = false;
+
+    return hpcb_state_each(state_dir, is_guest, &found, NULL) < 0 || found;
+}
+
+/* Those that were online all the time. */
+static void add_online(const hpcb_idle_t *before, const hpcb_idle_t *after,
+                       hpcb_cpus_t *cpus)
+{
+    for (unsigned cpu = 0; cpu < before->count && cpu < after->count; cpu++)
+        if (before->idle_us[cpu] > 0 && after->idle_us[cpu] > 0)
+            hpcb_cpus_add(cpus, cpu);
+}
+
+bool hpcbd_is_busy(const hpcb_idle_t *before, const hpcb_idle_t *after)
+{
+    hpcb_cpus_t cpus = {0};
+    double used, limit;
+
+    add_online(before, after, &cpus);
+    limit = BUSY * hpcb_cpus_count(&cpus);
+    used = (1 - hpcb_idle_part(before, after, &cpus)) * hpcb_cpus_count(&cpus);
+    return hpcb_cpus_count(&cpus) == 0 ||
+           used > (limit > BUSY_LEAST ? limit : BUSY_LEAST);
 }
