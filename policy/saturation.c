@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
+#include <stdbool.h>
 #include "policy/saturation.h"
 
 #define ALL 1000u
@@ -82,21 +83,20 @@ static hpcb_saturation_level_t level_of(uint32_t low, uint32_t high)
                : HPCB_SATURATION_UNKNOWN;
 }
 
-static int is_of_now(const hpcb_burst_t *burst, uint64_t now_us)
+static int is_of_now(const hpcb_burst_t *burst, uint64_t now_us, uint64_t age_us)
 {
-    return burst->time_us <= now_us &&
-           now_us - burst->time_us <= HPCB_SATURATION_AGE_US;
+    return burst->time_us <= now_us && now_us - burst->time_us <= age_us;
 }
 
 /* The parts of those that count. */
 static size_t take(const hpcb_burst_t *bursts, size_t n, uint64_t now_us,
-                   const hpcb_saturation_idle_t *idle, uint64_t *parts,
+                   uint64_t age_us, const hpcb_saturation_idle_t *idle, uint64_t *parts,
                    hpcb_saturation_t *verdict)
 {
     size_t taken = 0;
 
     for (size_t i = 0; i < n && i < HPCB_SATURATION_BURSTS; i++) {
-        if (!is_of_now(&bursts[i], now_us))
+        if (!is_of_now(&bursts[i], now_us, age_us))
             continue;
         if (thousandths(bursts[i].cache, idle->cache) < HPCB_SATURATION_CPU_PART)
             verdict->dropped++;
@@ -108,14 +108,14 @@ static size_t take(const hpcb_burst_t *bursts, size_t n, uint64_t now_us,
 }
 
 void hpcb_saturation_judge(const hpcb_burst_t *bursts, size_t n, uint64_t now_us,
-                           const hpcb_saturation_idle_t *idle,
+                           uint64_t age_us, const hpcb_saturation_idle_t *idle,
                            hpcb_saturation_t *verdict)
 {
     uint64_t parts[HPCB_SATURATION_BURSTS];
     size_t taken, k;
 
     *verdict = (hpcb_saturation_t){.why = HPCB_SATURATION_FEW};
-    taken = take(bursts, n, now_us, idle, parts, verdict);
+    taken = take(bursts, n, now_us, age_us, idle, parts, verdict);
     if (taken < HPCB_SATURATION_LEAST || idle->memory == 0) {
         if (verdict->dropped > taken)
             verdict->why = HPCB_SATURATION_DISTURBED;
@@ -157,9 +157,19 @@ const char *hpcb_saturation_name(hpcb_saturation_level_t level)
     return names[level];
 }
 
-uint64_t hpcb_saturation_pause_us(uint64_t cpu_us)
+uint64_t hpcb_saturation_age_us(hpcb_saturation_pace_t pace, size_t numa_nodes)
 {
-    uint64_t pause = cpu_us * (1000000 / HPCB_SATURATION_DUTY_PPM + 1);
+    return pace == HPCB_SATURATION_SLOW
+               ? 2 * HPCB_SATURATION_AGE_US * (numa_nodes > 0 ? numa_nodes : 1)
+               : HPCB_SATURATION_AGE_US;
+}
 
-    return pause > HPCB_SATURATION_PAUSE_US ? pause : HPCB_SATURATION_PAUSE_US;
+uint64_t hpcb_saturation_pause_us(uint64_t cpu_us, hpcb_saturation_pace_t pace)
+{
+    bool slow = pace == HPCB_SATURATION_SLOW;
+    uint64_t ppm = slow ? HPCB_SATURATION_SLOW_PPM : HPCB_SATURATION_DUTY_PPM;
+    uint64_t least = slow ? HPCB_SATURATION_SLOW_PAUSE_US : HPCB_SATURATION_PAUSE_US;
+    uint64_t pause = cpu_us * (1000000 / ppm + 1);
+
+    return pause > least ? pause : least;
 }

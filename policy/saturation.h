@@ -30,6 +30,10 @@
 /* A burst older than this says nothing of now. */
 #define HPCB_SATURATION_AGE_US UINT64_C(60000000)
 
+/* How often there are bursts: slow on a node without guests, where the verdict serves
+ * nobody but the placement of the first one. */
+typedef enum { HPCB_SATURATION_SLOW, HPCB_SATURATION_FAST } hpcb_saturation_pace_t;
+
 /* Thousandths of the idle node's rate that one CPU gets: at least the first one on a
  * node that is free, less than the second one on a saturated node. */
 #define HPCB_SATURATION_FREE_PART 800
@@ -84,10 +88,15 @@ typedef struct {
 int hpcb_saturation_idle(const hpcb_burst_t *bursts, size_t n,
                          hpcb_saturation_idle_t *idle);
 
-/* From the n last bursts (at most HPCB_SATURATION_BURSTS, in any order). */
+/* From the n last bursts (at most HPCB_SATURATION_BURSTS, in any order), of which those
+ * count that are at most age_us old. */
 void hpcb_saturation_judge(const hpcb_burst_t *bursts, size_t n, uint64_t now_us,
-                           const hpcb_saturation_idle_t *idle,
+                           uint64_t age_us, const hpcb_saturation_idle_t *idle,
                            hpcb_saturation_t *verdict);
+
+/* That age for a node with so many NUMA nodes, which have bursts in turn: long enough
+ * for HPCB_SATURATION_LEAST bursts of each. */
+uint64_t hpcb_saturation_age_us(hpcb_saturation_pace_t pace, size_t numa_nodes);
 
 /* Of two NUMA nodes what counts for the node: saturated, else unknown, else the one of
  * which less is left. */
@@ -99,12 +108,14 @@ const char *hpcb_saturation_name(hpcb_saturation_level_t level);
 
 /*
  * How long to wait after something that took cpu_us of CPU time, so that all together
- * take less than HPCB_SATURATION_DUTY_PPM of one CPU; HPCB_SATURATION_PAUSE_US at
- * least.
+ * take less than HPCB_SATURATION_DUTY_PPM of one CPU, or HPCB_SATURATION_SLOW_PPM;
+ * HPCB_SATURATION_PAUSE_US at least, or HPCB_SATURATION_SLOW_PAUSE_US.
  */
-uint64_t hpcb_saturation_pause_us(uint64_t cpu_us);
+uint64_t hpcb_saturation_pause_us(uint64_t cpu_us, hpcb_saturation_pace_t pace);
 
-#define HPCB_SATURATION_DUTY_PPM 1800 /* of the 0.2 % that it may take */
-#define HPCB_SATURATION_PAUSE_US UINT64_C(500000)
+#define HPCB_SATURATION_DUTY_PPM      1800 /* of the 0.2 % that it may take */
+#define HPCB_SATURATION_SLOW_PPM      100  /* of the 0.05 % for all that hpcbd does */
+#define HPCB_SATURATION_PAUSE_US      UINT64_C(500000)
+#define HPCB_SATURATION_SLOW_PAUSE_US UINT64_C(4000000)
 
 #endif

@@ -9,6 +9,8 @@
  * before (sensor/probe.h).  All that it does takes less than 0.2 % of one CPU, its
  * looks at /proc/stat included: the longer something took, the longer it sleeps.
  *
+ * Without guests that is 0.01 %, and the verdict comes later.
+ *
  * It runs with SCHED_IDLE, and a burst ends as soon as somebody else runs on its CPU.
  * A CPU that is not idle is never probed: on a node whose CPUs are all at work nothing
  * is known, and that is said.
@@ -44,9 +46,14 @@
  * kernel counts in hundredths of a second. */
 #define IDLE_PART 0.95
 
-/* How often the verdict is written, and how long without any burst says that no CPU is
- * idle. */
-#define SAVE_US (10 * UINT64_C(1000000))
+/* How often the verdict is written, and whether a guest has come is looked for. */
+#define SECOND_US    UINT64_C(1000000)
+#define SAVE_US      (10 * SECOND_US)
+#define SAVE_SLOW_US (30 * SECOND_US)
+#define GUESTS_US    (5 * SECOND_US)
+
+_Static_assert(SAVE_SLOW_US < HPCBD_SATURATION_STALE_SECONDS * SECOND_US / 2,
+               "what is written slowly is not stale");
 
 /* A NUMA node: its CPUs, a block of its memory, the last bursts there. */
 typedef struct {
@@ -65,6 +72,8 @@ static struct {
     hpcb_saturation_idle_t idle[DOMAINS_MAX];
     size_t n, turn;
     hpcb_idle_t before, after;
+    hpcb_saturation_pace_t pace;
+    uint64_t looked_us; /* for guests */
     uint64_t saved_us;
     hpcb_saturation_level_t level; /* that was saved */
 } probe;
@@ -239,6 +248,7 @@ static const char *reason(const hpcb_saturation_t *verdict, bool has_idle)
 static void report(void)
 {
     uint64_t now_us = us_of(CLOCK_MONOTONIC);
+    uint64_t age_us = hpcb_saturation_age_us(probe.pace, probe.n);
     hpcb_saturation_t all = {.level = HPCB_SATURATION_FREE};
     bool has_idle = true;
 
@@ -247,37 +257,64 @@ static void report(void)
         hpcb_saturation_t one;
 
         has_idle &= probe.idle[i].memory > 0;
-        hpcb_saturation_judge(domain->bursts, domain->count, now_us, &probe.idle[i],
-                              &one);
+        hpcb_saturation_judge(domain->bursts, domain->count, now_us, age_us,
+                              &probe.idle[i], &one);
         all = i == 0 ? one : hpcb_saturation_worse(&all, &one);
     }
-    if (all.level == probe.level && now_us - probe.saved_us < SAVE_US)
+    if (all.level == probe.level &&
+        now_us - probe.saved_us <
+            (probe.pace == HPCB_SATURATION_FAST ? SAVE_US : SAVE_SLOW_US))
         return;
     probe.level = all.level;
     probe.saved_us = now_us;
     save(&all, reason(&all, has_idle));
 }
 
-static void take_turn(void)
+/* The bursts of the idle node are few, and nobody is there. */
+static bool is_learning(void)
+{
+    for (size_t i = 0; i < probe.n; i++)
+        if (probe.idle[i].memory == 0)
+            return !hpcbd_has_jobs(probe.conf->state_dir) &&
+                   !hpcbd_is_busy(&probe.before, &probe.after);
+    return false;
+}
+
+static void take_turn(bool learns)
 {
     size_t i = probe.turn++ % probe.n;
-    bool learns = probe.idle[i].memory == 0;
+    bool is_new = probe.idle[i].memory == 0;
 
-    if (learns && (hpcbd_has_jobs(probe.conf->state_dir) ||
-                   hpcbd_is_busy(&probe.before, &probe.after)))
+    if (is_new && !learns)
         return;
-    if (burst(&probe.domains[i]) == 0 && learns)
+    if (burst(&probe.domains[i]) == 0 && is_new)
         learn_idle(i);
+}
+
+static void set_pace(bool learns)
+{
+    uint64_t now_us = us_of(CLOCK_MONOTONIC);
+
+    if (probe.looked_us > 0 && now_us - probe.looked_us < GUESTS_US && !learns)
+        return;
+    probe.looked_us = now_us;
+    probe.pace = learns || hpcbd_has_guests(probe.conf->state_dir)
+                     ? HPCB_SATURATION_FAST
+                     : HPCB_SATURATION_SLOW;
 }
 
 static void go_on(void)
 {
     hpcb_error_t err;
+    bool learns;
 
     if (hpcb_idle_read(probe.node, &probe.after, &err) < 0)
         return;
-    if (probe.before.time_us > 0)
-        take_turn();
+    if (probe.before.time_us > 0) {
+        learns = is_learning();
+        take_turn(learns);
+        set_pace(learns);
+    }
     probe.before = probe.after;
     report();
 }
@@ -303,7 +340,7 @@ static int work(void *arg)
     hpcbd_saturation_idle_load(probe.conf->state_dir, probe.idle, probe.n);
     for (;;) {
         used = us_of(CLOCK_PROCESS_CPUTIME_ID);
-        sleep_us(hpcb_saturation_pause_us(used - begin));
+        sleep_us(hpcb_saturation_pause_us(used - begin, probe.pace));
         begin = used;
         go_on();
     }

@@ -31,7 +31,7 @@ static hpcb_saturation_t judged(size_t n)
 {
     hpcb_saturation_t verdict;
 
-    hpcb_saturation_judge(bursts, n, NOW, &idle, &verdict);
+    hpcb_saturation_judge(bursts, n, NOW, HPCB_SATURATION_AGE_US, &idle, &verdict);
     return verdict;
 }
 
@@ -159,7 +159,7 @@ START_TEST(an_unknown_idle_node_gives_no_verdict)
     hpcb_saturation_t verdict;
 
     fill(N, 300, 300);
-    hpcb_saturation_judge(bursts, N, NOW, &none, &verdict);
+    hpcb_saturation_judge(bursts, N, NOW, HPCB_SATURATION_AGE_US, &none, &verdict);
     ck_assert_int_eq(verdict.level, HPCB_SATURATION_UNKNOWN);
 }
 END_TEST
@@ -171,21 +171,114 @@ START_TEST(largest_figures)
 
     for (size_t i = 0; i < N; i++)
         bursts[i] = (hpcb_burst_t){NOW, UINT64_MAX, UINT64_MAX};
-    hpcb_saturation_judge(bursts, N, NOW, &most, &verdict);
+    hpcb_saturation_judge(bursts, N, NOW, HPCB_SATURATION_AGE_US, &most, &verdict);
     ck_assert_int_eq(verdict.level, HPCB_SATURATION_FREE);
     ck_assert_uint_eq(verdict.part, 1000);
 }
 END_TEST
 
-START_TEST(pauses_bound_the_duty)
+static void bound(hpcb_saturation_pace_t pace, uint64_t ppm)
 {
     for (uint64_t cpu_us = 0; cpu_us < 100000; cpu_us += 37) {
-        uint64_t pause = hpcb_saturation_pause_us(cpu_us);
+        uint64_t pause = hpcb_saturation_pause_us(cpu_us, pace);
 
         ck_assert_uint_ge(pause, HPCB_SATURATION_PAUSE_US);
-        ck_assert_uint_le(cpu_us * 1000000, HPCB_SATURATION_DUTY_PPM * pause);
+        ck_assert_uint_le(cpu_us * 1000000, ppm * pause);
     }
-    ck_assert_uint_lt(hpcb_saturation_pause_us(2000), 1200000);
+}
+
+START_TEST(pauses_bound_the_duty)
+{
+    bound(HPCB_SATURATION_FAST, HPCB_SATURATION_DUTY_PPM);
+    bound(HPCB_SATURATION_SLOW, HPCB_SATURATION_SLOW_PPM);
+    ck_assert_uint_lt(hpcb_saturation_pause_us(2000, HPCB_SATURATION_FAST), 1200000);
+}
+END_TEST
+
+/* With 1 ms of CPU time for each burst and what comes with it, on up to 8 NUMA nodes
+ * without guests, and on one with them. */
+START_TEST(a_verdict_has_enough_bursts)
+{
+    for (size_t numa_nodes = 1; numa_nodes <= 8; numa_nodes++) {
+        uint64_t age = hpcb_saturation_age_us(HPCB_SATURATION_SLOW, numa_nodes);
+        uint64_t pause = hpcb_saturation_pause_us(1000, HPCB_SATURATION_SLOW);
+
+        ck_assert_uint_ge(age / pause / numa_nodes, HPCB_SATURATION_LEAST);
+    }
+    ck_assert_uint_eq(hpcb_saturation_age_us(HPCB_SATURATION_FAST, 8),
+                      HPCB_SATURATION_AGE_US);
+    ck_assert_uint_gt(hpcb_saturation_age_us(HPCB_SATURATION_SLOW, 0), 0);
+    ck_assert_uint_ge(hpcb_saturation_pause_us(0, HPCB_SATURATION_SLOW),
+                      HPCB_SATURATION_SLOW_PAUSE_US);
+}
+END_TEST
+
+/* Generated, not measured: a machine whose controllers move total GB/s, of which one
+ * CPU asks for up to one GB/s, and CPUs that stream share evenly. */
+static const struct {
+    const char *what;
+    double total, one;
+    unsigned cpus;
+} machines[] = {
+    {"a socket that 14 of its 16 CPUs saturate", 80, 12, 16},
+    {"a large socket", 300, 11, 64},
+    {"two CPUs of a virtual machine, which ask for less than there is", 60, 25, 2},
+};
+
+/* Thousandths of what the idle node gives that a CPU more gets beside the others. */
+static unsigned part_beside(double total, double one, unsigned streaming)
+{
+    double share = total / (streaming + 1);
+
+    return (unsigned)(1000 * (share < one ? share : one) / one);
+}
+
+static hpcb_saturation_level_t truth(unsigned part)
+{
+    if (part >= HPCB_SATURATION_FREE_PART)
+        return HPCB_SATURATION_FREE;
+    return part < HPCB_SATURATION_FULL_PART ? HPCB_SATURATION_FULL
+                                            : HPCB_SATURATION_BUSY;
+}
+
+/* Uniform within 6 % of it, and one burst in eight disturbed by something else. */
+static void measure(unsigned part, uint32_t *seed)
+{
+    for (size_t i = 0; i < N; i++) {
+        unsigned noise;
+
+        *seed = *seed * 1664525 + 1013904223;
+        noise = 940 + (*seed >> 16) % 121;
+        if (i % 8 == 7)
+            noise /= 3;
+        bursts[i] = (hpcb_burst_t){.time_us = NOW,
+                                   .memory = idle.memory / 1000 * part / 1000 * noise,
+                                   .cache = idle.cache};
+    }
+}
+
+/* As more and more of its CPUs stream, the last one free for bursts: the verdict is the
+ * right one, or unknown near a limit. */
+START_TEST(machines_fill_up)
+{
+    hpcb_saturation_level_t last = HPCB_SATURATION_UNKNOWN;
+    uint32_t seed = 1;
+
+    for (unsigned streaming = 0; streaming < machines[_i].cpus; streaming++) {
+        unsigned part = part_beside(machines[_i].total, machines[_i].one, streaming);
+        unsigned above = part * 106 / 100, below = part * 94 / 100;
+
+        measure(part, &seed);
+        last = judged(N).level;
+        ck_assert_msg(
+            last == truth(above) || last == truth(below) ||
+                (last == HPCB_SATURATION_UNKNOWN && truth(above) != truth(below)),
+            "%s: %s beside %u CPUs at %u", machines[_i].what,
+            hpcb_saturation_name(last), streaming, part);
+    }
+    /* Who asks for less than there is can saturate nothing. */
+    ck_assert_int_eq(last, machines[_i].cpus > 2 ? HPCB_SATURATION_FULL
+                                                 : HPCB_SATURATION_FREE);
 }
 END_TEST
 
@@ -228,6 +321,9 @@ int main(void)
     tcase_add_test(tcase, an_unknown_idle_node_gives_no_verdict);
     tcase_add_test(tcase, largest_figures);
     tcase_add_test(tcase, pauses_bound_the_duty);
+    tcase_add_test(tcase, a_verdict_has_enough_bursts);
+    tcase_add_loop_test(tcase, machines_fill_up, 0,
+                        sizeof(machines) / sizeof(machines[0]));
     tcase_add_test(tcase, the_worse_part_counts);
     tcase_add_test(tcase, names);
     suite_add_tcase(suite, tcase);
