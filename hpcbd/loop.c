@@ -30,6 +30,7 @@ struct hpcb_source {
     kind_t kind;
     int fd;
     bool dead;
+    uint64_t interval_ns; /* of a timer; 0: it expires once, or is off */
     hpcb_loop_fn fn;
     void *arg;
 };
@@ -232,7 +233,15 @@ int hpcb_timer_in(hpcb_source_t *timer, uint64_t first_ns, uint64_t interval_ns)
     struct itimerspec when = {.it_value = to_timespec(first_ns),
                               .it_interval = to_timespec(interval_ns)};
 
+    timer->interval_ns = first_ns ? interval_ns : 0;
     return timerfd_settime(timer->fd, 0, &when, NULL);
+}
+
+int hpcb_timer_every(hpcb_source_t *timer, uint64_t interval_ns)
+{
+    return timer->interval_ns == interval_ns
+               ? 0
+               : hpcb_timer_in(timer, interval_ns, interval_ns);
 }
 
 int hpcb_timer_at(hpcb_source_t *timer, uint64_t at_ns, uint64_t interval_ns)
@@ -240,6 +249,7 @@ int hpcb_timer_at(hpcb_source_t *timer, uint64_t at_ns, uint64_t interval_ns)
     struct itimerspec when = {.it_value = to_timespec(at_ns),
                               .it_interval = to_timespec(interval_ns)};
 
+    timer->interval_ns = interval_ns;
     return timerfd_settime(timer->fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET,
                            &when, NULL);
 }

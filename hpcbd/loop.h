@@ -66,6 +66,10 @@ hpcb_source_t *hpcb_loop_timer(hpcb_loop_t *loop, clockid_t clock, hpcb_loop_fn 
  * off. */
 int hpcb_timer_in(hpcb_source_t *timer, uint64_t first_ns, uint64_t interval_ns);
 
+/* Expire every interval_ns from now on.  Nothing changes if the timer does so already:
+ * its next time is not put off. */
+int hpcb_timer_every(hpcb_source_t *timer, uint64_t interval_ns);
+
 /* Expire at at_ns of the timer's clock, then every interval_ns (0: once).  On
  * CLOCK_REALTIME a step of the clock ends the wait with what 0. */
 int hpcb_timer_at(hpcb_source_t *timer, uint64_t at_ns, uint64_t interval_ns);

@@ -40,6 +40,7 @@
 
 #define MILLISECOND INT64_C(1000000)
 #define LOOK_NS     (2000 * MILLISECOND)
+#define REST_NS     (4000 * MILLISECOND) /* without steps: who tells of one is heard */
 #define SOON_NS     (20 * MILLISECOND)
 #define TICK_NS     (4 * MILLISECOND)
 #define LOAD        20          /* of the time at most 1/20 is worked */
@@ -256,6 +257,8 @@ static void look_around(void)
         set_tick(0);
     if (engine.more)
         look_soon();
+    if (!engine.soon)
+        hpcb_timer_every(engine.look, engine.count ? LOOK_NS : REST_NS);
 }
 
 static void on_look(void *arg, uint64_t what)

@@ -25,6 +25,9 @@
 /* That late a decision may be. */
 #define DECIDE_NS (10 * SECOND)
 
+/* Without guests, of which one that has come gets its first look so late. */
+#define REST_NS (2 * SECOND)
+
 typedef struct {
     uint32_t job_id;
     uint64_t begin_us; /* of the job */
@@ -246,6 +249,14 @@ static bool wanted(const hpcbd_registry_t *registry)
     return engine.daemon->conf.guest_min_share_ppm && has_primary(registry);
 }
 
+static bool has_guest(const hpcbd_registry_t *registry)
+{
+    for (size_t i = 0; i < registry->count; i++)
+        if (registry->jobs[i]->state.klass == HPCB_CLASS_GUEST)
+            return true;
+    return false;
+}
+
 static void on_tick(void *arg, uint64_t what)
 {
     const hpcbd_registry_t *registry = hpcbd_window_registry();
@@ -262,6 +273,7 @@ static void on_tick(void *arg, uint64_t what)
             forget(i);
     hpcbd_window_decide_by(HPCBD_WATCHDOG_GUESTS,
                            engine.stats.stopped ? (int64_t)(now_ns() + DECIDE_NS) : 0);
+    hpcb_timer_every(engine.tick, has_guest(registry) ? SECOND : REST_NS);
 }
 
 static int start(hpcbd_t *daemon, hpcb_error_t *err)

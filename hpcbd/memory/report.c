@@ -52,6 +52,9 @@
  * answers. */
 #define COMPANY_SECONDS 60
 
+/* What nobody has told of, or what did not work, is tried again so soon. */
+#define LOOK_SECONDS 10
+
 /* slurmctld forgets a job MinJobAge (300 s) after its end; then nobody can help. */
 #define REQUEUE_SECONDS 3600
 
@@ -287,34 +290,66 @@ static void requeue_all(reporter_t *reporter)
     }
 }
 
-/* Notes of guests that were ended, and reports, which replace StateDir/memory. */
-static int watch(const hpcb_conf_t *conf)
+/* Notes of guests that were ended, and reports, which replace StateDir/memory and
+ * StateDir/company. */
+typedef struct {
+    int fd;    /* -1: poll passes it over */
+    int state; /* of StateDir itself */
+} watcher_t;
+
+static watcher_t watch(const hpcb_conf_t *conf)
 {
-    int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    watcher_t watcher = {.fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
     char path[PATH_MAX];
 
-    if (fd < 0)
-        return -1;
+    if (watcher.fd < 0)
+        return watcher;
     if (snprintf(path, sizeof(path), "%s/" HPCBD_REQUEUE_DIR, conf->state_dir) <
         (int)sizeof(path))
-        inotify_add_watch(fd, path, IN_MOVED_TO);
-    inotify_add_watch(fd, conf->state_dir, IN_MOVED_TO | IN_ONLYDIR);
-    return fd;
+        inotify_add_watch(watcher.fd, path, IN_MOVED_TO);
+    watcher.state =
+        inotify_add_watch(watcher.fd, conf->state_dir, IN_MOVED_TO | IN_ONLYDIR);
+    return watcher;
+}
+
+/* Other files of StateDir are none of ours. */
+static bool has_news(const watcher_t *watcher)
+{
+    char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+    bool is_new = false;
+    ssize_t length;
+
+    while ((length = read(watcher->fd, events, sizeof(events))) > 0)
+        for (char *next = events; next < events + length;) {
+            const struct inotify_event *event = (void *)next;
+
+            is_new |= event->wd != watcher->state || event->len == 0 ||
+                      strcmp(event->name, HPCBD_MEMORY_FILE) == 0 ||
+                      strcmp(event->name, HPCB_COMPANY_FILE) == 0;
+            next += sizeof(*event) + event->len;
+        }
+    return is_new;
+}
+
+/* Something to do, or time to look for it. */
+static void wait_for_news(const watcher_t *watcher)
+{
+    struct pollfd fd = {.fd = watcher->fd, .events = POLLIN};
+
+    while (poll(&fd, 1, LOOK_SECONDS * 1000) > 0 && !has_news(watcher))
+        ;
 }
 
 int hpcbd_memory_report(void *conf)
 {
     reporter_t reporter = {.conf = conf};
-    struct pollfd watcher = {.fd = watch(conf), .events = POLLIN};
-    char events[4096];
+    watcher_t watcher = watch(conf);
 
     signal(SIGCHLD, SIG_IGN); /* nobody waits for who tells a user */
     for (;;) {
         requeue_all(&reporter);
         send_report(&reporter);
         send_company(&reporter);
-        if (poll(&watcher, 1, HPCB_LIVE_REPORT_SECONDS * 1000) > 0)
-            while (read(watcher.fd, events, sizeof(events)) > 0)
-                ;
+        wait_for_news(&watcher);
     }
 }

@@ -21,6 +21,11 @@
 
 #define QUANTUM_NS (HPCB_RATE_QUANTUM_US * UINT64_C(1000))
 #define SOON_NS    UINT64_C(60000000)
+
+/* After so many ticks without any job they come less often. */
+#define REST_TICKS 20
+#define REST_NS    (10 * QUANTUM_NS)
+
 #define SAVE_TICKS 20 /* files are written every 10 s, and when a job ends */
 
 /* What records have; hpcbd takes CPU time and memory in use from elsewhere. */
@@ -53,7 +58,7 @@ static struct {
     const hpcb_sensor_t *rows[HPCB_SENSORS_MAX];
     size_t row_count;
     hpcb_source_t *tick;
-    unsigned ticks;
+    unsigned ticks, rests; /* rests: ticks without jobs, in a row */
     size_t count;
     job_t *jobs[HPCBD_JOBS_MAX];
 } sense;
@@ -274,6 +279,15 @@ static void follow(const hpcbd_registry_t *registry)
     }
 }
 
+/* The registry may be late with a job that is told of. */
+static void set_pace(void)
+{
+    bool rests = sense.count == 0 && hpcbd_window_registry()->count == 0;
+
+    sense.rests = rests ? sense.rests + 1 : 0;
+    hpcb_timer_every(sense.tick, sense.rests < REST_TICKS ? QUANTUM_NS : REST_NS);
+}
+
 static void on_tick(void *arg, uint64_t what)
 {
     bool write = ++sense.ticks % SAVE_TICKS == 0;
@@ -287,6 +301,7 @@ static void on_tick(void *arg, uint64_t what)
         if (write)
             save(sense.jobs[i]);
     }
+    set_pace();
 }
 
 void hpcbd_sense_job(uint32_t job_id)
@@ -295,8 +310,10 @@ void hpcbd_sense_job(uint32_t job_id)
 
     if (job)
         hpcb_sensed_adopt(job->sensed);
-    else if (sense.sensing) /* when the registry has read its record */
+    else if (sense.sensing) { /* when the registry has read its record */
+        sense.rests = 0;
         hpcb_timer_in(sense.tick, SOON_NS, QUANTUM_NS);
+    }
 }
 
 bool hpcbd_sense_read(uint32_t job_id, hpcbd_moved_t *moved)

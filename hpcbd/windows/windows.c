@@ -7,8 +7,8 @@
  *   the edge timer    on the wall clock, at the next edge of any job; all jobs whose
  *                     edge it is are switched in that turn.  It also comes when the
  *                     clock is set, and then every job's phase is worked out anew
- *   the look timer    once a second: has a job got threads that are not known?  A few
- *                     jobs in turn, so that its cost does not grow with their number
+ *   the look timer    once a second while jobs are there: has a job got threads that
+ * are not known?  A few jobs in turn, so that its cost does not grow with their number
  *   the refresh timer every 30 s: all of StateDir, for what nobody has told
  * and messages (hpcbd/node/socket.c), which bring looks forward.  What reads files
  * waits for a moment when nobody is favoured, and does a bounded part of its work in a
@@ -44,6 +44,7 @@ _Static_assert(HPCB_WINDOW_PERIOD_MIN_NS == 1000 * HPCB_WINDOW_PERIOD_MIN_US &&
 
 #define MILLISECOND     UINT64_C(1000000)
 #define LOOK_NS         (1000 * MILLISECOND)
+#define REST_NS         (5000 * MILLISECOND) /* without jobs */
 #define SOON_NS         (20 * MILLISECOND)
 #define REFRESH_NS      (30000 * MILLISECOND)
 #define LOOKS_AT_A_TIME 2
@@ -377,6 +378,15 @@ static void look_soon(void)
     engine.soon = true;
 }
 
+/* Looks start the watchdog again, too. */
+static void set_pace(void)
+{
+    bool rests = engine.registry.count == 0 && engine.guard.source;
+
+    if (!engine.soon)
+        hpcb_timer_every(engine.look, rests ? REST_NS : LOOK_NS);
+}
+
 static void refresh(void)
 {
     engine.refresh_due = !hpcbd_registry_refresh(
@@ -431,6 +441,7 @@ static void look_around(void)
     hpcbd_freeze_look(engine.freeze, &engine.registry);
     hpcbd_calm_look(engine.calm, &engine.daemon->conf, &engine.registry);
     act(false);
+    set_pace();
 }
 
 static void on_look(void *arg, uint64_t what)
@@ -550,6 +561,7 @@ static void guard(void)
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
     reconsider();
     act(true);
+    set_pace();
 }
 
 /* Not to be late, and not to be swapped out while a job spins. */

@@ -123,6 +123,23 @@ START_TEST(a_timer_that_was_missed_says_how_often)
 }
 END_TEST
 
+START_TEST(an_interval_that_stays_puts_nothing_off)
+{
+    const uint64_t minute = UINT64_C(60000000000);
+    seen_t seen = {0};
+    hpcb_source_t *timer = hpcb_loop_timer(loop, CLOCK_MONOTONIC, note, &seen, NULL);
+
+    ck_assert_int_eq(hpcb_timer_in(timer, 1, minute), 0);
+    ck_assert_int_eq(hpcb_timer_every(timer, minute), 0);
+    once(10000);
+    ck_assert_uint_eq(seen.calls, 1);
+    ck_assert_int_eq(hpcb_timer_every(timer, 1000000), 0);
+    once(10000);
+    ck_assert_uint_eq(seen.calls, 2);
+    ck_assert_int_eq(hpcb_timer_every(timer, 0), 0);
+}
+END_TEST
+
 START_TEST(a_timer_of_the_clock_expires_at_once_when_it_is_past)
 {
     seen_t seen = {0};
@@ -175,6 +192,7 @@ int main(void)
     tcase_add_test(test, a_source_removed_by_another_is_not_called_any_more);
     tcase_add_test(test, a_source_may_remove_itself);
     tcase_add_test(test, a_timer_that_was_missed_says_how_often);
+    tcase_add_test(test, an_interval_that_stays_puts_nothing_off);
     tcase_add_test(test, a_timer_of_the_clock_expires_at_once_when_it_is_past);
     tcase_add_test(test, a_signal_ends_the_loop);
     tcase_add_test(test, what_cannot_be_watched_is_an_error);

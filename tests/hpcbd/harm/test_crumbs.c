@@ -34,6 +34,7 @@ static hpcb_loop_fn tick_fn;
 static hpcbd_share_t reading;
 static bool readable, watched, frozen, reads_idle;
 static int64_t decide_ns;
+static uint64_t tick_ns; /* from one tick to the next */
 static hpcbd_registry_t registry;
 static hpcbd_job_t guest, primary;
 static hpcbd_t daemon_of_test;
@@ -67,6 +68,13 @@ int hpcb_timer_in(hpcb_source_t *timer, uint64_t first_ns, uint64_t interval_ns)
     (void)timer;
     (void)first_ns;
     ck_assert_int_eq(interval_ns, SECOND);
+    return 0;
+}
+
+int hpcb_timer_every(hpcb_source_t *timer, uint64_t interval_ns)
+{
+    (void)timer;
+    tick_ns = interval_ns;
     return 0;
 }
 
@@ -254,6 +262,21 @@ START_TEST(who_gets_enough_or_sleeps_runs)
 }
 END_TEST
 
+START_TEST(without_guests_there_is_less_to_look_at)
+{
+    begin();
+    run(1);
+    ck_assert_uint_eq(tick_ns, SECOND);
+    registry.count = 0;
+    run(1);
+    ck_assert_uint_eq(tick_ns, 2 * SECOND);
+    registry.count = 2;
+    run(1);
+    ck_assert_uint_eq(tick_ns, SECOND);
+    end();
+}
+END_TEST
+
 START_TEST(alone_or_without_a_minimum_nobody_is_stopped)
 {
     begin();
@@ -408,6 +431,7 @@ int main(void)
 
     tcase_add_test(tc, who_gets_crumbs_is_stopped_until_its_cpus_are_idle);
     tcase_add_test(tc, who_gets_enough_or_sleeps_runs);
+    tcase_add_test(tc, without_guests_there_is_less_to_look_at);
     tcase_add_test(tc, alone_or_without_a_minimum_nobody_is_stopped);
     tcase_add_test(tc, time_of_a_suspended_guest_does_not_count);
     tcase_add_test(tc, who_starves_is_requeued);
