@@ -13,6 +13,9 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -383,6 +386,117 @@ START_TEST(splice_hides_nothing)
 }
 END_TEST
 
+#define HIDDEN 2000 /* datagrams */
+
+static void send_all(int fd, const struct sockaddr *to, socklen_t length)
+{
+    static char data[DATAGRAM];
+
+    for (int i = 0; i < HIDDEN; i++)
+        if (sendto(fd, data, sizeof(data), 0, to, length) < 0)
+            _exit(2);
+}
+
+static void enter(const char *group)
+{
+    if (hpcb_knob_write(group, "cgroup.procs", "0", NULL) < 0)
+        _exit(1);
+}
+
+/* A socket that was made outside: handed in, or its process was moved into the job. */
+static void send_by_a_socket_of_before(const char *group)
+{
+    int fd = connected(SOCK_DGRAM, there);
+
+    enter(group);
+    send_all(fd, NULL, 0);
+}
+
+static void send_frames(const char *group)
+{
+    struct sockaddr_ll to = {.sll_family = AF_PACKET,
+                             .sll_protocol = htons(ETH_P_IP),
+                             .sll_ifindex = (int)if_nametoindex("v0"),
+                             .sll_halen = ETH_ALEN};
+
+    memset(to.sll_addr, 0xff, ETH_ALEN);
+    enter(group);
+    send_all(socket(AF_PACKET, SOCK_DGRAM, 0), (struct sockaddr *)&to, sizeof(to));
+}
+
+/* Who is outside sends what the task tells it. */
+static void send_by_a_helper(const char *group)
+{
+    char data[DATAGRAM];
+    pid_t helper;
+    int ends[2], fd;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) < 0)
+        _exit(1);
+    helper = fork();
+    if (helper == 0) {
+        close(ends[0]);
+        fd = connected(SOCK_DGRAM, there);
+        while (recv(ends[1], data, sizeof(data), 0) > 0)
+            send(fd, data, sizeof(data), 0);
+        _exit(0);
+    }
+    close(ends[1]);
+    enter(group);
+    send_all(ends[0], NULL, 0);
+    close(ends[0]);
+    waitpid(helper, NULL, 0);
+}
+
+static void (*const ways_to_hide[])(const char *group) = {
+    send_by_a_socket_of_before,
+    send_frames,
+    send_by_a_helper,
+};
+
+static void *open_other_job(const bed_t *bed)
+{
+    char group[128];
+    hpcb_sensor_job_t job = {.node = bed->node, .job_id = 6, .dir = group};
+    hpcb_error_t err;
+    void *handle;
+
+    snprintf(group, sizeof(group), "%s/job6",
+             hpcb_node_mount(bed->node, HPCB_CTL_UNIFIED));
+    ck_assert_int_eq(hpcb_knob_mkdir(group, "", NULL), 0);
+    ck_assert_msg(hpcb_sensor_network.open(&job, &handle, &err) == 0, "%s", err.text);
+    return handle;
+}
+
+/* As hpcbd(8) says: it is missing in the job's figure, and in no other. */
+START_TEST(what_is_hidden_is_nobodys)
+{
+    bed_t bed = {0};
+    bytes_t wire;
+    void *other;
+    pid_t task;
+    int status;
+
+    if (!start(&bed, SOCK_DGRAM))
+        return;
+    other = open_other_job(&bed);
+    wire = interface();
+    task = real_fork();
+    if (task == 0) {
+        ways_to_hide[_i](bed.task);
+        _exit(0);
+    }
+    waitpid(task, &status, 0);
+    ck_assert_int_eq(status, 0);
+    ck_assert_uint_ge(interface().tx - wire.tx, HIDDEN * DATAGRAM);
+    ck_assert_uint_le(measured(bed.handle).tx, OF_THE_KERNEL);
+    ck_assert_uint_eq(measured(other).tx, 0);
+    ck_assert_uint_eq(measured(other).rx, 0);
+    hpcb_sensor_network.close(other);
+    stop(&bed);
+}
+END_TEST
+
 START_TEST(counts_what_comes_in)
 {
     bed_t bed = {0};
@@ -524,6 +638,8 @@ int main(void)
     tcase_add_test(tcase, counts_tcp_at_ten_rates);
     tcase_add_test(tcase, counts_udp_at_ten_rates);
     tcase_add_test(tcase, splice_hides_nothing);
+    tcase_add_loop_test(tcase, what_is_hidden_is_nobodys, 0,
+                        sizeof(ways_to_hide) / sizeof(ways_to_hide[0]));
     tcase_add_test(tcase, counts_what_comes_in);
     tcase_add_test(tcase, leaves_loopback_and_other_groups_out);
     tcase_add_test(tcase, leaves_nothing_behind);
