@@ -65,7 +65,7 @@ static void sample(run_t *run)
 {
     const setting_t *setting = run->setting;
     hpcb_memguest_t guest = {
-        .used = run->guest, .ending = run->term_ms >= 0, .own = HPCB_MEMGUARD_NO_LIMIT};
+        .used = run->guest, .ending = run->kill_ms >= 0, .own = HPCB_MEMGUARD_NO_LIMIT};
     hpcb_memnode_t node = {.real = setting->real,
                            .reserve = setting->reserve,
                            .available = available(run),

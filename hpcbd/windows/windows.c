@@ -8,7 +8,8 @@
  *                     edge it is are switched in that turn.  It also comes when the
  *                     clock is set, and then every job's phase is worked out anew
  *   the look timer    once a second while jobs are there: has a job got threads that
- * are not known?  A few jobs in turn, so that its cost does not grow with their number
+ *                     are not known?  A few jobs in turn, so that its cost does not
+ *                     grow with their number
  *   the refresh timer every 30 s: all of StateDir, for what nobody has told
  * and messages (hpcbd/node/socket.c), which bring looks forward.  What reads files
  * waits for a moment when nobody is favoured, and does a bounded part of its work in a
