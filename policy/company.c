@@ -57,21 +57,27 @@ static void remove_at(hpcb_company_t *company, size_t i)
     company->pairs[i] = company->pairs[--company->count];
 }
 
-typedef bool is_of_fn(const hpcb_company_pair_t *pair, uint32_t uid);
+typedef bool is_like_fn(const hpcb_company_pair_t *a, const hpcb_company_pair_t *b);
 
-static bool is_primary_of(const hpcb_company_pair_t *pair, uint32_t uid)
+static bool same_primary_user(const hpcb_company_pair_t *a,
+                              const hpcb_company_pair_t *b)
 {
-    return pair->primary_uid == uid;
+    return a->primary_uid == b->primary_uid;
 }
 
-static bool is_guest_of(const hpcb_company_pair_t *pair, uint32_t uid)
+static bool same_guest_user(const hpcb_company_pair_t *a, const hpcb_company_pair_t *b)
 {
-    return pair->guest_uid == uid;
+    return a->guest_uid == b->guest_uid;
 }
 
-/* Remove the user's lightest pair if there are most of them or more. */
-static void limit(hpcb_company_t *company, is_of_fn *is_of, uint32_t uid, size_t most,
-                  int64_t now)
+static bool same_users(const hpcb_company_pair_t *a, const hpcb_company_pair_t *b)
+{
+    return same_primary_user(a, b) && same_guest_user(a, b);
+}
+
+/* Remove the lightest pair of those users if there are most of them or more. */
+static void limit(hpcb_company_t *company, is_like_fn *is_like,
+                  const hpcb_company_pair_t *like, size_t most, int64_t now)
 {
     size_t count = 0, lightest = 0;
     uint32_t least = UINT32_MAX;
@@ -79,7 +85,7 @@ static void limit(hpcb_company_t *company, is_of_fn *is_of, uint32_t uid, size_t
     for (size_t i = 0; i < company->count; i++) {
         uint32_t weight;
 
-        if (!is_of(&company->pairs[i], uid))
+        if (!is_like(&company->pairs[i], like))
             continue;
         weight = hpcb_company_weight(&company->pairs[i], now);
         count++;
@@ -121,12 +127,16 @@ static uint32_t who_has_most(const hpcb_company_t *company)
 
 static void make_place(hpcb_company_t *company, const hpcb_company_pair_t *pair)
 {
-    limit(company, is_primary_of, pair->primary_uid, HPCB_COMPANY_USER_MAX, pair->time);
-    limit(company, is_guest_of, pair->guest_uid, HPCB_COMPANY_USER_MAX, pair->time);
+    limit(company, same_users, pair, HPCB_COMPANY_BOTH_MAX, pair->time);
+    limit(company, same_primary_user, pair, HPCB_COMPANY_USER_MAX, pair->time);
+    limit(company, same_guest_user, pair, HPCB_COMPANY_USER_MAX, pair->time);
     if (company->count == HPCB_COMPANY_MAX)
         hpcb_company_expire(company, pair->time);
-    if (company->count == HPCB_COMPANY_MAX)
-        limit(company, is_guest_of, who_has_most(company), 1, pair->time);
+    if (company->count == HPCB_COMPANY_MAX) {
+        const hpcb_company_pair_t greedy = {.guest_uid = who_has_most(company)};
+
+        limit(company, same_guest_user, &greedy, 1, pair->time);
+    }
 }
 
 static uint32_t at_most(uint32_t weight)
@@ -173,10 +183,10 @@ void hpcb_company_expire(hpcb_company_t *company, int64_t now)
             remove_at(company, i);
 }
 
-void hpcb_company_drop(hpcb_company_t *company, int64_t then)
+void hpcb_company_drop(hpcb_company_t *company, int64_t from, int64_t to)
 {
     for (size_t i = company->count; i-- > 0;)
-        if (company->pairs[i].time < then)
+        if (company->pairs[i].time < from || company->pairs[i].time > to)
             remove_at(company, i);
 }
 

@@ -28,8 +28,10 @@
 
 #define HPCB_COMPANY_MAX 4096
 
-/* Pairs of one user as the owner of primaries, and as many as that of guests. */
+/* Pairs of one user as the owner of primaries, and as many as that of guests; and of
+ * two users: nobody pushes out what others know of somebody's guests. */
 #define HPCB_COMPANY_USER_MAX 64
+#define HPCB_COMPANY_BOTH_MAX 16
 
 /* The weight of one experience with one guest, and the largest one. */
 #define HPCB_COMPANY_ONE        1000
@@ -65,9 +67,10 @@ typedef enum {
  * pair) already, or it is none: a program is 0, a weight is 0. */
 bool hpcb_company_add(hpcb_company_t *company, const hpcb_company_pair_t *experience);
 
-/* Drop the pairs that weigh nothing any more; and those whose time is before then. */
+/* Drop the pairs that weigh nothing any more; and those whose time is before `from`, or
+ * after `to`: the clock has been set back since. */
 void hpcb_company_expire(hpcb_company_t *company, int64_t now);
-void hpcb_company_drop(hpcb_company_t *company, int64_t then);
+void hpcb_company_drop(hpcb_company_t *company, int64_t from, int64_t to);
 
 /* What the pair weighs by now. */
 uint32_t hpcb_company_weight(const hpcb_company_pair_t *pair, int64_t now);

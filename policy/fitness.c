@@ -319,17 +319,18 @@ static uint64_t mix(uint64_t state, unsigned char byte)
     return (state ^ byte) * UINT64_C(1099511628211);
 }
 
+/* Whoever wants may find a name that collides: with names of one's own alone. */
 uint64_t hpcb_fit_program(uint32_t uid, const char *name)
 {
     uint64_t number = UINT64_C(14695981039346656037);
+    uint32_t low;
 
     if (!name || !*name)
         return 0;
-    for (unsigned shift = 0; shift < 32; shift += 8)
-        number = mix(number, (unsigned char)(uid >> shift));
     while (*name)
         number = mix(number, (unsigned char)*name++);
-    return number ? number : 1;
+    low = (uint32_t)(number ^ number >> 32);
+    return (uint64_t)uid << 32 | (low ? low : 1);
 }
 
 /* ---- Time sharing ---- */

@@ -15,6 +15,9 @@
 #include "hpcbd/collector/company.h"
 #include "hpcbd/records/wire_company.h"
 
+/* That far ahead of ours a node's clock may be. */
+#define SKEW_SECONDS 300
+
 struct hpcbd_company {
     char path[PATH_MAX];
     hpcb_company_t table, report; /* the latter is the one just read */
@@ -70,9 +73,12 @@ static void write_file(hpcbd_company_t *company)
         company->trouble = false;
 }
 
-/* Return true if that is new. */
+/* Return true if that is new.  What a node reports again and again of a time to come
+ * would always be. */
 static bool take_pair(hpcbd_company_t *company, hpcb_company_pair_t pair, int64_t now)
 {
+    if (pair.time > now + SKEW_SECONDS)
+        return false;
     if (pair.time > now)
         pair.time = now;
     if (pair.weight > HPCB_COMPANY_ONE)

@@ -88,7 +88,7 @@ int hpcbd_company_load(const char *state_dir, int64_t now, hpcb_company_t *compa
         hpcb_file_read_trusted(path, text, HPCB_COMPANY_TEXT_MAX, NULL) < 0 ||
         hpcb_company_parse(company, text) < 0)
         return -1;
-    hpcb_company_drop(company, now - HPCB_COMPANY_HOUR);
+    hpcb_company_drop(company, now - HPCB_COMPANY_HOUR, now);
     return company->count > 0 ? 0 : -1;
 }
 

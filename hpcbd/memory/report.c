@@ -176,8 +176,9 @@ static void send_company(reporter_t *reporter)
     if (!*reporter->conf->collector_hosts || !is_company_due(reporter, now))
         return;
     text = make_company(reporter->conf, now);
-    if (text && send_text(reporter->conf, text, &err) < 0)
-        return;
+    /* It is sent again anyhow. */
+    if (text)
+        send_text(reporter->conf, text, &err);
     reporter->company_sent = now;
 }
 

@@ -133,6 +133,26 @@ START_TEST(one_user_cannot_fill_the_table)
 }
 END_TEST
 
+/* What 8's guests are known for by 9's primaries stays, whatever 7's find. */
+START_TEST(one_user_cannot_push_out_what_others_know)
+{
+    hpcb_company_pair_t pair = seen(10, 20, NOW);
+
+    pair.primary_uid = 9;
+    pair.guest_uid = 8;
+    ck_assert(hpcb_company_add(&table, &pair));
+    for (uint64_t i = 0; i < 1000; i++) {
+        pair = seen(1000 + i, 20, NOW + 2 * HOUR);
+        pair.weight = 5 * HPCB_COMPANY_ONE;
+        pair.primary_uid = 7;
+        pair.guest_uid = 8;
+        ck_assert(hpcb_company_add(&table, &pair));
+    }
+    ck_assert_uint_eq(table.count, 1 + HPCB_COMPANY_BOTH_MAX);
+    ck_assert_int_eq(verdict(10, 20, NOW), HPCB_COMPANY_APART);
+}
+END_TEST
+
 /* Many users who fill it do not push out who has few. */
 START_TEST(many_users_push_out_their_own)
 {
@@ -221,7 +241,9 @@ START_TEST(old_ones_are_dropped)
 {
     ck_assert(add(10, 20, NOW));
     ck_assert(add(11, 20, NOW + 1));
-    hpcb_company_drop(&table, NOW + 1);
+    /* The clock has been set back since. */
+    ck_assert(add(12, 20, NOW + 9));
+    hpcb_company_drop(&table, NOW + 1, NOW + 8);
     ck_assert_uint_eq(table.count, 1);
     ck_assert_uint_eq(table.pairs[0].primary, 11);
 }
@@ -246,6 +268,7 @@ int main(void)
     tcase_add_test(tc, who_is_bad_again_is_kept_off_longer);
     tcase_add_test(tc, what_is_known_or_none_changes_nothing);
     tcase_add_loop_test(tc, one_user_cannot_fill_the_table, 0, 2);
+    tcase_add_test(tc, one_user_cannot_push_out_what_others_know);
     tcase_add_test(tc, many_users_push_out_their_own);
     tcase_add_test(tc, text_is_read_back);
     tcase_add_test(tc, a_full_table_fits_its_text);

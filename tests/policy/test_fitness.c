@@ -651,6 +651,9 @@ START_TEST(programs_have_numbers)
     ck_assert_uint_eq(hpcb_fit_program(1000, "CG"), hpcb_fit_program(1000, "CG"));
     ck_assert_uint_ne(hpcb_fit_program(1000, "CG"), hpcb_fit_program(1001, "CG"));
     ck_assert_uint_ne(hpcb_fit_program(1000, "CG"), hpcb_fit_program(1000, "EP"));
+    /* No name collides with one of another user's. */
+    ck_assert_uint_eq(hpcb_fit_program(1000, "CG") >> 32, 1000);
+    ck_assert_uint_eq(hpcb_fit_program(1001, "EP") >> 32, 1001);
     ck_assert_uint_eq(hpcb_fit_program(1000, ""), 0);
     ck_assert_uint_eq(hpcb_fit_program(1000, NULL), 0);
 }
