@@ -52,6 +52,9 @@
 #define SAVE_SLOW_US (30 * SECOND_US)
 #define GUESTS_US    (5 * SECOND_US)
 
+/* In so many there are enough bursts for a verdict, if some find no idle CPU. */
+#define AGE_PAUSES 12
+
 _Static_assert(SAVE_SLOW_US < HPCBD_SATURATION_STALE_SECONDS * SECOND_US / 2,
                "what is written slowly is not stale");
 
@@ -73,6 +76,8 @@ static struct {
     size_t n, turn;
     hpcb_idle_t before, after;
     hpcb_saturation_pace_t pace;
+    uint64_t pause_us;  /* the last one */
+    uint64_t slow_us;   /* when the pace was slow last */
     uint64_t looked_us; /* for guests */
     uint64_t saved_us;
     hpcb_saturation_level_t level; /* that was saved */
@@ -244,11 +249,25 @@ static const char *reason(const hpcb_saturation_t *verdict, bool has_idle)
     }
 }
 
+/* How old a burst may be.  There are enough of the slow pace's until the fast one has
+ * made as many, and also where turns take so long that pauses are longer. */
+static uint64_t age_at(uint64_t now_us)
+{
+    uint64_t age_us = hpcb_saturation_age_us(HPCB_SATURATION_FAST, probe.n);
+    uint64_t turns_us = AGE_PAUSES * probe.pause_us * probe.n;
+
+    if (probe.pace == HPCB_SATURATION_SLOW)
+        probe.slow_us = now_us;
+    if (probe.slow_us && now_us - probe.slow_us < age_us)
+        age_us = hpcb_saturation_age_us(HPCB_SATURATION_SLOW, probe.n);
+    return age_us > turns_us ? age_us : turns_us;
+}
+
 /* Of all NUMA nodes; now and then, and when it changes. */
 static void report(void)
 {
     uint64_t now_us = us_of(CLOCK_MONOTONIC);
-    uint64_t age_us = hpcb_saturation_age_us(probe.pace, probe.n);
+    uint64_t age_us = age_at(now_us);
     hpcb_saturation_t all = {.level = HPCB_SATURATION_FREE};
     bool has_idle = true;
 
@@ -291,6 +310,14 @@ static void take_turn(bool learns)
         learn_idle(i);
 }
 
+static bool is_touched(void)
+{
+    for (size_t i = 0; i < probe.n; i++)
+        if (!probe.domains[i].touched)
+            return false;
+    return true;
+}
+
 static void set_pace(bool learns)
 {
     uint64_t now_us = us_of(CLOCK_MONOTONIC);
@@ -298,7 +325,7 @@ static void set_pace(bool learns)
     if (probe.looked_us > 0 && now_us - probe.looked_us < GUESTS_US && !learns)
         return;
     probe.looked_us = now_us;
-    probe.pace = learns || hpcbd_has_guests(probe.conf->state_dir)
+    probe.pace = learns || !is_touched() || hpcbd_has_guests(probe.conf->state_dir)
                      ? HPCB_SATURATION_FAST
                      : HPCB_SATURATION_SLOW;
 }
@@ -319,12 +346,20 @@ static void go_on(void)
     report();
 }
 
+/* A verdict that is saved more rarely would be stale. */
+static uint64_t pause_after(uint64_t used_us)
+{
+    uint64_t pause_us = hpcb_saturation_pause_us(used_us, probe.pace);
+
+    return pause_us < SAVE_SLOW_US ? pause_us : SAVE_SLOW_US;
+}
+
 static int work(void *arg)
 {
     static const struct sched_param none;
     const char *sensor;
     hpcb_error_t err;
-    uint64_t used, begin = 0;
+    uint64_t used, begin;
 
     probe.conf = arg;
     sched_setscheduler(0, SCHED_IDLE, &none);
@@ -338,9 +373,12 @@ static int work(void *arg)
     if (open_domains(&err) < 0)
         return give_up(err.text);
     hpcbd_saturation_idle_load(probe.conf->state_dir, probe.idle, probe.n);
+    probe.pace = HPCB_SATURATION_FAST;
+    begin = us_of(CLOCK_PROCESS_CPUTIME_ID); /* what led here is no turn */
     for (;;) {
         used = us_of(CLOCK_PROCESS_CPUTIME_ID);
-        sleep_us(hpcb_saturation_pause_us(used - begin, probe.pace));
+        probe.pause_us = pause_after(used - begin);
+        sleep_us(probe.pause_us);
         begin = used;
         go_on();
     }
