@@ -170,7 +170,7 @@ static void receive(const config_t *config)
 
     while (!ended) {
         fds[0].events = count <= CLIENTS_MAX ? POLLIN : 0;
-        if (poll(fds, count, -1) < 0 && errno != EINTR)
+        if (poll(fds, count, 1000) < 0 && errno != EINTR)
             err(1, "poll");
         for (nfds_t i = count; !ended && i-- > 1;) {
             if (!fds[i].revents || take(fds[i].fd))

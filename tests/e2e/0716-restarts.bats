@@ -118,8 +118,10 @@ saved() { # saved SECONDS
         'BEGIN { exit !(at > since) }'
 }
 save_state() {
+    local since
+    since=$(date +%s.%N) # before: slurmctld may save at once
     as_root scontrol update JobId="$marker" Comment="$RANDOM"
-    wait_until 60 saved "$(date +%s.%N)"
+    wait_until 60 saved "$since"
 }
 
 # Half of the times a primary ends while there is no slurmctld.

@@ -31,6 +31,7 @@ setup() { configure GuestOversubscribe=2; }
 
 teardown() {
     cancel_all
+    ! grep -q '^ConstrainCores=no' "$CGROUP_CONF" || with_constrain_cores
     hpcbd_runs || start_node_daemon
     tail -n 5 "$(hpcbd_log)"
 }
@@ -168,7 +169,6 @@ with_constrain_cores() {
     wait_until 30 take_turns "$one" "$two"
     run_in_node n1 grep -Eqx '[0-9]+' "/run/hpc-balance/jobs/$one.cores"
     each_has_its_turn
-    with_constrain_cores
 }
 
 @test "two primaries of a partition with GangPartitions= do; guests share the core with them" {

@@ -9,7 +9,7 @@ number=0
 out=$(mktemp -d) || exit 99
 trap 'rm -rf "$out"' EXIT
 unset SLURM_JOB_ID SLURM_JOB_UID SLURM_CONF HPC_BALANCE_CONF
-echo 1..88
+echo 1..95
 
 verdict() { # verdict DESCRIPTION FLAW
     number=$((number + 1))

@@ -369,6 +369,7 @@ START_TEST(whoever_is_killed_leaves_nothing_stopped)
 {
     begin();
     seed = (unsigned)time(NULL);
+    fprintf(stderr, "seed %u\n", seed);
     for (unsigned i = 0; i < rounds(); i++)
         run_round(i, i % 4 > 1);
     end();
