@@ -36,13 +36,14 @@ typedef struct {
 
 typedef struct {
     uint32_t job_id;
+    uint64_t begin_us; /* of the job: a requeued one is another */
     unsigned reasons;  /* hpcbd_freeze_reason_t; 0: it runs */
     bool hears;        /* it goes on in spite of LONG_REASONS */
     uint64_t heard_ns; /* since when, or when it did last; 0: never */
     level_t *levels;   /* in the order in which the last look saw them */
     size_t count;
     bool guest; /* or a primary that takes turns */
-    bool unfit; /* not all of its levels have a place: none has */
+    bool unfit; /* a primary, not all of whose levels have a place: none has */
     bool told;  /* the log has said so */
     bool found; /* by the look that is going on */
 } stopped_t;
@@ -145,26 +146,37 @@ typedef struct {
     size_t seen; /* of the job's levels, the first ones */
 } look_t;
 
-/* Half a job that runs while the other half waits helps nobody. */
+/* Half a primary that runs while the other half waits for its turn helps nobody: it has
+ * no level at all.  Of a guest each level that is stopped is one that does not harm: it
+ * has one less. */
 static void give_up(hpcbd_freeze_t *freeze, stopped_t *job)
 {
-    drop_levels(freeze, job);
-    job->unfit = true;
-    hpcb_log_once(&job->told, HPCB_LOG_ERROR,
-                  "job %u: not all of its groups of tasks can be frozen (%s have %d on "
-                  "this node): none of them is",
-                  job->job_id, job->guest ? "guests" : "primaries",
-                  HPCBD_FREEZE_LEVELS_MAX);
+    if (job->guest)
+        drop_last_level(freeze, job);
+    else
+        drop_levels(freeze, job);
+    job->unfit = !job->guest;
 }
 
-/* Who has the most levels of its kind, job if others have as many. */
+static void say_too_many(stopped_t *job)
+{
+    hpcb_log_once(&job->told, HPCB_LOG_ERROR,
+                  "job %u: not all of its groups of tasks can be frozen (%s have %d on "
+                  "this node): %s",
+                  job->job_id, job->guest ? "guests" : "primaries",
+                  HPCBD_FREEZE_LEVELS_MAX,
+                  job->guest ? "the others run on" : "none of them is");
+}
+
+/* Who has the most levels of its kind, job if others have as many or one more: that one
+ * would go to and fro. */
 static stopped_t *largest(const hpcbd_freeze_t *freeze, stopped_t *job)
 {
     stopped_t *most = job;
 
     for (size_t i = 0; i < freeze->count; i++)
         if (freeze->jobs[i]->guest == job->guest &&
-            freeze->jobs[i]->count > most->count)
+            freeze->jobs[i]->count > most->count + (most == job))
             most = freeze->jobs[i];
     return most;
 }
@@ -178,6 +190,7 @@ static bool make_place(hpcbd_freeze_t *freeze, stopped_t *job)
         if (most == job)
             return false;
         give_up(freeze, most);
+        say_too_many(most);
     }
     return true;
 }
@@ -202,6 +215,16 @@ static bool add_level(hpcbd_freeze_t *freeze, stopped_t *job, const char *dir)
     return true;
 }
 
+/* A level has no place.  Non-zero: there is none to look for any more. */
+static int lack_place(look_t *look)
+{
+    say_too_many(look->job);
+    if (look->job->guest)
+        return look->seen == look->job->count;
+    give_up(look->freeze, look->job);
+    return 1;
+}
+
 /* The next one is where it was, unless some have come or gone. */
 static int see_level(const char *dir, void *arg)
 {
@@ -212,10 +235,8 @@ static int see_level(const char *dir, void *arg)
 
     while (i < job->count && strcmp(job->levels[i].dir, dir) != 0)
         i++;
-    if (i == job->count && !add_level(look->freeze, job, dir)) {
-        give_up(look->freeze, job);
-        return 1;
-    }
+    if (i == job->count && !add_level(look->freeze, job, dir))
+        return lack_place(look);
     level = job->levels[i];
     job->levels[i] = job->levels[look->seen];
     job->levels[look->seen++] = level;
@@ -248,6 +269,16 @@ static bool is_guest(const hpcbd_job_t *job)
     return job->state.klass == HPCB_CLASS_GUEST;
 }
 
+/* What was known of the run before counts for nothing. */
+static void begin_anew(hpcbd_freeze_t *freeze, stopped_t *job, const hpcbd_job_t *seen)
+{
+    if (job->guest != is_guest(seen))
+        drop_levels(freeze, job);
+    job->guest = is_guest(seen);
+    job->begin_us = seen->state.begin_us;
+    job->unfit = job->told = false;
+}
+
 /* again: now is the time to look at it if it is unfit. */
 static void look_at(hpcbd_freeze_t *freeze, const hpcbd_job_t *seen, bool again)
 {
@@ -257,9 +288,8 @@ static void look_at(hpcbd_freeze_t *freeze, const hpcbd_job_t *seen, bool again)
     if (!job)
         return;
     job->found = true;
-    if (job->guest != is_guest(seen)) /* requeued */
-        drop_levels(freeze, job);
-    job->guest = is_guest(seen);
+    if (job->guest != is_guest(seen) || job->begin_us != seen->state.begin_us)
+        begin_anew(freeze, job, seen);
     if (job->unfit && !(again && fits(freeze, job, seen->dir)))
         return;
     job->unfit = false;

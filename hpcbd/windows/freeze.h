@@ -13,10 +13,11 @@
  * experiments, which stop guests for less than it takes to be missed, are held up by
  * it.
  *
- * All groups of a job are stopped, or none: a job with more than there are places for
- * runs on.  Guests have places of their own, and primaries that take turns have, so
- * that neither is in the way of the other; of a kind that needs more the jobs with the
- * most groups get none.
+ * Guests have places for groups of their own, and primaries that take turns have, so
+ * that neither is in the way of the other.  All groups of a primary are stopped, or
+ * none: of those that need more the ones with the most groups get none and run on.  Of
+ * guests that need more those with the most groups have as many stopped as there are
+ * places left for, and each guest has some.
  *
  * What a crash leaves stopped is set going by hpcb_freeze_release: by the watchdog, by
  * the unit's end (hpcbctl release windows) and by the daemon's next start.
@@ -53,8 +54,9 @@ void hpcbd_freeze_free(hpcbd_freeze_t *freeze);
 void hpcbd_freeze_look(hpcbd_freeze_t *freeze, const hpcbd_registry_t *registry);
 
 /* One write for each level of the job, none if another reason keeps it stopped.  Return
- * false if no scan has found a level of the job yet, or it has too many: the scan that
- * finds a place for all of them stops it, unless hpcbd_freeze_go has been called. */
+ * false if no scan has found a level of the job yet, or it is a primary that has too
+ * many: the scan that finds a place for them stops it, unless hpcbd_freeze_go has been
+ * called. */
 bool hpcbd_freeze_stop(hpcbd_freeze_t *freeze, uint32_t job_id,
                        hpcbd_freeze_reason_t reason);
 void hpcbd_freeze_go(hpcbd_freeze_t *freeze, uint32_t job_id,

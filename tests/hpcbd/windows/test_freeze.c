@@ -61,7 +61,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 static void keep_log(hpcb_log_level_t level, const char *line)
 {
     (void)level;
-    too_many += strstr(line, "none of them is") != NULL;
+    too_many += strstr(line, "not all of its groups") != NULL;
 }
 
 static void make_group(const char *path)
@@ -290,9 +290,47 @@ static void end_tasks(void)
     make_group(TASK);
 }
 
-START_TEST(a_job_with_too_many_groups_is_not_frozen_at_all)
+static unsigned frozen_tasks(int most)
+{
+    unsigned frozen = 0;
+
+    for (int i = 1; i <= most; i++)
+        frozen += is_frozen(JOB, i);
+    return frozen;
+}
+
+/* TASK has a place from the beginning on. */
+START_TEST(of_a_guest_with_too_many_groups_those_are_frozen_that_fit)
 {
     begin_v2();
+    too_many = 0;
+    make_tasks(1, HPCBD_FREEZE_LEVELS_MAX + 8);
+    for (int i = 0; i < 3; i++)
+        hpcbd_freeze_look(freeze, &registry);
+    ck_assert(hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GUARD));
+    ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    ck_assert_uint_eq(frozen_tasks(HPCBD_FREEZE_LEVELS_MAX + 8),
+                      HPCBD_FREEZE_LEVELS_MAX - 1);
+    ck_assert_uint_eq(log_lines(), HPCBD_FREEZE_LEVELS_MAX + 1);
+    ck_assert_uint_eq(too_many, 1);
+    hpcbd_freeze_go(freeze, JOB, HPCBD_FREEZE_GUARD);
+    ck_assert_str_eq(fake_read(TASK KNOB), "0");
+    ck_assert_uint_eq(frozen_tasks(HPCBD_FREEZE_LEVELS_MAX + 8), 0);
+    end();
+}
+END_TEST
+
+static void make_primary(void)
+{
+    guest.state.klass = HPCB_CLASS_PRIMARY;
+    guest.gang = true;
+    hpcbd_freeze_look(freeze, &registry);
+}
+
+START_TEST(a_primary_with_too_many_groups_is_not_frozen_at_all)
+{
+    begin_v2();
+    make_primary();
     too_many = 0;
     ck_assert(hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW));
     ck_assert_str_eq(fake_read(TASK KNOB), "1");
@@ -313,20 +351,66 @@ START_TEST(a_job_with_too_many_groups_is_not_frozen_at_all)
 }
 END_TEST
 
-/* Of each kind the one with the most groups goes, whoever was there first. */
+/* It is not its turn to be looked at again. */
+START_TEST(a_requeued_job_does_not_pay_for_the_run_before)
+{
+    begin_v2();
+    add_job(5, HPCB_CLASS_GUEST, 1);
+    make_tasks(1, HPCBD_FREEZE_LEVELS_MAX + 8);
+    make_primary();
+    hpcbd_freeze_look(freeze, &registry);
+    ck_assert(!hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GANG));
+    end_tasks();
+    guest.state.begin_us++;
+    hpcbd_freeze_look(freeze, &registry);
+    ck_assert(hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GANG));
+    ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    end();
+}
+END_TEST
+
+/* Two guests that have many share what others leave. */
+START_TEST(who_has_many_groups_takes_no_place_of_other_guests)
+{
+    int changes;
+
+    begin_v2();
+    make_tasks(1, HPCBD_FREEZE_LEVELS_MAX + 8);
+    hpcbd_freeze_look(freeze, &registry);
+    ck_assert(hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW));
+    add_job(5, HPCB_CLASS_GUEST, 8);
+    add_job(6, HPCB_CLASS_GUEST, HPCBD_FREEZE_LEVELS_MAX);
+    hpcbd_freeze_look(freeze, &registry);
+    ck_assert(hpcbd_freeze_stop(freeze, 5, HPCBD_FREEZE_WINDOW));
+    ck_assert(hpcbd_freeze_stop(freeze, 6, HPCBD_FREEZE_WINDOW));
+    for (int i = 1; i <= 8; i++)
+        ck_assert(is_frozen(5, i));
+    ck_assert_uint_ge(frozen_tasks(HPCBD_FREEZE_LEVELS_MAX + 8),
+                      HPCBD_FREEZE_LEVELS_MAX / 2 - 8);
+    ck_assert_uint_eq(log_lines(), HPCBD_FREEZE_LEVELS_MAX + 1);
+    /* Nothing goes to and fro. */
+    changes = fake_changes();
+    hpcbd_freeze_look(freeze, &registry);
+    ck_assert_int_eq(fake_changes(), changes);
+    end();
+}
+END_TEST
+
+/* The one with the most groups goes, whoever was there first. */
 START_TEST(who_has_many_groups_takes_no_place_of_others)
 {
     begin_v2();
+    make_primary();
     make_tasks(1, HPCBD_FREEZE_LEVELS_MAX - 4);
-    add_job(5, HPCB_CLASS_GUEST, 8);
-    add_job(6, HPCB_CLASS_PRIMARY, 8);
+    add_job(5, HPCB_CLASS_PRIMARY, 8);
+    add_job(6, HPCB_CLASS_GUEST, 8);
     too_many = 0;
     for (int i = 0; i < 6; i++)
         hpcbd_freeze_look(freeze, &registry);
     ck_assert_uint_eq(too_many, 1);
-    ck_assert(!hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW));
-    ck_assert(hpcbd_freeze_stop(freeze, 5, HPCBD_FREEZE_WINDOW));
-    ck_assert(hpcbd_freeze_stop(freeze, 6, HPCBD_FREEZE_GANG));
+    ck_assert(!hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GANG));
+    ck_assert(hpcbd_freeze_stop(freeze, 5, HPCBD_FREEZE_GANG));
+    ck_assert(hpcbd_freeze_stop(freeze, 6, HPCBD_FREEZE_WINDOW));
     ck_assert(is_frozen(5, 1) && is_frozen(5, 8) && is_frozen(6, 8));
     ck_assert_str_eq(fake_read(TASK KNOB), "0");
     registry.count = 1;
@@ -650,7 +734,10 @@ int main(void)
     tcase_add_test(tc, nothing_is_frozen_that_the_log_does_not_name);
     tcase_add_test(tc, without_room_for_the_log_a_guest_runs);
     tcase_add_test(tc, the_log_is_as_long_as_what_is_there);
-    tcase_add_test(tc, a_job_with_too_many_groups_is_not_frozen_at_all);
+    tcase_add_test(tc, of_a_guest_with_too_many_groups_those_are_frozen_that_fit);
+    tcase_add_test(tc, a_primary_with_too_many_groups_is_not_frozen_at_all);
+    tcase_add_test(tc, a_requeued_job_does_not_pay_for_the_run_before);
+    tcase_add_test(tc, who_has_many_groups_takes_no_place_of_other_guests);
     tcase_add_test(tc, who_has_many_groups_takes_no_place_of_others);
     tcase_add_test(tc, the_largest_log_is_replayed);
     tcase_add_test(tc, a_look_takes_as_long_as_there_is_to_see);
