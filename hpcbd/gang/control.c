@@ -199,7 +199,7 @@ const char *hpcbd_gang_ask_leave(uint32_t job_id, uid_t uid)
         return "no such job of yours is on this node";
     if (uid != 0 && job->turns != HPCBD_TURNS_JOINED)
         return "only root may let a job leave that has not joined";
-    return hpcbd_gang_leave(job);
+    return hpcbd_gang_leave(job, uid == 0);
 }
 
 const char *hpcbd_gang_ask_set(const char *partition, uint64_t quantum_us,

@@ -359,11 +359,12 @@ const char *hpcbd_gang_join(hpcbd_job_t *job)
     return NULL;
 }
 
-const char *hpcbd_gang_leave(hpcbd_job_t *job)
+const char *hpcbd_gang_leave(hpcbd_job_t *job, bool by_root)
 {
     if (!by_partition(job) && job->turns != HPCBD_TURNS_JOINED)
         return "the job takes no turns";
-    job->turns = by_partition(job) ? HPCBD_TURNS_LEFT : HPCBD_TURNS_OF_PARTITION;
+    job->turns =
+        by_root && by_partition(job) ? HPCBD_TURNS_LEFT : HPCBD_TURNS_OF_PARTITION;
     soon(MS);
     return NULL;
 }

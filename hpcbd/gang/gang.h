@@ -43,10 +43,11 @@ void hpcbd_gang_stats(hpcbd_gang_stats_t *stats);
 bool hpcbd_gang_pause(uint32_t job_id, bool pause);
 
 /* The job takes turns, whatever its partition does; or takes none, unless it does so
- * because it has joined, which ends then.  Until the job ends, or this daemon does.
+ * because it has joined, which ends then.  Whoever is not root ends that only: by now
+ * its partition may be one that takes turns.  Until the job ends, or this daemon does.
  * NULL, or why it cannot be. */
 const char *hpcbd_gang_join(hpcbd_job_t *job);
-const char *hpcbd_gang_leave(hpcbd_job_t *job);
+const char *hpcbd_gang_leave(hpcbd_job_t *job, bool by_root);
 
 /* Of the job's turns; all zero if it takes none. */
 hpcbd_turn_t hpcbd_gang_turn(uint32_t job_id);

@@ -500,6 +500,29 @@ START_TEST(jobs_join_and_leave)
 }
 END_TEST
 
+/* Its partition takes turns by now: it does so too when it leaves what it joined. */
+START_TEST(nobody_leaves_a_partition_by_having_joined)
+{
+    begin(1, "mixed");
+    add_job(1, HPCB_CLASS_PRIMARY, "0");
+    add_job(2, HPCB_CLASS_PRIMARY, "0");
+    strcpy(world[2].job.state.partition, "other");
+    ck_assert_ptr_null(hpcbd_gang_ask_join(2, 1002));
+    pass();
+    strcpy(daemon_of_test.conf.gang_partitions, "mixed,other");
+    hpcbd_gang.reload(&daemon_of_test);
+    ck_assert_ptr_null(hpcbd_gang_ask_leave(2, 1002));
+    ck_assert_ptr_nonnull(hpcbd_gang_ask_leave(2, 1002));
+    pass();
+    ck_assert(world[2].job.gang);
+    ck_assert(running() == 1U << 1 || running() == 1U << 2);
+    ck_assert_ptr_null(hpcbd_gang_ask_leave(2, 0));
+    pass();
+    ck_assert(!world[2].job.gang);
+    end();
+}
+END_TEST
+
 START_TEST(root_sets_quantum_and_window)
 {
     hpcbd_gang_stats_t stats;
@@ -956,6 +979,7 @@ int main(void)
     tcase_add_test(tc, who_is_stopped_for_harm_takes_no_turns);
     tcase_add_test(tc, slurm_suspends_and_owners_pause);
     tcase_add_test(tc, jobs_join_and_leave);
+    tcase_add_test(tc, nobody_leaves_a_partition_by_having_joined);
     tcase_add_test(tc, root_sets_quantum_and_window);
     tcase_add_test(tc, a_partition_has_its_own_turns);
     tcase_add_test(tc, only_so_many_partitions_have_their_own);
