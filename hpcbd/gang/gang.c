@@ -292,7 +292,8 @@ static void on_timer(void *arg, uint64_t expirations)
 
 /* ---- what others ask ---- */
 
-/* Not when the next edge is one anyhow. */
+/* Not when the next edge is one anyhow.  What users ask for comes after SOON_NS: each
+ * time all are measured and elected. */
 static void soon(int64_t in_ns)
 {
     if (engine.timer && !is_switching() && !engine.soon)
@@ -334,14 +335,14 @@ void hpcbd_gang_stats(hpcbd_gang_stats_t *stats)
 bool hpcbd_gang_pause(uint32_t job_id, bool pause)
 {
     hpcbd_member_t *member = job_id ? hpcbd_roster_find(&engine.roster, job_id) : NULL;
+    bool *paused = member ? &member->held : &engine.paused;
 
     if (job_id && !member)
         return false;
-    if (member)
-        member->held = pause;
-    else
-        engine.paused = pause;
-    soon(MS);
+    if (*paused == pause)
+        return true;
+    *paused = pause;
+    soon(member ? SOON_NS : MS);
     return true;
 }
 
@@ -350,12 +351,19 @@ static bool by_partition(const hpcbd_job_t *job)
     return hpcb_conf_is_gang(&engine.daemon->conf, job->state.partition);
 }
 
+static void set_turns(hpcbd_job_t *job, hpcbd_turns_t turns)
+{
+    if (job->turns == turns)
+        return;
+    job->turns = turns;
+    soon(SOON_NS);
+}
+
 const char *hpcbd_gang_join(hpcbd_job_t *job)
 {
     if (!engine.timer)
         return "no jobs take turns on this node (GuestOversubscribe, GangPartitions)";
-    job->turns = by_partition(job) ? HPCBD_TURNS_OF_PARTITION : HPCBD_TURNS_JOINED;
-    soon(MS);
+    set_turns(job, by_partition(job) ? HPCBD_TURNS_OF_PARTITION : HPCBD_TURNS_JOINED);
     return NULL;
 }
 
@@ -363,9 +371,8 @@ const char *hpcbd_gang_leave(hpcbd_job_t *job, bool by_root)
 {
     if (!by_partition(job) && job->turns != HPCBD_TURNS_JOINED)
         return "the job takes no turns";
-    job->turns =
-        by_root && by_partition(job) ? HPCBD_TURNS_LEFT : HPCBD_TURNS_OF_PARTITION;
-    soon(MS);
+    set_turns(job, by_root && by_partition(job) ? HPCBD_TURNS_LEFT
+                                                : HPCBD_TURNS_OF_PARTITION);
     return NULL;
 }
 

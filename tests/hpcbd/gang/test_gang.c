@@ -523,6 +523,35 @@ START_TEST(nobody_leaves_a_partition_by_having_joined)
 }
 END_TEST
 
+/* An election measures all that take turns; users have few. */
+START_TEST(what_users_ask_for_brings_few_elections)
+{
+    const int64_t soon_ns = SECOND / 5;
+    int64_t rest_ns;
+
+    begin(1, "mixed");
+    add_job(1, HPCB_CLASS_PRIMARY, "0");
+    add_job(2, HPCB_CLASS_PRIMARY, "1");
+    strcpy(world[2].job.state.partition, "other");
+    pass();
+    pass();
+    rest_ns = due_ns;
+    ck_assert_int_ge(rest_ns, wall_ns + SECOND);
+    ck_assert_ptr_null(hpcbd_gang_ask_join(1, 1001));
+    ck_assert_ptr_null(hpcbd_gang_ask_pause(1, 1001, false));
+    ck_assert_int_eq(due_ns, rest_ns);
+    for (unsigned i = 0; i < 4; i++) {
+        ck_assert_ptr_null(hpcbd_gang_ask_join(2, 1002));
+        ck_assert_ptr_null(hpcbd_gang_ask_leave(2, 1002));
+        ck_assert_int_eq(due_ns, wall_ns + soon_ns);
+        pass();
+    }
+    ck_assert_ptr_null(hpcbd_gang_ask_pause(1, 1001, true));
+    ck_assert_int_eq(due_ns, wall_ns + soon_ns);
+    end();
+}
+END_TEST
+
 START_TEST(root_sets_quantum_and_window)
 {
     hpcbd_gang_stats_t stats;
@@ -980,6 +1009,7 @@ int main(void)
     tcase_add_test(tc, slurm_suspends_and_owners_pause);
     tcase_add_test(tc, jobs_join_and_leave);
     tcase_add_test(tc, nobody_leaves_a_partition_by_having_joined);
+    tcase_add_test(tc, what_users_ask_for_brings_few_elections);
     tcase_add_test(tc, root_sets_quantum_and_window);
     tcase_add_test(tc, a_partition_has_its_own_turns);
     tcase_add_test(tc, only_so_many_partitions_have_their_own);
