@@ -123,21 +123,14 @@ static hpcbd_member_t *join(hpcbd_set_t *set, const hpcbd_job_t *job, int64_t no
     return member;
 }
 
-static void follow_job(hpcbd_roster_t *roster, hpcbd_job_t *job, int64_t now_ns)
+/* One that was requeued, or is of another class now, is another. */
+static void keep_job(hpcbd_roster_t *roster, hpcbd_job_t *job)
 {
     hpcbd_set_t *set = set_of(roster, job);
-    hpcbd_member_t *member = hpcbd_roster_find(roster, job->state.job_id);
+    hpcbd_member_t *member = set ? hpcbd_set_find(set, job->state.job_id) : NULL;
 
     job->gang = set != NULL;
-    if (!set)
-        return;
-    /* One that was requeued, or is of another class now, is another. */
-    if (member && (member->begin_us != job->state.begin_us ||
-                   !hpcbd_set_find(set, job->state.job_id)))
-        member = NULL;
-    if (!member && job->dir[0])
-        member = join(set, job, now_ns);
-    if (member)
+    if (member && member->begin_us == job->state.begin_us)
         member->job = job;
 }
 
@@ -147,6 +140,19 @@ static void forget_gone(hpcbd_set_t *set)
     for (size_t i = set->gang.count; i-- > 0;)
         if (!hpcbd_set_at(set, i)->job)
             forget(set, hpcbd_set_at(set, i));
+}
+
+/* When those have gone whose place it may get. */
+static void join_job(hpcbd_roster_t *roster, hpcbd_job_t *job, int64_t now_ns)
+{
+    hpcbd_set_t *set = set_of(roster, job);
+    hpcbd_member_t *member;
+
+    if (!set || !job->dir[0] || hpcbd_set_find(set, job->state.job_id))
+        return;
+    member = join(set, job, now_ns);
+    if (member)
+        member->job = job;
 }
 
 /* ---- looks ---- */
@@ -196,9 +202,11 @@ bool hpcbd_roster_follow(hpcbd_roster_t *roster, const hpcbd_registry_t *registr
         for (size_t k = 0; k < roster->sets[i].gang.count; k++)
             hpcbd_set_at(&roster->sets[i], k)->job = NULL;
     for (size_t i = 0; i < registry->count; i++)
-        follow_job(roster, registry->jobs[i], now_ns);
+        keep_job(roster, registry->jobs[i]);
     for (size_t i = 0; i < HPCBD_SETS; i++)
         forget_gone(&roster->sets[i]);
+    for (size_t i = 0; i < registry->count; i++)
+        join_job(roster, registry->jobs[i], now_ns);
     if (now_ns - roster->marked_ns >= LOOK_NS && !next_dirty(roster)) {
         roster->marked_ns = now_ns;
         mark_all(roster);

@@ -24,7 +24,8 @@
 
 #define SECOND INT64_C(1000000000)
 #define MB     UINT64_C(1000000)
-#define JOBS   64
+#define WORLD  (HPCB_GANG_JOBS_MAX + 1)
+#define JOBS   64 /* of most cases */
 
 static hpcb_loop_fn edge_fn;
 static bool has_timer;
@@ -48,7 +49,7 @@ static struct {
     unsigned why;     /* other reasons for which it is stopped */
     uint64_t mem_rate, net_rate; /* bytes/s while it runs */
     hpcbd_moved_t moved;
-} world[JOBS];
+} world[WORLD];
 
 hpcb_source_t *hpcb_loop_timer(hpcb_loop_t *loop, clockid_t clock, hpcb_loop_fn fn,
                                void *arg, hpcb_error_t *err)
@@ -208,7 +209,7 @@ static void pass(void)
     int64_t passed_ns = due_ns - wall_ns;
 
     ck_assert_int_gt(due_ns, wall_ns);
-    for (unsigned i = 0; i < JOBS; i++) {
+    for (unsigned i = 0; i < WORLD; i++) {
         if (world[i].frozen || world[i].suspended)
             continue;
         world[i].moved.mem += world[i].mem_rate * (uint64_t)(passed_ns / 1000) / MB;
@@ -252,7 +253,7 @@ static void begin(unsigned oversubscribe, const char *partitions)
 static void end(void)
 {
     hpcbd_gang.stop(&daemon_of_test);
-    for (unsigned i = 0; i < JOBS; i++)
+    for (unsigned i = 0; i < WORLD; i++)
         ck_assert(!world[i].frozen);
     ck_assert_int_eq(decide_ns, 0);
     ck_assert(!has_timer);
@@ -795,6 +796,22 @@ START_TEST(jobs_go)
 }
 END_TEST
 
+/* At once, though no place is free but that of its run before. */
+START_TEST(a_requeued_job_takes_its_own_place)
+{
+    begin(2, "none");
+    for (uint32_t id = 1; id <= HPCB_GANG_JOBS_MAX; id++)
+        add_job(id, HPCB_CLASS_GUEST, "0");
+    pass();
+    ck_assert_ptr_nonnull(hpcbd_gang_member(HPCB_GANG_JOBS_MAX));
+    world[1].job.state.begin_us = 2;
+    pass();
+    ck_assert_ptr_nonnull(hpcbd_gang_member(1));
+    ck_assert_uint_eq(hpcbd_gang_member(1)->begin_us, 2);
+    end();
+}
+END_TEST
+
 /* ---- what is said ---- */
 
 static int64_t number(json_object *object, const char *key)
@@ -1020,6 +1037,7 @@ int main(void)
     tcase_add_test(tc, who_cannot_be_stopped_runs);
     tcase_add_test(tc, without_a_cpuset_allocated_cores_count);
     tcase_add_test(tc, jobs_go);
+    tcase_add_test(tc, a_requeued_job_takes_its_own_place);
     tcase_add_test(tc, a_look_goes_on_where_it_ended);
     tcase_add_test(tc, looks_wait_for_who_is_boosted);
     tcase_add_loop_test(tc, decisions_can_be_replayed, 3, 5);
