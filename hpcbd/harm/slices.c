@@ -58,6 +58,7 @@ static long_job_t *find(uint32_t job_id)
 
 static void forget(long_job_t *job)
 {
+    hpcbd_tally_time(job->job_id, HPCBD_TALLY_SLICED, false);
     *job = engine.jobs[--engine.stats.jobs];
 }
 
@@ -121,15 +122,17 @@ static void on_turn(void *arg, uint64_t what)
         hpcb_timer_in(engine.timer, more ? SOON_NS : LOOK_NS / engine.stats.jobs, 0);
 }
 
-static void add(uint32_t job_id)
+/* False: there is no such job, or no place. */
+static bool add(uint32_t job_id)
 {
     const hpcbd_job_t *job = hpcbd_registry_find(hpcbd_window_registry(), job_id);
 
     if (!job || engine.stats.jobs == HPCBD_JOBS_MAX)
-        return;
+        return false;
     engine.jobs[engine.stats.jobs++] =
         (long_job_t){.job_id = job_id, .begin_us = job->state.begin_us, .wanted = true};
     engine.stats.given++;
+    return true;
 }
 
 void hpcbd_slices_set(uint32_t job_id, bool wanted)
@@ -143,8 +146,8 @@ void hpcbd_slices_set(uint32_t job_id, bool wanted)
     if (job)
         *job =
             (long_job_t){.job_id = job_id, .begin_us = job->begin_us, .wanted = wanted};
-    else
-        add(job_id);
+    else if (!add(job_id))
+        return;
     hpcbd_tally_time(job_id, HPCBD_TALLY_SLICED, wanted);
     hpcb_timer_in(engine.timer, SOON_NS, 0);
     decide_again();

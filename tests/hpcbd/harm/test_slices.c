@@ -184,6 +184,35 @@ START_TEST(who_is_harmed_gets_them_and_gives_them_back)
 }
 END_TEST
 
+static uint64_t sliced_us(uint32_t job_id)
+{
+    hpcb_restraint_t counted = hpcb_restraint_unknown;
+
+    hpcbd_tally_add(job_id, HPCB_CLASS_PRIMARY, &counted);
+    return counted.sliced_us;
+}
+
+/* One whose threads cannot be found, and one that is not there. */
+START_TEST(nothing_is_counted_of_who_has_none)
+{
+    uint64_t counted_us;
+
+    begin();
+    hpcbd_tally_forget(PRIMARY);
+    hpcbd_slices_set(PRIMARY, true);
+    jobs[0].dir[0] = '\0';
+    turns(1);
+    ck_assert_uint_eq(hpcbd_slices_stats()->jobs, 0);
+    hpcbd_slices_set(PRIMARY, false);
+    hpcbd_slices_set(PRIMARY + 4, true);
+    counted_us = sliced_us(PRIMARY);
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    ck_assert_uint_eq(sliced_us(PRIMARY), counted_us);
+    ck_assert_uint_eq(sliced_us(PRIMARY + 4), 0);
+    end();
+}
+END_TEST
+
 START_TEST(many_threads_take_several_turns)
 {
     begin();
@@ -266,6 +295,7 @@ int main(void)
     TCase *tc = scratch_case("harm_slices");
 
     tcase_add_test(tc, who_is_harmed_gets_them_and_gives_them_back);
+    tcase_add_test(tc, nothing_is_counted_of_who_has_none);
     tcase_add_test(tc, many_threads_take_several_turns);
     tcase_add_test(tc, no_guest_and_no_other_job_gets_them);
     tcase_add_test(tc, without_a_watchdog_nobody_has_them);
