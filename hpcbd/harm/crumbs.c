@@ -31,6 +31,7 @@
 typedef struct {
     uint32_t job_id;
     uint64_t begin_us; /* of the job */
+    bool marked;       /* there will be no record of it */
     hpcb_crumbs_t crumbs;
     uint64_t stopped_ns; /* when; 0: it runs */
     bool told;           /* the log says that it cannot be stopped */
@@ -126,7 +127,7 @@ static void stop_guest(guest_t *guest, const hpcbd_share_t *share, uint64_t time
     if (guest->stopped_ns)
         return;
     guest->stopped_ns = time_ns;
-    hpcbd_tally_time(guest->job_id, HPCBD_TALLY_STARVED, true);
+    hpcbd_tally_time(guest->job_id, HPCBD_TALLY_STARVED, !guest->marked);
     engine.stats.stopped++;
     engine.stats.stops++;
     hpcb_log(HPCB_LOG_INFO,
@@ -240,6 +241,7 @@ static void look_at_all(const hpcbd_registry_t *registry)
         if (!guest)
             continue;
         guest->seen = true;
+        guest->marked = job->marked;
         look_at(guest, job);
     }
 }

@@ -45,30 +45,31 @@ const hpcbd_restrain_stats_t *hpcbd_restrain_stats(void)
     return &engine.stats;
 }
 
-static void for_guests(void (*act)(uint32_t job_id))
+static void for_guests(void (*act)(const hpcbd_job_t *guest))
 {
     const hpcbd_registry_t *registry = hpcbd_window_registry();
 
     for (size_t i = 0; i < registry->count; i++)
         if (registry->jobs[i]->state.klass == HPCB_CLASS_GUEST)
-            act(registry->jobs[i]->state.job_id);
+            act(registry->jobs[i]);
 }
 
-static void stop_guest(uint32_t job_id)
+static void stop_guest(const hpcbd_job_t *guest)
 {
-    hpcbd_window_stop_guest(job_id, HPCBD_FREEZE_GUARD);
+    hpcbd_window_stop_guest(guest->state.job_id, HPCBD_FREEZE_GUARD);
 }
 
-static void let_go(uint32_t job_id)
+static void let_go(const hpcbd_job_t *guest)
 {
-    hpcbd_window_let_guest_go(job_id, HPCBD_FREEZE_GUARD);
+    hpcbd_window_let_guest_go(guest->state.job_id, HPCBD_FREEZE_GUARD);
 }
 
-static void requeue(uint32_t job_id)
+static void requeue(const hpcbd_job_t *guest)
 {
+    uint32_t job_id = guest->state.job_id;
     hpcb_error_t err;
 
-    let_go(job_id);
+    let_go(guest);
     if (hpcbd_requeue_note(engine.daemon->conf.state_dir, job_id, HPCBD_REQUEUE_HARM, 0,
                            &err) < 0) {
         hpcb_log(HPCB_LOG_ERROR, "job %u: %s; it is not requeued", job_id, err.text);
@@ -77,14 +78,17 @@ static void requeue(uint32_t job_id)
     engine.stats.requeues++;
 }
 
-/* In each turn: who has come meanwhile is in it, too. */
-static void count(uint32_t job_id)
+/* In each turn: who has come meanwhile is in it, too.  Of one that is marked only there
+ * will be no record. */
+static void count(const hpcbd_job_t *guest)
 {
     hpcb_guard_level_t level = engine.stats.level;
+    bool throttled = level == HPCB_GUARD_HALF || level == HPCB_GUARD_QUARTER;
 
-    hpcbd_tally_time(job_id, HPCBD_TALLY_THROTTLED,
-                     level == HPCB_GUARD_HALF || level == HPCB_GUARD_QUARTER);
-    hpcbd_tally_time(job_id, HPCBD_TALLY_STOPPED, level == HPCB_GUARD_STOP);
+    hpcbd_tally_time(guest->state.job_id, HPCBD_TALLY_THROTTLED,
+                     throttled && !guest->marked);
+    hpcbd_tally_time(guest->state.job_id, HPCBD_TALLY_STOPPED,
+                     level == HPCB_GUARD_STOP && !guest->marked);
 }
 
 static int64_t decide_by(void)

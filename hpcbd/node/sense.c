@@ -344,6 +344,7 @@ void hpcbd_sense_measure(uint32_t job_id)
 
 void hpcbd_sense_job_end(uint32_t job_id)
 {
+    hpcbd_tally_forget(job_id); /* also of one that could not be opened */
     for (size_t i = 0; i < sense.count; i++) {
         if (sense.jobs[i]->job_id == job_id) {
             close_job(i);

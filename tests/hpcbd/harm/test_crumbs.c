@@ -161,6 +161,7 @@ static void begin(void)
     clock_now = 1000 * SECOND;
     guest.state = (hpcb_job_state_t){.job_id = GUEST, .klass = HPCB_CLASS_GUEST};
     primary.state = (hpcb_job_state_t){.job_id = PRIMARY, .klass = HPCB_CLASS_PRIMARY};
+    guest.marked = false;
     registry.jobs[0] = &guest;
     registry.jobs[1] = &primary;
     registry.count = 2;
@@ -202,6 +203,22 @@ static bool noted(void)
     snprintf(path, sizeof(path), ENDED "/%d.starved", GUEST);
     return access(scratch(path), F_OK) == 0;
 }
+
+/* It is stopped like others, but will have no record. */
+START_TEST(nothing_is_counted_of_who_is_marked_only)
+{
+    hpcb_restraint_t counted = hpcb_restraint_unknown;
+
+    begin();
+    hpcbd_tally_forget(GUEST);
+    guest.marked = true;
+    run_until_stopped();
+    run(5);
+    hpcbd_tally_add(GUEST, HPCB_CLASS_GUEST, &counted);
+    ck_assert_uint_eq(counted.starved_us, 0);
+    end();
+}
+END_TEST
 
 START_TEST(who_gets_crumbs_is_stopped_until_its_cpus_are_idle)
 {
@@ -429,6 +446,7 @@ int main(void)
     Suite *suite = suite_create("harm_crumbs");
     TCase *tc = scratch_case("harm_crumbs");
 
+    tcase_add_test(tc, nothing_is_counted_of_who_is_marked_only);
     tcase_add_test(tc, who_gets_crumbs_is_stopped_until_its_cpus_are_idle);
     tcase_add_test(tc, who_gets_enough_or_sleeps_runs);
     tcase_add_test(tc, without_guests_there_is_less_to_look_at);

@@ -197,6 +197,22 @@ START_TEST(restrictions_are_counted)
 }
 END_TEST
 
+/* It will have no record, so that nobody would ask for what was counted. */
+START_TEST(nothing_is_counted_of_who_is_marked_only)
+{
+    begin();
+    hpcbd_tally_forget(GUEST);
+    guest.marked = true;
+    hpcbd_restrain_guests(HPCB_GUARD_QUARTER);
+    wait_a_moment();
+    hpcbd_restrain_guests(HPCB_GUARD_STOP);
+    wait_a_moment();
+    ck_assert_uint_eq(counted(GUEST).throttled_us, 0);
+    ck_assert_uint_eq(counted(GUEST).stopped_us, 0);
+    end();
+}
+END_TEST
+
 START_TEST(who_is_requeued_runs_and_is_noted)
 {
     begin();
@@ -231,6 +247,7 @@ int main(void)
     tcase_add_test(tc, each_level_leaves_less);
     tcase_add_test(tc, who_comes_later_is_in_it);
     tcase_add_test(tc, restrictions_are_counted);
+    tcase_add_test(tc, nothing_is_counted_of_who_is_marked_only);
     tcase_add_test(tc, who_is_requeued_runs_and_is_noted);
     tcase_add_test(tc, a_daemon_that_ends_lets_all_go);
     suite_add_tcase(suite, tc);
