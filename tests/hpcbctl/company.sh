@@ -51,9 +51,9 @@ verdict 'who is forgotten' "$([ $? = 1 ] || echo 'it is there')"
 # FNV-1a of uid 0 in four bytes and "sweep".
 program=$(python3 -c '
 n = 14695981039346656037
-for byte in bytes(4) + b"sweep":
+for byte in b"sweep":
     n = (n ^ byte) * 1099511628211 % 2**64
-print("%016x" % n)')
+print("%08x%08x" % (0, (n ^ n >> 32) % 2**32))')
 "$hpcbctl" profile set --user root --name sweep mem=1G,net=1M > "$dir/out" 2>&1 || cat "$dir/out"
 {
     echo 'hpcb-company 1'

@@ -729,7 +729,7 @@ int main(void)
     SRunner *runner;
     int failed;
 
-    tcase_set_timeout(tc, 120);
+    tcase_set_timeout(tc, 300);
     tcase_add_test(tc, a_job_runs_when_the_last_reason_has_gone);
     tcase_add_test(tc, nothing_is_frozen_that_the_log_does_not_name);
     tcase_add_test(tc, without_room_for_the_log_a_guest_runs);
