@@ -31,6 +31,7 @@ setup() {
     has_select || skip "the select plugin is not built (--with-slurm-src)"
     cancel_all
     report "n1 $MEMORY 1" "n2 $MEMORY 1"
+    log_lines=$(wc -l < "$CTLD_LOG")
 }
 
 has_select() {
@@ -52,7 +53,10 @@ primary_with_all_memory() {
 # What slurmctld says that primaries hold of the node, in MiB.
 allocated() { as_root scontrol -o show node "$1" | sed -n 's/.* AllocMem=\([0-9]*\).*/\1/p'; }
 
-log_is_clean() { not grep -E 'overallocated|under-?allocated|underflow' "$CTLD_LOG"; }
+# Since the case began: stock Slurm may complain of guests that it found (case 8).
+log_is_clean() {
+    not grep -E 'overallocated|under-?allocated|underflow' <(tail -n +$((log_lines + 1)) "$CTLD_LOG")
+}
 
 restart_slurmctld() {
     run_in_node ctl /run/hpcb/lib/daemon restart slurmctld
