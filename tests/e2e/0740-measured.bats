@@ -241,7 +241,8 @@ assert used < 0.002 * age + 0.1' "$pid"
     for n in 1 2 3; do run_in_node "n$n" pkill -CONT -x 'hpcbd: probe' || true; done
 }
 
-# The number of a job's program, as placement and nodes know it: FNV-1a of uid and name.
+# The number of a job's program, as placement and nodes know it: the uid, and FNV-1a of the
+# name folded to 32 bits.
 program_of() { # program_of JOB
     local text uid
     text=$(as_root scontrol -o show job "$1" | sed -n 's/.*"program": *"\([^"]*\)".*/\1/p')
@@ -249,9 +250,9 @@ program_of() { # program_of JOB
     [ "$text" ] || return 1
     python3 -c 'import sys
 number = 14695981039346656037
-for byte in int(sys.argv[1]).to_bytes(4, "little") + sys.argv[2].encode():
+for byte in sys.argv[2].encode():
     number = (number ^ byte) * 1099511628211 % 2**64
-print("%016x" % number, sys.argv[1])' "$uid" "$text"
+print("%08x%08x" % (int(sys.argv[1]), (number ^ number >> 32) % 2**32), sys.argv[1])' "$uid" "$text"
 }
 
 lists_company() { run_in_node ctl hpcbctl company | grep "^Guest=$1 Primary=$2 .*ApartUntil="; }
