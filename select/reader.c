@@ -104,30 +104,15 @@ static void answer(int status, int error, const hpcb_error_t *err, hpcb_live_t *
     pthread_cond_signal(&reader.answered);
 }
 
-/* Caller holds the mutex, which is free while the file is read.  Nobody waits for it.
- */
-static void look_again_for_company(const char *dir)
-{
-    hpcb_company_t *company = NULL;
-    hpcb_error_t err = {""};
-    bool is_new;
-
-    pthread_mutex_unlock(&reader.mutex);
-    is_new = look_for_company(dir, &company, &err);
-    pthread_mutex_lock(&reader.mutex);
-    if (is_new && !reader.anew)
-        keep_company(company, &err);
-    else
-        free(company);
-}
-
-/* Caller holds the mutex, which is free while files are read. */
+/* Caller holds the mutex, which is free while the file is read. */
 static void look(void)
 {
     char dir[PATH_MAX];
     hpcb_live_t live = {0};
-    hpcb_error_t err = {""};
+    hpcb_company_t *company = NULL;
+    hpcb_error_t err = {""}, company_err = {""};
     int status, error;
+    bool new_company;
 
     if (reader.anew) {
         known = (hpcb_live_known_t){0};
@@ -138,13 +123,16 @@ static void look(void)
     pthread_mutex_unlock(&reader.mutex);
     status = hpcb_live_read(dir, &known, &live, &err);
     error = errno;
+    new_company = look_for_company(dir, &company, &company_err);
     pthread_mutex_lock(&reader.mutex);
     if (reader.anew) {
         hpcb_live_clear(&live);
+        free(company);
         return;
     }
+    if (new_company)
+        keep_company(company, &company_err);
     answer(status, error, &err, &live);
-    look_again_for_company(dir);
 }
 
 static void *run(void *arg)
