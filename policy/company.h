@@ -12,9 +12,8 @@
  * guests were there), at most once an hour: a primary of a hundred nodes is one
  * experience.  The weight halves every week.
  *
- * Who fills the table harms himself: a user has a bounded number of pairs as the owner
- * of primaries and as that of guests, and what a full table gives up is one of whoever
- * has most.
+ * A user has a bounded number of pairs as the owner of primaries and as the owner of
+ * guests.  A full table drops a pair of the user who owns the most guests in it.
  *
  * Programs are numbers (hpcb_fit_program, policy/fitness.h) that are never 0; times are
  * seconds of one clock.  A table is some 160 KiB; it belongs to the caller.

@@ -319,7 +319,6 @@ static uint64_t mix(uint64_t state, unsigned char byte)
     return (state ^ byte) * UINT64_C(1099511628211);
 }
 
-/* Whoever wants may find a name that collides: with names of one's own alone. */
 uint64_t hpcb_fit_program(uint32_t uid, const char *name)
 {
     uint64_t number = UINT64_C(14695981039346656037);

@@ -127,8 +127,8 @@ uint32_t hpcb_fit_score(const hpcb_fit_node_t *node, const hpcb_fit_guest_t *gue
 #define HPCB_FIT_SCORE_REFUSED UINT32_MAX
 
 /* A number for a program of a user: equal for equal names, never 0 but for a name that
- * is NULL or "".  Different programs have different ones but for an accident in 2^64.
- */
+ * is NULL or "".  Programs of different users never have the same number; those of one
+ * user by an accident in 2^32, which only that user can bring about. */
 uint64_t hpcb_fit_program(uint32_t uid, const char *name);
 
 /* ---- Time sharing: the paper's algorithms ---- */

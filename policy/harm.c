@@ -17,9 +17,9 @@
 
 bool hpcb_harm_plan_good(const hpcb_harm_plan_t *plan)
 {
-    return plan->off_ns > 0 && plan->beside_ns > 0 && plan->period_ns > 0 &&
-           plan->beside_ns <= plan->period_ns / 2 &&
-           plan->off_ns <= plan->period_ns - 2 * plan->beside_ns;
+    return plan->off_ns > 0 && plan->compare_ns > 0 && plan->period_ns > 0 &&
+           plan->compare_ns <= plan->period_ns / 2 &&
+           plan->off_ns <= plan->period_ns - 2 * plan->compare_ns;
 }
 
 /* A permutation of 64-bit numbers whose results look random (Steele et al., SplitMix64,
@@ -38,8 +38,8 @@ hpcb_harm_stop_t hpcb_harm_stop(const hpcb_harm_plan_t *plan, uint32_t job_id,
     uint64_t period = (uint64_t)(now_ns / plan->period_ns);
     /* The times of comparison stay within the period. */
     uint64_t room =
-        (uint64_t)(plan->period_ns - plan->off_ns - 2 * plan->beside_ns) + 1;
-    int64_t from = (int64_t)period * plan->period_ns + plan->beside_ns +
+        (uint64_t)(plan->period_ns - plan->off_ns - 2 * plan->compare_ns) + 1;
+    int64_t from = (int64_t)period * plan->period_ns + plan->compare_ns +
                    (int64_t)(mix(mix(job_id) ^ period) % room);
 
     return (hpcb_harm_stop_t){.from_ns = from, .to_ns = from + plan->off_ns};

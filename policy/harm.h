@@ -32,15 +32,15 @@
 #define HPCB_HARM_COMPARISONS_MIN 8
 
 /*
- * Nanoseconds.  Guests stop once in each period, for off.  Before and after it lie
- * times of comparison, beside long each, within the period too.  They cost guests
- * nothing, so they may be longer: guests take whole ticks, and how many of them fall
- * into a short time is mostly chance.
+ * Nanoseconds.  Guests stop once in each period, for off_ns.  A time of comparison of
+ * compare_ns lies before and another one after the stop, within the period.  They cost
+ * guests nothing, so they may be longer than the stop: guests take whole ticks, and how
+ * many of these fall into a short time is mostly chance.
  */
 typedef struct {
     int64_t period_ns;
     int64_t off_ns;
-    int64_t beside_ns;
+    int64_t compare_ns;
 } hpcb_harm_plan_t;
 
 /* When guests are to be stopped, CLOCK_REALTIME in ns since 1970: from `from` to

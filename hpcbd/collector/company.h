@@ -20,8 +20,9 @@ hpcbd_company_t *hpcbd_company_open(const char *dir, hpcb_error_t *err);
 /* NULL is fine. */
 void hpcbd_company_close(hpcbd_company_t *company);
 
-/* Take a report of text, and replace the file if there is news in it.  A time in the
- * future counts as now, and one experience weighs HPCB_COMPANY_ONE at most.  0, or -1:
+/* Take a report of text, and replace the file if there is news in it.  A time
+ * up to five minutes in the future counts as now, a later one is ignored, and one
+ * experience weighs HPCB_COMPANY_ONE at most.  0, or -1:
  * it is no report. */
 int hpcbd_company_take(hpcbd_company_t *company, const char *text);
 

@@ -12,7 +12,7 @@
 
 #define HPCBD_TUNED_MAX 16
 
-/* 0: not said. */
+/* 0: not set.  In `all` window 0 is GangWindow=0. */
 typedef struct {
     uint64_t quantum_us;
     unsigned window;

@@ -4,8 +4,8 @@
  */
 /*
  * An experiment has four edges by the wall clock: the times of comparison begin and end
- * at the outer ones, guests stop and go on at the inner ones.  One edge
- * that comes late, a guest that comes or goes, a clock that is set spoil it.
+ * at the outer ones, guests stop and go on at the inner ones.  It is discarded if an
+ * edge comes late, a guest comes or goes, or the clock is set.
  *
  * One experiment at a time: the others of the node wait for their next period.
  */
@@ -49,7 +49,7 @@
 enum { BEFORE, STOP, GO, AFTER, EDGES };
 
 static const hpcb_harm_plan_t plan = {
-    .period_ns = 10 * SECOND, .off_ns = 200 * MS, .beside_ns = SECOND};
+    .period_ns = 10 * SECOND, .off_ns = 200 * MS, .compare_ns = SECOND};
 
 typedef struct {
     uint32_t job_id;
@@ -175,10 +175,10 @@ static bool is_subject(const hpcbd_job_t *job)
 static int64_t edge_ns(unsigned edge)
 {
     const int64_t edges[EDGES] = {
-        [BEFORE] = engine.stop.from_ns - plan.beside_ns,
+        [BEFORE] = engine.stop.from_ns - plan.compare_ns,
         [STOP] = engine.stop.from_ns,
         [GO] = engine.stop.to_ns,
-        [AFTER] = engine.stop.to_ns + plan.beside_ns,
+        [AFTER] = engine.stop.to_ns + plan.compare_ns,
     };
 
     return edges[edge];
@@ -232,7 +232,7 @@ static hpcb_harm_stop_t next_stop(uint32_t job_id, int64_t now_ns)
 {
     hpcb_harm_stop_t stop = hpcb_harm_stop(&plan, job_id, now_ns);
 
-    if (stop.from_ns - plan.beside_ns < now_ns + AHEAD_NS)
+    if (stop.from_ns - plan.compare_ns < now_ns + AHEAD_NS)
         stop = hpcb_harm_stop(&plan, job_id, now_ns + plan.period_ns);
     return stop;
 }

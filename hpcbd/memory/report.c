@@ -195,7 +195,8 @@ static bool has_slurm(reporter_t *reporter)
 }
 
 /* For the record of a guest that runs: its epilog comes as soon as slurmctld has heard
- * of it.  on: what it is to be requeued for; else nobody has ended it. */
+ * of it.  on: what it is to be requeued for; else that does not count after all.
+ * Another reason that is noted already stays. */
 static void note_reason(const reporter_t *reporter, uint32_t job_id,
                         hpcbd_requeue_t reason, bool on)
 {
@@ -203,8 +204,12 @@ static void note_reason(const reporter_t *reporter, uint32_t job_id,
         [HPCBD_REQUEUE_STARVED] = HPCB_ENDED_STARVED,
         [HPCBD_REQUEUE_HARM] = HPCB_ENDED_HARM,
     };
+    char known[HPCB_ENDED_MAX];
 
-    if (why[reason])
+    if (!why[reason])
+        return;
+    hpcb_ended_load(reporter->conf->state_dir, job_id, known);
+    if (strcmp(known, on ? "" : why[reason]) == 0)
         hpcb_ended_save(reporter->conf->state_dir, job_id, on ? why[reason] : "", NULL);
 }
 

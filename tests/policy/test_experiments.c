@@ -18,11 +18,11 @@
 
 #define S UINT64_C(1000000000)
 
-#define RUNS      50
-#define PERIOD_S  10
-#define OFF_MS    200.0
-#define BESIDE_MS 1000.0
-#define TICK_MS   4.0
+#define RUNS       50
+#define PERIOD_S   10
+#define OFF_MS     200.0
+#define COMPARE_MS 1000.0
+#define TICK_MS    4.0
 
 typedef struct {
     uint64_t seed;
@@ -80,9 +80,9 @@ static void compare_once(node_t *node, hpcb_harm_t *harm)
     double before, without, after;
 
     pass(node);
-    before = rate(node, BESIDE_MS, true);
+    before = rate(node, COMPARE_MS, true);
     without = rate(node, OFF_MS, false);
-    after = rate(node, BESIDE_MS, true);
+    after = rate(node, COMPARE_MS, true);
     ck_assert(hpcb_harm_add(harm, (before + after) / 2, without));
 }
 

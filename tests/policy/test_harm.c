@@ -10,7 +10,7 @@
 #define S INT64_C(1000000000)
 
 static const hpcb_harm_plan_t plan = {
-    .period_ns = 60 * S, .off_ns = S, .beside_ns = 4 * S};
+    .period_ns = 60 * S, .off_ns = S, .compare_ns = 4 * S};
 
 START_TEST(stops_lie_within_their_period)
 {
@@ -21,8 +21,8 @@ START_TEST(stops_lie_within_their_period)
 
         ck_assert_int_eq(stop.from_ns, late.from_ns);
         ck_assert_int_eq(stop.to_ns, stop.from_ns + plan.off_ns);
-        ck_assert_int_ge(stop.from_ns - plan.beside_ns, begin);
-        ck_assert_int_le(stop.to_ns + plan.beside_ns, begin + plan.period_ns);
+        ck_assert_int_ge(stop.from_ns - plan.compare_ns, begin);
+        ck_assert_int_le(stop.to_ns + plan.compare_ns, begin + plan.period_ns);
     }
 }
 END_TEST
@@ -35,9 +35,9 @@ START_TEST(stops_are_spread_over_the_period)
     for (int64_t period = 0; period < 10000; period++) {
         int64_t begin = period * plan.period_ns;
         int64_t from = hpcb_harm_stop(&plan, 12, begin).from_ns;
-        int64_t room = plan.period_ns - plan.off_ns - 2 * plan.beside_ns + 1;
+        int64_t room = plan.period_ns - plan.off_ns - 2 * plan.compare_ns + 1;
 
-        tenth[(from - begin - plan.beside_ns) * 10 / room]++;
+        tenth[(from - begin - plan.compare_ns) * 10 / room]++;
     }
     for (int i = 0; i < 10; i++) {
         ck_assert_uint_gt(tenth[i], 880);
