@@ -20,7 +20,11 @@
 #include "sensor/sensor.h"
 
 #define QUANTUM_NS (HPCB_RATE_QUANTUM_US * UINT64_C(1000))
-#define SOON_NS    UINT64_C(60000000)
+
+/* The registry reads a new job's record shortly after it is told of it; what the job
+ * moves before it is seen here is nobody's.  Later the next tick finds it. */
+#define SOON_NS    UINT64_C(25000000)
+#define SOON_TRIES 8
 
 /* After so many ticks without any job they come less often. */
 #define REST_TICKS 20
@@ -57,8 +61,10 @@ static struct {
     hpcb_sensing_t *sensing;
     const hpcb_sensor_t *rows[HPCB_SENSORS_MAX];
     size_t row_count;
-    hpcb_source_t *tick;
+    hpcb_source_t *tick, *soon;
     unsigned ticks, rests; /* rests: ticks without jobs, in a row */
+    uint32_t awaited;      /* the job that was told of last */
+    unsigned tries;        /* to find it, that are left; 0: soon is off */
     size_t count;
     job_t *jobs[HPCBD_JOBS_MAX];
 } sense;
@@ -304,15 +310,29 @@ static void on_tick(void *arg, uint64_t what)
     set_pace();
 }
 
+static void on_soon(void *arg, uint64_t what)
+{
+    (void)arg;
+    (void)what;
+    follow(hpcbd_window_registry());
+    sense.tries = find(sense.awaited) ? 0 : sense.tries - 1;
+    if (sense.tries > 0)
+        hpcb_timer_in(sense.soon, SOON_NS, 0);
+    else
+        set_pace();
+}
+
 void hpcbd_sense_job(uint32_t job_id)
 {
     job_t *job = find(job_id);
 
-    if (job)
+    if (job) {
         hpcb_sensed_adopt(job->sensed);
-    else if (sense.sensing) { /* when the registry has read its record */
-        sense.rests = 0;
-        hpcb_timer_in(sense.tick, SOON_NS, QUANTUM_NS);
+    } else if (sense.sensing) {
+        sense.awaited = job_id;
+        if (sense.tries == 0)
+            hpcb_timer_in(sense.soon, SOON_NS, 0);
+        sense.tries = SOON_TRIES;
     }
 }
 
@@ -375,7 +395,8 @@ static int start(hpcbd_t *daemon, hpcb_error_t *err)
         return -1;
     hpcb_sensing_sweep(sense.sensing);
     sense.tick = hpcb_loop_timer(daemon->loop, CLOCK_MONOTONIC, on_tick, NULL, err);
-    if (!sense.tick)
+    sense.soon = hpcb_loop_timer(daemon->loop, CLOCK_MONOTONIC, on_soon, NULL, err);
+    if (!sense.tick || !sense.soon)
         return -1;
     hpcb_timer_in(sense.tick, QUANTUM_NS, QUANTUM_NS);
     return 0;
@@ -385,6 +406,7 @@ static void stop(hpcbd_t *daemon)
 {
     (void)daemon;
     hpcb_source_remove(sense.tick);
+    hpcb_source_remove(sense.soon);
     while (sense.count > 0) {
         save(sense.jobs[0]);
         close_job(0);
