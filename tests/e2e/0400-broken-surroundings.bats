@@ -31,6 +31,12 @@ assert_alive() {
     not grep -qE 'down|drain|fail' <<< "$states"
 }
 
+# What a job's script says to wait until the test touches $WORK/NAME.
+until_told() { # until_told NAME
+    rm -f "$WORK/$1"
+    echo "until [ -e $WORK/$1 ]; do sleep 0.2; done"
+}
+
 # A primary and a guest on node 1; their outputs are left in $primary_out, $guest_out.
 run_both() {
     local p g
@@ -161,12 +167,13 @@ no_new_marks() {
     fill_state
     run_in_node "$(node_name 1)" mount -o remount,ro,bind /sys/fs/cgroup/cpu
     # What no record tells of counts with all its memory.
-    p=$(OUT=$WORK/p-%j submit -n1 --mem=100 -w "$(node_name 1)" -t"$(secs 2)" --wrap "echo started; sleep $(secs 20); echo ended")
+    p=$(OUT=$WORK/p-%j submit -n1 --mem=100 -w "$(node_name 1)" -t"$(secs 2)" --wrap "echo started; $(until_told p); echo ended")
     wait_until 20 grep -q started "$WORK/p-$p"
     g=$(OUT=$WORK/g-%j submit --guest -n1 -w "$(node_name 1)" -t"$(secs 2)" --wrap "echo started; $PROBE")
     wait_until 20 grep -q "guest job $g is refused: this node can neither record nor mark it" "$(slurmd_log 1)"
     wait_until 20 node_drains
     as_root scancel "$g"
+    touch "$WORK/p"
     wait_for_end "$p" 60
     grep -q ended "$WORK/p-$p"
     [ ! -e "$WORK/g-$g" ] || not grep -q started "$WORK/g-$g"
@@ -180,7 +187,7 @@ node_is_back() { not node_drains; }
 
 @test "the record vanishes while the job runs: its later steps are guests" {
     g=$(OUT=$WORK/g-%j submit --guest -n1 -w "$(node_name 1)" -t"$(secs 2)" \
-        --wrap "while [ ! -e $WORK/go ]; do sleep 0.2; done; srun --overlap $PROBE")
+        --wrap "$(until_told go); srun --overlap $PROBE")
     wait_for_state "$g" RUNNING 20
     # slurmctld does not wait for the prolog.
     wait_until 10 run_in_node "$(node_name 1)" test -e "/run/hpc-balance/jobs/$g"
@@ -191,10 +198,11 @@ node_is_back() { not node_drains; }
 }
 
 @test "release and lost groups while jobs run: they end well and are recorded" {
-    g=$(OUT=$WORK/g-%j submit --guest -n1 -w "$(node_name 1)" -t"$(secs 2)" --wrap "sleep $(secs 8); echo ended")
+    g=$(OUT=$WORK/g-%j submit --guest -n1 -w "$(node_name 1)" -t"$(secs 2)" --wrap "$(until_told released); echo ended")
     wait_for_state "$g" RUNNING 20
     wait_until 5 guest_isolated "$g"
     run_in_node "$(node_name 1)" hpcbctl release
+    touch "$WORK/released"
     wait_for_end "$g" 40
     grep -q ended "$WORK/g-$g"
     [ "$(job_state "$g")" = COMPLETED ]
@@ -219,10 +227,11 @@ node_is_back() { not node_drains; }
 }
 
 @test "slurmd killed and restarted while a guest runs: it stays a guest, its end is recorded" {
-    g=$(OUT=$WORK/g-%j submit --guest -n1 -w "$(node_name 1)" -t"$(secs 5)" --wrap "sleep $(secs 15); $PROBE")
+    g=$(OUT=$WORK/g-%j submit --guest -n1 -w "$(node_name 1)" -t"$(secs 5)" --wrap "$(until_told restarted); $PROBE")
     wait_for_state "$g" RUNNING 20
     restart_slurmd 1
     wait_until 5 guest_isolated "$g"
+    touch "$WORK/restarted"
     wait_for_end "$g" 60
     assert_probe_guest "$(cat "$WORK/g-$g")"
 }
@@ -253,7 +262,7 @@ ctypes.CDLL(None).prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0)
 pages = ($memory - 80) << 8
 b = bytearray(pages << 12)
 b[::4096] = bytes(pages)
-for _ in range(16):
+for _ in range(4):
     os.fork() or time.sleep(1000)
 print(\"filled\", flush=True)
 time.sleep(1000)'")
