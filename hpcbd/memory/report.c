@@ -58,6 +58,9 @@
 /* slurmctld forgets a job MinJobAge (300 s) after its end; then nobody can help. */
 #define REQUEUE_SECONDS 3600
 
+/* Words of jobs that are over, removed at the start; the next start has the rest. */
+#define SWEEP_MAX 4096
+
 typedef struct {
     const hpcb_conf_t *conf;
     const hpcbd_slurm_t *slurm;
@@ -352,6 +355,7 @@ int hpcbd_memory_report(void *conf)
     watcher_t watcher = watch(conf);
 
     signal(SIGCHLD, SIG_IGN); /* nobody waits for who tells a user */
+    hpcb_ended_sweep(reporter.conf->state_dir, SWEEP_MAX);
     for (;;) {
         requeue_all(&reporter);
         send_report(&reporter);

@@ -5,10 +5,14 @@
 #include "config.h"
 
 #include <check.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "common/ended.h"
 #include "common/file.h"
 #include "common/measured.h"
@@ -83,11 +87,28 @@ START_TEST(a_long_reason_is_cut)
 }
 END_TEST
 
+static void put_record(unsigned job_id)
+{
+    char file[TEST_TMP_MAX + 64];
+
+    snprintf(file, sizeof(file), "%s/jobs/%u", dir, job_id);
+    ck_assert_int_eq(hpcb_file_replace(file, "", 0, 0644, NULL), 0);
+}
+
+static bool exists(const char *name)
+{
+    char file[TEST_TMP_MAX + 64];
+
+    snprintf(file, sizeof(file), "%s/jobs/%s", dir, name);
+    return access(file, F_OK) == 0;
+}
+
 START_TEST(why_a_guest_was_ended)
 {
     char why[HPCB_ENDED_MAX] = "x", file[TEST_TMP_MAX + 64];
 
     start();
+    put_record(7);
     hpcb_ended_load(dir, 7, why);
     ck_assert_str_eq(why, "");
     ck_assert_int_eq(hpcb_ended_save(dir, 7, HPCB_ENDED_MEMORY, NULL), 0);
@@ -97,6 +118,83 @@ START_TEST(why_a_guest_was_ended)
     ck_assert_int_eq(hpcb_file_replace(file, "no word\n", 8, 0644, NULL), 0);
     hpcb_ended_load(dir, 7, why);
     ck_assert_str_eq(why, "");
+}
+END_TEST
+
+/* The epilog comes while the word is written, after it has removed what it saw. */
+static bool ends_meanwhile;
+static unsigned renames;
+
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to)
+{
+    char record[TEST_TMP_MAX + 64];
+
+    snprintf(record, sizeof(record), "%s/jobs/9", dir);
+    if (ends_meanwhile)
+        unlink(record);
+    renames++;
+    return __real_rename(from, to);
+}
+
+/* Its next run here has the same number. */
+START_TEST(no_word_of_a_job_that_is_over)
+{
+    hpcb_error_t err;
+
+    start();
+    renames = 0;
+    errno = 0;
+    ck_assert_int_eq(hpcb_ended_save(dir, 9, HPCB_ENDED_HARM, &err), -1);
+    ck_assert_int_eq(errno, ENOENT);
+    ck_assert_str_eq(err.text, "job 9 is over");
+    ck_assert_uint_eq(renames, 0);
+    ck_assert(!exists("9.ended"));
+}
+END_TEST
+
+START_TEST(no_word_of_a_job_that_ends_meanwhile)
+{
+    start();
+    put_record(9);
+    ends_meanwhile = true;
+    ck_assert_int_eq(hpcb_ended_save(dir, 9, HPCB_ENDED_HARM, NULL), -1);
+    ck_assert_int_eq(errno, ENOENT);
+    ck_assert(!exists("9.ended"));
+    ends_meanwhile = false;
+}
+END_TEST
+
+static void leave_word(const char *name)
+{
+    char file[TEST_TMP_MAX + 64];
+
+    snprintf(file, sizeof(file), "%s/jobs/%s", dir, name);
+    ck_assert_int_eq(hpcb_file_replace(file, "harm\n", 5, 0644, NULL), 0);
+}
+
+START_TEST(words_that_were_left_are_removed)
+{
+    static const char *const left[] = {"1.ended", "2.ended", "4294967295.ended"};
+    unsigned there = 0;
+
+    start();
+    put_record(7);
+    leave_word("7.ended");
+    leave_word("8.usage");
+    leave_word("x.ended");
+    leave_word("42949672960.ended");
+    for (size_t i = 0; i < 3; i++)
+        leave_word(left[i]);
+    ck_assert_uint_eq(hpcb_ended_sweep(dir, 2), 2);
+    for (size_t i = 0; i < 3; i++)
+        there += exists(left[i]);
+    ck_assert_uint_eq(there, 1);
+    ck_assert_uint_eq(hpcb_ended_sweep(dir, 100), 1);
+    ck_assert_uint_eq(hpcb_ended_sweep(dir, 100), 0);
+    ck_assert(exists("7.ended") && exists("8.usage") && exists("x.ended") &&
+              exists("42949672960.ended"));
 }
 END_TEST
 
@@ -150,6 +248,9 @@ int main(void)
     int failed;
 
     tcase_add_test(tcase, why_a_guest_was_ended);
+    tcase_add_test(tcase, no_word_of_a_job_that_is_over);
+    tcase_add_test(tcase, no_word_of_a_job_that_ends_meanwhile);
+    tcase_add_test(tcase, words_that_were_left_are_removed);
     tcase_add_test(tcase, comes_back);
     tcase_add_test(tcase, a_long_reason_is_cut);
     tcase_add_test(tcase, no_file_is_a_reason);
