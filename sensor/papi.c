@@ -3,8 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Bytes between caches and main memory from the counters of the hardware, through PAPI
- * (paper 002, section 5.2: cache lines that go over the bus, times their size).
+ * From the counters of the hardware, through PAPI: bytes between caches and main memory
+ * (paper 002, section 5.2: cache lines that go over the bus, times their size), and
+ * instructions.
  *
  * Counters of cores follow a job's threads and all that these create, so the figure is
  * the job's.  They count the lines that a core's own reads bring in: what prefetchers
@@ -52,6 +53,13 @@ const hpcb_papi_row_t hpcb_papi_cores[] = {
     {NULL, {NULL}, 0},
 };
 
+/* Of any vendor.  PAPI counts them in user mode. */
+const hpcb_papi_row_t hpcb_papi_instructions[] = {
+    {"PAPI", {"PAPI_TOT_INS"}, 1},
+    {"Linux", {"perf::INSTRUCTIONS"}, 1},
+    {NULL, {NULL}, 0},
+};
+
 /* Prefixes of the units' names; a number and the event follow. */
 const hpcb_papi_row_t hpcb_papi_sockets[] = {
     {"spr_unc_imc", {"UNC_M_CAS_COUNT:RD", "UNC_M_CAS_COUNT:WR"}, LINE},
@@ -73,8 +81,8 @@ static size_t events_of(const hpcb_papi_row_t *row)
     return n;
 }
 
-/* Sum of all counters of a set, in bytes. */
-static int add_set(int set, size_t n, unsigned bytes, uint64_t *sum, hpcb_error_t *err)
+/* Sum of all counters of a set, each of so many units. */
+static int add_set(int set, size_t n, unsigned units, uint64_t *sum, hpcb_error_t *err)
 {
     long long values[HPCB_COUNTERS_MAX];
 
@@ -85,7 +93,7 @@ static int add_set(int set, size_t n, unsigned bytes, uint64_t *sum, hpcb_error_
             errno = ERANGE;
             return hpcb_error(err, "a counter says %lld", values[i]);
         }
-        *sum += (uint64_t)values[i] * bytes;
+        *sum += (uint64_t)values[i] * units;
     }
     return 0;
 }
@@ -93,13 +101,13 @@ static int add_set(int set, size_t n, unsigned bytes, uint64_t *sum, hpcb_error_
 /* Cores */
 
 /* The first row of which all events count on the calling thread. */
-static const hpcb_papi_row_t *core_row(hpcb_error_t *err)
+static const hpcb_papi_row_t *core_row(const hpcb_papi_row_t *table, hpcb_error_t *err)
 {
     hpcb_error_t last = {""};
 
     if (hpcb_counters()->start(err) < 0)
         return NULL;
-    for (const hpcb_papi_row_t *row = hpcb_papi_cores; row->name; row++) {
+    for (const hpcb_papi_row_t *row = table; row->name; row++) {
         int set = hpcb_counters()->open(row->event, events_of(row), gettid(), &last);
 
         if (set >= 0) {
@@ -107,22 +115,34 @@ static const hpcb_papi_row_t *core_row(hpcb_error_t *err)
             return row;
         }
     }
-    hpcb_error(err, "no event of this CPU's cores counts memory: %.300s", last.text);
+    hpcb_error(err, "this CPU's cores do not count it: %.300s", last.text);
     return NULL;
 }
 
 typedef struct {
     const hpcb_papi_row_t *row;
+    hpcb_figure_t figure;
     size_t n_sets, n_groups;
     int sets[THREADS_MAX];
     ino_t groups[THREADS_MAX]; /* whose threads are attached, with all their children */
 } cores_t;
 
-static int probe_cores(const hpcb_node_t *node, hpcb_error_t *err)
+static int probe_table(const hpcb_node_t *node, const hpcb_papi_row_t *table,
+                       hpcb_error_t *err)
 {
     if (!hpcb_node_mount(node, HPCB_CTL_UNIFIED))
         return hpcb_error(err, "no cgroup2 hierarchy is mounted");
-    return core_row(err) ? 0 : -1;
+    return core_row(table, err) ? 0 : -1;
+}
+
+static int probe_cores(const hpcb_node_t *node, hpcb_error_t *err)
+{
+    return probe_table(node, hpcb_papi_cores, err);
+}
+
+static int probe_instructions(const hpcb_node_t *node, hpcb_error_t *err)
+{
+    return probe_table(node, hpcb_papi_instructions, err);
 }
 
 /* What a group's threads create is counted with them: each group is attached once. */
@@ -174,9 +194,10 @@ static void close_cores(void *handle)
     free(cores);
 }
 
-static int open_cores(const hpcb_sensor_job_t *job, void **handle, hpcb_error_t *err)
+static int open_table(const hpcb_sensor_job_t *job, const hpcb_papi_row_t *table,
+                      hpcb_figure_t figure, void **handle, hpcb_error_t *err)
 {
-    const hpcb_papi_row_t *row = core_row(err);
+    const hpcb_papi_row_t *row = core_row(table, err);
     cores_t *cores;
 
     if (!row)
@@ -185,6 +206,7 @@ static int open_cores(const hpcb_sensor_job_t *job, void **handle, hpcb_error_t 
     if (!cores)
         return hpcb_error(err, "no memory");
     cores->row = row;
+    cores->figure = figure;
     if (adopt(cores, job, err) < 0) {
         close_cores(cores);
         return -1;
@@ -193,13 +215,25 @@ static int open_cores(const hpcb_sensor_job_t *job, void **handle, hpcb_error_t 
     return 0;
 }
 
+static int open_cores(const hpcb_sensor_job_t *job, void **handle, hpcb_error_t *err)
+{
+    return open_table(job, hpcb_papi_cores, HPCB_FIGURE_TRANSFER, handle, err);
+}
+
+static int open_instructions(const hpcb_sensor_job_t *job, void **handle,
+                             hpcb_error_t *err)
+{
+    return open_table(job, hpcb_papi_instructions, HPCB_FIGURE_INSTRUCTIONS, handle,
+                      err);
+}
+
 static int sample_cores(void *handle, uint64_t *values, hpcb_error_t *err)
 {
     const cores_t *cores = handle;
 
     for (size_t i = 0; i < cores->n_sets; i++) {
-        if (add_set(cores->sets[i], events_of(cores->row), cores->row->bytes,
-                    &values[HPCB_FIGURE_TRANSFER], err) < 0)
+        if (add_set(cores->sets[i], events_of(cores->row), cores->row->units,
+                    &values[cores->figure], err) < 0)
             return -1;
     }
     return 0;
@@ -216,12 +250,23 @@ const hpcb_sensor_t hpcb_sensor_papi_cores = {
     .adopt = adopt,
 };
 
+const hpcb_sensor_t hpcb_sensor_papi_instructions = {
+    .name = "papi-instructions",
+    .what = "instructions that a job's threads execute (PAPI)",
+    .figures = 1U << HPCB_FIGURE_INSTRUCTIONS,
+    .probe = probe_instructions,
+    .open = open_instructions,
+    .sample = sample_cores,
+    .close = close_cores,
+    .adopt = adopt,
+};
+
 /* Sockets */
 
 typedef struct {
     int set;
     size_t n;
-    unsigned bytes;
+    unsigned units;
 } sockets_t;
 
 typedef struct {
@@ -290,7 +335,7 @@ static int open_row(const hpcb_node_t *node, const hpcb_papi_row_t *row,
         return hpcb_error(err, "the kernel has no driver of memory controllers here");
     for (size_t i = 0; i < names->n; i++)
         pointers[i] = names->name[i];
-    *sockets = (sockets_t){.n = names->n, .bytes = row->bytes};
+    *sockets = (sockets_t){.n = names->n, .units = row->units};
     sockets->set = hpcb_counters()->open(pointers, names->n, 0, err);
     return sockets->set < 0 ? -1 : 0;
 }
@@ -334,7 +379,7 @@ static int sample_sockets(void *handle, uint64_t *values, hpcb_error_t *err)
 {
     const sockets_t *sockets = handle;
 
-    return add_set(sockets->set, sockets->n, sockets->bytes,
+    return add_set(sockets->set, sockets->n, sockets->units,
                    &values[HPCB_FIGURE_TRANSFER], err);
 }
 

@@ -8,14 +8,16 @@
 
 #define HPCB_PAPI_EVENTS 2
 
-/* Each event is one transfer of bytes.  A table ends with a name that is NULL. */
+/* Each event counts as so many units: the bytes of a transfer, or 1.  A table ends with
+ * a name that is NULL. */
 typedef struct {
     const char *name;
     const char *event[HPCB_PAPI_EVENTS];
-    unsigned bytes;
+    unsigned units;
 } hpcb_papi_row_t;
 
 extern const hpcb_papi_row_t hpcb_papi_cores[];
+extern const hpcb_papi_row_t hpcb_papi_instructions[];
 extern const hpcb_papi_row_t hpcb_papi_sockets[];
 
 #endif

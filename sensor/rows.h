@@ -14,6 +14,7 @@ extern const hpcb_sensor_t hpcb_sensor_network;
 extern const hpcb_sensor_t hpcb_sensor_fabric;
 extern const hpcb_sensor_t hpcb_sensor_resctrl;
 extern const hpcb_sensor_t hpcb_sensor_papi_cores;
+extern const hpcb_sensor_t hpcb_sensor_papi_instructions;
 extern const hpcb_sensor_t hpcb_sensor_papi_sockets;
 
 #endif

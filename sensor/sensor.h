@@ -36,8 +36,9 @@ typedef enum {
     HPCB_FIGURE_NETWORK_TX,   /* the same, sent */
     HPCB_FIGURE_FABRIC_RX,    /* bytes at InfiniBand and Omni-Path ports */
     HPCB_FIGURE_FABRIC_TX,
-    HPCB_FIGURE_TRANSFER, /* bytes between caches and main memory */
-    HPCB_FIGURE_MEMORY,   /* bytes in use now: a level, not a count */
+    HPCB_FIGURE_TRANSFER,     /* bytes between caches and main memory */
+    HPCB_FIGURE_MEMORY,       /* bytes in use now: a level, not a count */
+    HPCB_FIGURE_INSTRUCTIONS, /* that its threads have executed in user mode */
     HPCB_FIGURES
 } hpcb_figure_t;
 

@@ -194,6 +194,29 @@ START_TEST(cores_count_lines_of_the_jobs_threads)
 }
 END_TEST
 
+/* As they are, of the preset or, where PAPI has none, of the kernel's event. */
+START_TEST(cores_count_instructions)
+{
+    static const char *const events[] = {"PAPI_TOT_INS", "perf::INSTRUCTIONS"};
+    const hpcb_sensor_t *row = &hpcb_sensor_papi_instructions;
+    uint64_t values[HPCB_FIGURES] = {0};
+    void *handle;
+
+    start(events[_i], NULL);
+    put(JOB "/cgroup.threads", "");
+    put(JOB "/0.0/cgroup.threads", "100\n101\n404\n");
+    handle = opened(row);
+    count = 12345;
+    ck_assert_int_eq(row->sample(handle, values, NULL), 0);
+    ck_assert_uint_eq(values[HPCB_FIGURE_INSTRUCTIONS], 2 * 12345);
+    ck_assert_uint_eq(values[HPCB_FIGURE_TRANSFER], 0);
+    ck_assert_int_eq(hpcb_sensor_papi_cores.probe(node, NULL), -1);
+    row->close(handle);
+    ck_assert_uint_eq(open_sets(), 0);
+    stop();
+}
+END_TEST
+
 START_TEST(no_event_no_sensor)
 {
     hpcb_error_t err;
@@ -326,6 +349,7 @@ int main(void)
     int failed;
 
     tcase_add_loop_test(tcase, cores_count_lines_of_the_jobs_threads, 0, 5);
+    tcase_add_loop_test(tcase, cores_count_instructions, 0, 2);
     tcase_add_test(tcase, no_event_no_sensor);
     tcase_add_test(tcase, half_of_a_row_is_none);
     tcase_add_loop_test(tcase, sockets_count_reads_and_writes, 0, 7);

@@ -410,6 +410,60 @@ START_TEST(papi_counts_software_events)
 }
 END_TEST
 
+/* PAPI's counters, but for the event: no machine need have instructions.  They are of
+ * the calling thread (papi_attaches_or_says_why). */
+static int open_faults(const char *const *names, size_t n, pid_t tid, hpcb_error_t *err)
+{
+    static const char *const faults[] = {"perf::PAGE-FAULTS"};
+
+    (void)tid;
+    ck_assert_uint_eq(n, 1);
+    ck_assert_str_eq(names[0], "PAPI_TOT_INS");
+    return hpcb_counters_papi.open(faults, 1, 0, err);
+}
+
+/* The sensor of instructions on PAPI itself, as a job that has this thread. */
+START_TEST(instructions_go_through_papi)
+{
+    const hpcb_sensor_t *row = &hpcb_sensor_papi_instructions;
+    const hpcb_counters_t faults = {hpcb_counters_papi.start, open_faults,
+                                    hpcb_counters_papi.read, hpcb_counters_papi.close};
+    uint64_t before[HPCB_FIGURES] = {0}, after[HPCB_FIGURES] = {0};
+    size_t size = (size_t)sysconf(_SC_PAGESIZE), pages = 1000;
+    hpcb_error_t err = {""};
+    void *handle;
+    char *block, text[16];
+
+    if (hpcb_counters_papi.start(&err) < 0) {
+        fprintf(stderr, "# skipped: %s\n", err.text);
+        return;
+    }
+    start("", 64);
+    snprintf(text, sizeof(text), "%d\n", (int)gettid());
+    put_job(5, text);
+    hpcb_counters_use(&faults);
+    if (row->probe(node, &err) < 0) {
+        fprintf(stderr, "# skipped: %s\n", err.text);
+        stop();
+        return;
+    }
+    handle = opened(row);
+    block = mmap(NULL, pages * size, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert(block != MAP_FAILED);
+    (void)madvise(block, pages * size, MADV_NOHUGEPAGE);
+    ck_assert_msg(row->sample(handle, before, &err) == 0, "%s", err.text);
+    for (size_t page = 0; page < pages; page++)
+        block[page * size] = 1;
+    ck_assert_msg(row->sample(handle, after, &err) == 0, "%s", err.text);
+    munmap(block, pages * size);
+    row->close(handle);
+    ck_assert_uint_ge(after[HPCB_FIGURE_INSTRUCTIONS],
+                      before[HPCB_FIGURE_INSTRUCTIONS] + pages);
+    stop();
+}
+END_TEST
+
 /* With a thread and its children: PAPI asks the hardware whether it may, so that a
  * machine without counters says why. */
 START_TEST(papi_attaches_or_says_why)
@@ -449,6 +503,7 @@ int main(void)
     tcase_add_test(tcase, estimates_of_counters_that_take_turns);
     tcase_add_test(tcase, two_jobs_on_a_socket_are_not_charged);
     tcase_add_test(tcase, papi_counts_software_events);
+    tcase_add_test(tcase, instructions_go_through_papi);
     tcase_add_test(tcase, papi_attaches_or_says_why);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
