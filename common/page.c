@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The writer is in between for some 10 ns: twice in a row says that it stays there. */
@@ -42,6 +43,21 @@ int hpcb_page_create(int dir, const char *name, uid_t uid, gid_t gid)
     if (fchown(fd, uid, gid))
         return fail(fd, dir, name);
     return fd;
+}
+
+int hpcb_page_open(const char *path, int how, uid_t uid)
+{
+    int fd = open(path, how | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    struct stat st;
+
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == uid &&
+        st.st_size == HPCB_PAGE_SIZE)
+        return fd;
+    close(fd);
+    errno = EPROTO;
+    return -1;
 }
 
 static int read_part(int fd, void *to, size_t size, off_t at)

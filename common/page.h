@@ -73,6 +73,10 @@ _Static_assert(sizeof(hpcb_page_t) == HPCB_PAGE_SIZE, "the layout is an interfac
  */
 int hpcb_page_create(int dir, const char *name, uid_t uid, gid_t gid);
 
+/* Open the page at path if it is one of uid's: a descriptor, close-on-exec and the
+ * caller's, or -1 with errno (EPROTO: another file).  how: O_RDONLY or O_RDWR. */
+int hpcb_page_open(const char *path, int how, uid_t uid);
+
 /*
  * Copy a page and check it.  0; or -1 with page untouched and errno EAGAIN (just being
  * written, or nothing written yet: come back later), EPROTO (no page, or numbers that

@@ -32,10 +32,13 @@ static void restrict_further(const hpcb_guard_conf_t *conf, hpcb_guard_t *guard,
                              uint64_t now_ns)
 {
     bool again = guard->level == HPCB_GUARD_QUARTER && guard->tried_again;
+    hpcb_guard_level_t next =
+        again ? HPCB_GUARD_REQUEUE : level_after(conf, guard->level, 1);
 
+    if (conf->most != HPCB_GUARD_FREE && next > conf->most)
+        return;
     lengthen_pause(conf, guard);
-    step_to(guard, again ? HPCB_GUARD_REQUEUE : level_after(conf, guard->level, 1),
-            now_ns);
+    step_to(guard, next, now_ns);
 }
 
 static void give_back(const hpcb_guard_conf_t *conf, hpcb_guard_t *guard,

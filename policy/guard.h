@@ -46,6 +46,9 @@ typedef struct {
     uint64_t return_ns;  /* first pause before a step back */
     uint64_t longest_ns; /* last pause */
     bool slices;         /* the kernel takes slices; without, that step is left out */
+    /* No step leads beyond it, FREE: no bound (policy/progress.h).  Who is beyond it
+     * already comes back as usual. */
+    hpcb_guard_level_t most;
 } hpcb_guard_conf_t;
 
 /* Of one primary.  All zero: free, nothing known. */

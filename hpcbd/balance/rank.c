@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cgroup/task.h"
@@ -25,16 +24,7 @@
 
 void hpcbd_rank_page(hpcbd_rank_t *rank, const char *path, uid_t uid)
 {
-    struct stat st;
-
-    rank->page = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-    if (rank->page < 0)
-        return;
-    if (fstat(rank->page, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == uid &&
-        st.st_size == HPCB_PAGE_SIZE)
-        return;
-    close(rank->page);
-    rank->page = -1;
+    rank->page = hpcb_page_open(path, O_RDWR, uid);
 }
 
 void hpcbd_rank_close(hpcbd_rank_t *rank, bool leave)

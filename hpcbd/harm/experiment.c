@@ -46,32 +46,31 @@
 #define GUARD_RETURN_NS  (300 * SECOND)
 #define GUARD_LONGEST_NS (3600 * SECOND)
 
-enum { BEFORE, STOP, GO, AFTER, EDGES };
-
 static const hpcb_harm_plan_t plan = {
     .period_ns = 10 * SECOND, .off_ns = 200 * MS, .compare_ns = SECOND};
 
 typedef struct {
     uint32_t job_id;
     uint64_t begin_us; /* of the job */
-    hpcb_harm_t harm;  /* ever */
-    hpcb_harm_t since; /* since the last step of the guard */
+    hpcb_progress_t ever;
+    hpcb_progress_t since; /* the last step of the guard */
     hpcb_guard_t guard;
+    bool doubted, capped; /* that is in the log */
 } primary_t;
 
 static struct {
     hpcbd_t *daemon;
     hpcb_node_t *node;
-    hpcbd_progress_t *progress; /* NULL: this node cannot tell */
+    hpcbd_progress_t *progress;
     hpcb_source_t *timer;
     primary_t *primaries[HPCBD_JOBS_MAX];
     size_t count;
     /* The experiment under way or the next one. */
     uint32_t job_id; /* 0: there is none */
     hpcb_harm_stop_t stop;
-    unsigned edge;    /* the next one */
-    uint64_t running; /* guests */
-    hpcbd_progress_at_t at[EDGES];
+    unsigned edge;                                 /* the next one */
+    uint64_t running;                              /* guests */
+    hpcb_progress_at_t at[HPCB_PROGRESS_READINGS]; /* one at each edge */
     bool stopped;
     /* How long guests may be stopped, and since when that grows. */
     int64_t budget_ns, budget_since_ns;
@@ -93,11 +92,11 @@ static primary_t *find(uint32_t job_id)
     return NULL;
 }
 
-bool hpcbd_experiment_estimate(uint32_t job_id, hpcb_harm_estimate_t *estimate)
+bool hpcbd_experiment_judge(uint32_t job_id, hpcb_progress_verdict_t *verdict)
 {
     const primary_t *primary = find(job_id);
 
-    return primary && hpcb_harm_estimate(&primary->harm, estimate);
+    return primary && hpcb_progress_judge(&primary->ever, verdict);
 }
 
 /* ---- who is there ---- */
@@ -174,11 +173,11 @@ static bool is_subject(const hpcbd_job_t *job)
 
 static int64_t edge_ns(unsigned edge)
 {
-    const int64_t edges[EDGES] = {
-        [BEFORE] = engine.stop.from_ns - plan.compare_ns,
-        [STOP] = engine.stop.from_ns,
-        [GO] = engine.stop.to_ns,
-        [AFTER] = engine.stop.to_ns + plan.compare_ns,
+    const int64_t edges[HPCB_PROGRESS_READINGS] = {
+        [HPCB_PROGRESS_BEFORE] = engine.stop.from_ns - plan.compare_ns,
+        [HPCB_PROGRESS_STOP] = engine.stop.from_ns,
+        [HPCB_PROGRESS_GO] = engine.stop.to_ns,
+        [HPCB_PROGRESS_AFTER] = engine.stop.to_ns + plan.compare_ns,
     };
 
     return edges[edge];
@@ -239,16 +238,11 @@ static hpcb_harm_stop_t next_stop(uint32_t job_id, int64_t now_ns)
 
 static void conclude(primary_t *primary)
 {
-    double before = hpcbd_progress_rate(&engine.at[BEFORE], &engine.at[STOP]);
-    double without = hpcbd_progress_rate(&engine.at[STOP], &engine.at[GO]);
-    double after = hpcbd_progress_rate(&engine.at[GO], &engine.at[AFTER]);
-
-    /* A time in which it had nothing to do, or guests were stopped anyhow, says
-     * nothing. */
-    if (before <= 0 || after <= 0 || primary->guard.level == HPCB_GUARD_STOP)
+    /* A time in which guests were stopped anyhow says nothing. */
+    if (primary->guard.level == HPCB_GUARD_STOP)
         return;
-    hpcb_harm_add(&primary->harm, (before + after) / 2, without);
-    hpcb_harm_add(&primary->since, (before + after) / 2, without);
+    hpcb_progress_add(&primary->ever, engine.at);
+    hpcb_progress_add(&primary->since, engine.at);
 }
 
 /* ---- what follows from it ---- */
@@ -258,8 +252,41 @@ static bool is_wanted(const hpcbd_registry_t *registry)
     return engine.daemon->conf.guest_max_slowdown_ppm && count_guests(registry) > 0;
 }
 
+static double limit(void)
+{
+    return engine.daemon->conf.guest_max_slowdown_ppm / 1e6;
+}
+
+/* Once for each primary: a user who keeps on lying does not fill the log. */
+static void say_doubt(primary_t *primary, const hpcb_progress_verdict_t *verdict)
+{
+    if (primary->doubted || !verdict->doubts)
+        return;
+    primary->doubted = true;
+    hpcb_log(HPCB_LOG_INFO,
+             "job %u: by its %s guests cost it at most %.2f %%, but %.2f %% are proven "
+             "(%s): these count",
+             primary->job_id, hpcb_progress_name(verdict->doubted),
+             100 * verdict->claim.high, 100 * verdict->found.low,
+             hpcb_progress_name(verdict->source));
+}
+
+static void say_cap(primary_t *primary, const hpcb_progress_verdict_t *verdict)
+{
+    if (primary->capped || primary->guard.level != HPCB_GUARD_QUARTER ||
+        verdict->found.low <= limit() ||
+        hpcb_progress_most(verdict, limit()) > HPCB_GUARD_QUARTER)
+        return;
+    primary->capped = true;
+    hpcb_log(
+        HPCB_LOG_INFO,
+        "job %u: only its own count of iterations says that guests cost it %.2f %% "
+        "(%.2f %% are proven): they are restricted no further",
+        primary->job_id, 100 * verdict->found.cost, 100 * verdict->proven_low);
+}
+
 static void say_step(const primary_t *primary, hpcb_guard_level_t was,
-                     const hpcb_harm_estimate_t *found)
+                     const hpcb_progress_verdict_t *verdict)
 {
     static const char *const what[] = {
         [HPCB_GUARD_FREE] = "run freely",
@@ -270,14 +297,13 @@ static void say_step(const primary_t *primary, hpcb_guard_level_t was,
         [HPCB_GUARD_REQUEUE] = "are requeued",
     };
 
-    if (found)
+    if (verdict)
         hpcb_log(HPCB_LOG_INFO,
-                 "job %u: guests cost it %.2f %% (%.2f to %.2f %%, "
+                 "job %u: guests cost it %.2f %% (%.2f to %.2f %% by %s, "
                  "GuestMaxSlowdown=%g%%): they %s",
-                 primary->job_id, 100 * found->cost, 100 * found->low,
-                 100 * found->high,
-                 engine.daemon->conf.guest_max_slowdown_ppm / 10000.0,
-                 what[primary->guard.level]);
+                 primary->job_id, 100 * verdict->found.cost, 100 * verdict->found.low,
+                 100 * verdict->found.high, hpcb_progress_name(verdict->source),
+                 100 * limit(), what[primary->guard.level]);
     else
         hpcb_log(HPCB_LOG_INFO, "job %u: guests next to it, which %s, %s",
                  primary->job_id, what[was], what[primary->guard.level]);
@@ -299,24 +325,29 @@ static void note_step(const primary_t *primary, hpcb_guard_level_t was)
 /* Those that were requeued are gone: what comes is new. */
 static hpcb_guard_level_t step_guard(primary_t *primary)
 {
-    const hpcb_guard_conf_t policy = {
-        .max_slowdown = engine.daemon->conf.guest_max_slowdown_ppm / 1e6,
+    hpcb_guard_conf_t policy = {
+        .max_slowdown = limit(),
         .look_ns = GUARD_LOOK_NS,
         .return_ns = GUARD_RETURN_NS,
         .longest_ns = GUARD_LONGEST_NS,
         .slices = hpcbd_slices_possible(),
     };
     hpcb_guard_level_t was = primary->guard.level, level;
-    hpcb_harm_estimate_t found;
-    bool known = hpcb_harm_estimate(&primary->since, &found);
+    hpcb_progress_verdict_t verdict;
+    bool known = hpcb_progress_judge(&primary->since, &verdict);
 
-    level = hpcb_guard_step(&policy, &primary->guard, known ? &found : NULL,
+    if (known) {
+        policy.most = hpcb_progress_most(&verdict, limit());
+        say_doubt(primary, &verdict);
+        say_cap(primary, &verdict);
+    }
+    level = hpcb_guard_step(&policy, &primary->guard, known ? &verdict.found : NULL,
                             (uint64_t)clock_ns(CLOCK_MONOTONIC));
     if (level == was)
         return level;
-    say_step(primary, was, known ? &found : NULL);
+    say_step(primary, was, known ? &verdict : NULL);
     note_step(primary, was);
-    primary->since = (hpcb_harm_t){.count = 0};
+    hpcb_progress_clear(&primary->since);
     if (level == HPCB_GUARD_REQUEUE)
         primary->guard = (hpcb_guard_t){.level = HPCB_GUARD_FREE};
     return level;
@@ -346,7 +377,7 @@ static void plan_next(const hpcbd_registry_t *registry)
     let_guests_go(registry);
     forget_gone(registry);
     engine.job_id = 0;
-    engine.edge = BEFORE;
+    engine.edge = HPCB_PROGRESS_BEFORE;
     engine.running = running_now(registry);
     if (wanted) {
         step_guards();
@@ -366,24 +397,27 @@ static void plan_next(const hpcbd_registry_t *registry)
         engine.job_id = job->state.job_id;
         engine.stop = stop;
     }
-    set_timer(engine.job_id ? edge_ns(BEFORE) : now_ns + LOOK_NS);
+    set_timer(engine.job_id ? edge_ns(HPCB_PROGRESS_BEFORE) : now_ns + LOOK_NS);
 }
 
 /* True if the experiment goes on. */
 static bool pass_edge(const hpcbd_registry_t *registry, const hpcbd_job_t *job)
 {
-    if (hpcbd_progress_read(engine.progress, job, &engine.at[engine.edge]) < 0)
+    if (engine.edge == HPCB_PROGRESS_BEFORE &&
+        hpcbd_progress_begin(engine.progress, job) < 0)
         return false;
-    if (engine.edge == STOP) {
+    if (hpcbd_progress_read(engine.progress, &engine.at[engine.edge]) < 0)
+        return false;
+    if (engine.edge == HPCB_PROGRESS_STOP) {
         if (!stop_guests(registry))
             return false;
         engine.budget_ns -= plan.off_ns;
-    } else if (engine.edge == GO) {
+    } else if (engine.edge == HPCB_PROGRESS_GO) {
         let_guests_go(registry);
-    } else if (engine.edge == AFTER) {
+    } else if (engine.edge == HPCB_PROGRESS_AFTER) {
         conclude(find(engine.job_id));
     }
-    return ++engine.edge < EDGES;
+    return ++engine.edge < HPCB_PROGRESS_READINGS;
 }
 
 /* Whether things are as they were meant to be. */
@@ -393,7 +427,7 @@ static bool is_sound(const hpcbd_registry_t *registry, const hpcbd_job_t *job)
 
     return job && find(engine.job_id) && late_ns >= -MS && late_ns <= LATE_NS &&
            engine.running && running_now(registry) == engine.running &&
-           (engine.edge != BEFORE || engine.budget_ns >= plan.off_ns);
+           (engine.edge != HPCB_PROGRESS_BEFORE || engine.budget_ns >= plan.off_ns);
 }
 
 /* expirations 0: somebody has set the clock. */
@@ -418,7 +452,7 @@ static int start(hpcbd_t *daemon, hpcb_error_t *err)
     engine.daemon = daemon;
     if (hpcb_node_open("/", &engine.node, err) < 0)
         return -1;
-    engine.progress = hpcbd_progress_new(engine.node, &why);
+    engine.progress = hpcbd_progress_new(engine.node, daemon->conf.state_dir, &why);
     if (!engine.progress) {
         hpcb_log(HPCB_LOG_INFO, "what guests cost primaries is not measured: %s",
                  why.text);

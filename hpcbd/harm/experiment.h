@@ -11,14 +11,11 @@
 #define HPCB_HPCBD_HARM_EXPERIMENT_H
 
 #include "hpcbd/hpcbd.h"
-#include "policy/harm.h"
+#include "policy/progress.h"
 
 extern const hpcbd_part_t hpcbd_experiment;
 
-/* How progress is measured, as it is in records. */
-#define HPCBD_EXPERIMENT_METHOD "run_delay"
-
 /* What is known of a primary.  Return false if that is nothing yet. */
-bool hpcbd_experiment_estimate(uint32_t job_id, hpcb_harm_estimate_t *estimate);
+bool hpcbd_experiment_judge(uint32_t job_id, hpcb_progress_verdict_t *verdict);
 
 #endif

@@ -3,38 +3,29 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * How fast a primary goes on, between two readings.  Where nothing counts its work:
- * the part of the time that its tasks wanted CPUs for and had them.  That is a bound
- * from below of what guests cost: what they take of caches and memory is not in it.
+ * Reads how far a primary has got, from every source that it has on this node: CPU time
+ * and run delay, instructions where PAPI counts them, iterations where its ranks have
+ * pages.  policy/progress.h makes rates of two readings and says what is believed.
  */
 #ifndef HPCB_HPCBD_HARM_PROGRESS_H
 #define HPCB_HPCBD_HARM_PROGRESS_H
 
-#include <stdint.h>
 #include "hpcbd/node/registry.h"
-
-/* Microseconds, over all tasks of the job here. */
-typedef struct {
-    uint64_t time_us;  /* CLOCK_MONOTONIC */
-    uint64_t cpu_us;   /* on a CPU */
-    uint64_t delay_us; /* ready, and without one */
-} hpcbd_progress_at_t;
+#include "policy/progress.h"
 
 typedef struct hpcbd_progress hpcbd_progress_t;
 
-/* node must outlive the handle.  NULL with err if memory runs out, or on a node that
- * does not tell how long tasks wait for a CPU. */
-hpcbd_progress_t *hpcbd_progress_new(const hpcb_node_t *node, hpcb_error_t *err);
+/* node and state_dir must outlive the handle.  NULL with err if memory runs out. */
+hpcbd_progress_t *hpcbd_progress_new(const hpcb_node_t *node, const char *state_dir,
+                                     hpcb_error_t *err);
 /* NULL is fine. */
 void hpcbd_progress_free(hpcbd_progress_t *progress);
 
-/* 0, or -1 with *at undefined: the job has no task here. */
-int hpcbd_progress_read(hpcbd_progress_t *progress, const hpcbd_job_t *job,
-                        hpcbd_progress_at_t *at);
+/* Readings are of this job from now on, with the tasks and pages that it has by now.
+ * Only those between two calls are of one another.  0, or -1: it has no task here. */
+int hpcbd_progress_begin(hpcbd_progress_t *progress, const hpcbd_job_t *job);
 
-/* Above 0 and at most 1; 0: the job had next to nothing to do, or the readings are not
- * of one another. */
-double hpcbd_progress_rate(const hpcbd_progress_at_t *from,
-                           const hpcbd_progress_at_t *to);
+/* 0, or -1 with *at undefined: the job that was begun has no task here any more. */
+int hpcbd_progress_read(hpcbd_progress_t *progress, hpcb_progress_at_t *at);
 
 #endif

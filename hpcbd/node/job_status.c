@@ -70,17 +70,17 @@ static void add_window(json_object *object, const hpcbd_job_t *job)
 /* Parts of its run time; 0.01: 1 % longer because of guests. */
 static json_object *cost_status(uint32_t job_id)
 {
-    hpcb_harm_estimate_t found;
+    hpcb_progress_verdict_t verdict;
     json_object *object =
-        hpcbd_experiment_estimate(job_id, &found) ? json_object_new_object() : NULL;
+        hpcbd_experiment_judge(job_id, &verdict) ? json_object_new_object() : NULL;
 
     if (!object)
         return NULL;
-    add_member(object, "cost", json_object_new_double(found.cost));
-    add_member(object, "low", json_object_new_double(found.low));
-    add_member(object, "high", json_object_new_double(found.high));
-    add_number(object, "comparisons", found.comparisons);
-    add_text(object, "method", HPCBD_EXPERIMENT_METHOD);
+    add_member(object, "cost", json_object_new_double(verdict.found.cost));
+    add_member(object, "low", json_object_new_double(verdict.found.low));
+    add_member(object, "high", json_object_new_double(verdict.found.high));
+    add_number(object, "comparisons", verdict.found.comparisons);
+    add_text(object, "method", hpcb_progress_name(verdict.source));
     return object;
 }
 

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -195,14 +196,17 @@ static int64_t millionths(double part)
 /* By the experiments of this daemon, if there were enough of them. */
 static hpcb_guest_cost_t cost_of(const job_t *job)
 {
-    hpcb_harm_estimate_t found;
+    hpcb_progress_verdict_t verdict;
+    hpcb_guest_cost_t cost;
 
-    if (!hpcbd_experiment_estimate(job->job_id, &found))
+    if (!hpcbd_experiment_judge(job->job_id, &verdict))
         return job->cost;
-    return (hpcb_guest_cost_t){.cost = millionths(found.cost),
-                               .low = millionths(found.low),
-                               .high = millionths(found.high),
-                               .method = HPCBD_EXPERIMENT_METHOD};
+    cost = (hpcb_guest_cost_t){.cost = millionths(verdict.found.cost),
+                               .low = millionths(verdict.found.low),
+                               .high = millionths(verdict.found.high)};
+    snprintf(cost.method, sizeof(cost.method), "%s",
+             hpcb_progress_name(verdict.source));
+    return cost;
 }
 
 static uint64_t elected_of(const job_t *job)

@@ -117,6 +117,26 @@ START_TEST(returns_slowly)
 }
 END_TEST
 
+/* What is beyond the bound already comes back as usual, and not again. */
+START_TEST(no_step_leads_beyond_the_bound)
+{
+    hpcb_guard_conf_t bound = conf;
+    hpcb_guard_t guard = {0};
+    uint64_t now = 1000 * S, end = now + 5000 * S;
+
+    bound.most = HPCB_GUARD_QUARTER;
+    for (; now < end; now += S)
+        ck_assert_int_le(hpcb_guard_step(&bound, &guard, &harmful, now),
+                         HPCB_GUARD_QUARTER);
+    ck_assert_int_eq(guard.level, HPCB_GUARD_QUARTER);
+    ck_assert_uint_eq(seconds_until(&guard, HPCB_GUARD_STOP, &harmful, &now), 0);
+    for (end = now + 5000 * S; now < end; now += S)
+        hpcb_guard_step(&bound, &guard, &harmful, now);
+    ck_assert_int_eq(guard.level, HPCB_GUARD_QUARTER);
+    ck_assert_uint_eq(seconds_until(&guard, HPCB_GUARD_REQUEUE, &harmful, &now), 0);
+}
+END_TEST
+
 START_TEST(stopped_guests_are_tried_again)
 {
     hpcb_guard_t guard = {0};
@@ -255,6 +275,7 @@ int main(void)
 
     tcase_add_test(tcase, harm_stops_guests_step_by_step);
     tcase_add_test(tcase, slices_come_first);
+    tcase_add_test(tcase, no_step_leads_beyond_the_bound);
     tcase_add_test(tcase, slices_that_cure_stay);
     tcase_add_test(tcase, nothing_without_evidence);
     tcase_add_test(tcase, undecided_keeps_the_level);

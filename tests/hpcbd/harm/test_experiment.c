@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/log.h"
 #include "hpcbd/harm/company.h"
 #include "hpcbd/harm/experiment.h"
 #include "hpcbd/harm/progress.h"
@@ -38,11 +39,16 @@ static hpcbd_t daemon_of_test;
 static bool frozen, can_freeze, readable;
 static unsigned held; /* why the guest is stopped besides */
 static int64_t frozen_at, frozen_ns, decide_ns;
-static unsigned stops;
+static unsigned stops, begun;
+/* What the log has of sources that are not believed, and of the bound for them. */
+static unsigned doubts, caps;
 /* The primary's work up to now. */
 static int64_t seen_ns;
 static double ran_us, waited_us;
 static double harm;
+/* What its pages say: iterations a second without guests (0: it has none), and the part
+ * of them that guests take as they claim. */
+static double pace, claimed, iterated;
 static hpcb_guard_level_t level, worst;
 static unsigned requeues, remembered;
 /* Slices: whether the node has them, which part of the harm they cure, who has them. */
@@ -93,18 +99,22 @@ static void work_until_now(void)
                   : level < HPCB_GUARD_STOP ? part[level]
                                             : 0;
     double taken = registry.count > 1 && !frozen ? runs * harm : 0;
+    double claim = registry.count > 1 && !frozen ? runs * claimed : 0;
 
     if (long_slices)
         taken *= 1 - cured;
 
     ran_us += passed_us * (1 - taken);
     waited_us += passed_us * taken;
+    iterated += passed_us * 1e-6 * pace * (1 - claim);
     seen_ns = clock_now;
 }
 
-hpcbd_progress_t *hpcbd_progress_new(const hpcb_node_t *node, hpcb_error_t *err)
+hpcbd_progress_t *hpcbd_progress_new(const hpcb_node_t *node, const char *state_dir,
+                                     hpcb_error_t *err)
 {
     (void)node;
+    ck_assert_ptr_eq(state_dir, daemon_of_test.conf.state_dir);
     (void)err;
     return (hpcbd_progress_t *)&seen_ns;
 }
@@ -114,26 +124,25 @@ void hpcbd_progress_free(hpcbd_progress_t *progress)
     (void)progress;
 }
 
-int hpcbd_progress_read(hpcbd_progress_t *progress, const hpcbd_job_t *job,
-                        hpcbd_progress_at_t *at)
+int hpcbd_progress_begin(hpcbd_progress_t *progress, const hpcbd_job_t *job)
 {
     (void)progress;
     ck_assert(job == &primary || job == &other);
-    if (!readable)
-        return -1;
-    work_until_now();
-    *at = (hpcbd_progress_at_t){.time_us = (uint64_t)(clock_now / 1000),
-                                .cpu_us = (uint64_t)ran_us,
-                                .delay_us = (uint64_t)waited_us};
-    return 0;
+    begun++;
+    return readable ? 0 : -1;
 }
 
-double hpcbd_progress_rate(const hpcbd_progress_at_t *from,
-                           const hpcbd_progress_at_t *to)
+int hpcbd_progress_read(hpcbd_progress_t *progress, hpcb_progress_at_t *at)
 {
-    double ran = (double)(to->cpu_us - from->cpu_us);
-
-    return ran / (ran + (double)(to->delay_us - from->delay_us));
+    (void)progress;
+    ck_assert_uint_gt(begun, 0);
+    work_until_now();
+    *at = (hpcb_progress_at_t){.time_us = (uint64_t)(clock_now / 1000),
+                               .cpu_us = (uint64_t)ran_us,
+                               .delay_us = (uint64_t)waited_us,
+                               .has_iterations = pace > 0,
+                               .iterations = iterated};
+    return 0;
 }
 
 const hpcbd_registry_t *hpcbd_window_registry(void)
@@ -226,6 +235,13 @@ static void set_job(hpcbd_job_t *job, uint32_t job_id, hpcb_class_t klass)
                          .dir = "slurm/job"};
 }
 
+static void count_lines(hpcb_log_level_t severity, const char *line)
+{
+    (void)severity;
+    doubts += strstr(line, "are proven") && strstr(line, "these count");
+    caps += strstr(line, "restricted no further") != NULL;
+}
+
 static void begin(void)
 {
     hpcb_error_t err;
@@ -233,6 +249,9 @@ static void begin(void)
     hpcb_conf_defaults(&daemon_of_test.conf);
     clock_now = seen_ns = 1000000 * SECOND;
     ran_us = waited_us = 0;
+    pace = claimed = iterated = 0;
+    begun = doubts = caps = 0;
+    hpcb_log_set_sink(count_lines);
     harm = HARM;
     level = worst = HPCB_GUARD_FREE;
     requeues = remembered = 0;
@@ -286,7 +305,12 @@ static void run_until_frozen(void)
 
 static bool is_known(hpcb_harm_estimate_t *estimate)
 {
-    return hpcbd_experiment_estimate(PRIMARY, estimate);
+    hpcb_progress_verdict_t verdict;
+
+    if (!hpcbd_experiment_judge(PRIMARY, &verdict))
+        return false;
+    *estimate = verdict.found;
+    return true;
 }
 
 START_TEST(what_guests_cost_is_found)
@@ -528,6 +552,63 @@ START_TEST(harm_that_slices_do_not_cure_restricts)
 }
 END_TEST
 
+START_TEST(iterations_are_the_method_where_there_are_some)
+{
+    hpcb_progress_verdict_t verdict;
+
+    begin();
+    daemon_of_test.conf.guest_max_slowdown_ppm = 500000;
+    pace = 100;
+    claimed = 0.2;
+    run(600);
+    ck_assert(hpcbd_experiment_judge(PRIMARY, &verdict));
+    ck_assert_int_eq(verdict.source, HPCB_PROGRESS_ITERATIONS);
+    ck_assert_double_eq_tol(verdict.found.cost, 1 / (1 - claimed) - 1, 1e-3);
+    ck_assert_uint_eq(doubts + caps, 0);
+    end();
+}
+END_TEST
+
+/* A page that claims harm which nobody else sees, for ever: guests keep a quarter. */
+START_TEST(a_page_that_claims_harm_is_bounded)
+{
+    begin();
+    harm = 0;
+    pace = 100;
+    claimed = 0.9;
+    run(20000);
+    ck_assert_int_eq(level, HPCB_GUARD_QUARTER);
+    ck_assert_int_eq(worst, HPCB_GUARD_QUARTER);
+    ck_assert_uint_eq(requeues, 0);
+    ck_assert_uint_eq(remembered, 0);
+    ck_assert_uint_eq(caps, 1);
+    /* When it stops that, guests come back. */
+    claimed = 0;
+    run(20000);
+    ck_assert_int_eq(level, HPCB_GUARD_FREE);
+    end();
+}
+END_TEST
+
+/* A page that claims that guests help its program. */
+START_TEST(a_page_that_hides_harm_is_not_believed)
+{
+    hpcb_progress_verdict_t verdict;
+
+    begin();
+    harm = 0.02;
+    pace = 100;
+    claimed = -0.5;
+    run(120);
+    ck_assert_int_eq(level, HPCB_GUARD_HALF);
+    run(600);
+    ck_assert(hpcbd_experiment_judge(PRIMARY, &verdict));
+    ck_assert_int_eq(verdict.source, HPCB_PROGRESS_RUN_DELAY);
+    ck_assert_uint_eq(doubts, 1);
+    end();
+}
+END_TEST
+
 START_TEST(without_its_primary_guests_run)
 {
     begin();
@@ -561,6 +642,9 @@ int main(void)
     tcase_add_test(tc, who_harms_in_a_quarter_of_the_time_goes);
     tcase_add_test(tc, slices_that_cure_harm_leave_guests_alone);
     tcase_add_test(tc, harm_that_slices_do_not_cure_restricts);
+    tcase_add_test(tc, iterations_are_the_method_where_there_are_some);
+    tcase_add_test(tc, a_page_that_claims_harm_is_bounded);
+    tcase_add_test(tc, a_page_that_hides_harm_is_not_believed);
     tcase_add_test(tc, without_its_primary_guests_run);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

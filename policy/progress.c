@@ -1,0 +1,182 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include <math.h>
+#include <stddef.h>
+#include "policy/progress.h"
+
+/* A job that wants CPUs for less of the time says nothing of what it lacks. */
+#define WANTED_MIN 0.05
+
+/* A source has most of the comparisons: so many of those that run delay has. */
+#define COVERS(own, all) (4 * (own) >= 3 * (all))
+
+const char *hpcb_progress_name(hpcb_progress_source_t source)
+{
+    static const char *const names[HPCB_PROGRESS_SOURCES] = {
+        [HPCB_PROGRESS_RUN_DELAY] = "run_delay",
+        [HPCB_PROGRESS_INSTRUCTIONS] = "instructions",
+        [HPCB_PROGRESS_ITERATIONS] = "iterations",
+    };
+
+    return names[source];
+}
+
+/* A page is brought up to date every 5 ms or more seldom (mpi/observe.c), which is much
+ * of a stop of 200 ms.  So what is under way counts as a part, at the pace of late. */
+bool hpcb_progress_place(uint64_t iterations, uint64_t mean_ns, uint64_t ended_ns,
+                         uint64_t now_ns, double *place)
+{
+    if (mean_ns == 0 || ended_ns > now_ns ||
+        now_ns - ended_ns > HPCB_PROGRESS_SILENT_NS)
+        return false;
+    *place = (double)iterations + (double)(now_ns - ended_ns) / (double)mean_ns;
+    return true;
+}
+
+/* Time that its tasks wanted CPUs for, us; 0: next to none, or the readings are not of
+ * one another. */
+static double wanted_us(const hpcb_progress_at_t *from, const hpcb_progress_at_t *to)
+{
+    double passed = (double)to->time_us - (double)from->time_us;
+    double ran = (double)to->cpu_us - (double)from->cpu_us;
+    double waited = (double)to->delay_us - (double)from->delay_us;
+
+    if (passed <= 0 || ran <= 0 || waited < 0 || ran + waited < WANTED_MIN * passed)
+        return 0;
+    return ran + waited;
+}
+
+/* By the time that it wanted CPUs for: one that sleeps while guests run, and computes
+ * while they are stopped, is not harmed by them. */
+static double instructions_rate(const hpcb_progress_at_t *from,
+                                const hpcb_progress_at_t *to, double wanted)
+{
+    if (!from->has_instructions || !to->has_instructions ||
+        to->instructions <= from->instructions)
+        return 0;
+    return (double)(to->instructions - from->instructions) / wanted;
+}
+
+static double iterations_rate(const hpcb_progress_at_t *from,
+                              const hpcb_progress_at_t *to)
+{
+    double done = to->iterations - from->iterations;
+
+    if (!from->has_iterations || !to->has_iterations ||
+        !(done >= HPCB_PROGRESS_ITERATIONS_MIN))
+        return 0;
+    return done / (double)(to->time_us - from->time_us);
+}
+
+double hpcb_progress_rate(hpcb_progress_source_t source, const hpcb_progress_at_t *from,
+                          const hpcb_progress_at_t *to)
+{
+    double wanted = wanted_us(from, to);
+
+    if (wanted <= 0)
+        return 0;
+    switch (source) {
+    case HPCB_PROGRESS_RUN_DELAY:
+        return (double)(to->cpu_us - from->cpu_us) / wanted;
+    case HPCB_PROGRESS_INSTRUCTIONS:
+        return instructions_rate(from, to, wanted);
+    case HPCB_PROGRESS_ITERATIONS:
+        return iterations_rate(from, to);
+    default:
+        return 0;
+    }
+}
+
+/* Return false if it has nothing to say. */
+static bool compare(hpcb_harm_t *harm, hpcb_progress_source_t source,
+                    const hpcb_progress_at_t at[HPCB_PROGRESS_READINGS])
+{
+    double before =
+        hpcb_progress_rate(source, &at[HPCB_PROGRESS_BEFORE], &at[HPCB_PROGRESS_STOP]);
+    double without =
+        hpcb_progress_rate(source, &at[HPCB_PROGRESS_STOP], &at[HPCB_PROGRESS_GO]);
+    double after =
+        hpcb_progress_rate(source, &at[HPCB_PROGRESS_GO], &at[HPCB_PROGRESS_AFTER]);
+    double with = (before + after) / 2;
+
+    if (before <= 0 || after <= 0)
+        return false;
+    if (source == HPCB_PROGRESS_ITERATIONS && without > 0)
+        without = fmax(fmin(without, with * HPCB_PROGRESS_CLAIM_MAX),
+                       with / HPCB_PROGRESS_CLAIM_MAX);
+    return hpcb_harm_add(harm, with, without);
+}
+
+/* Without run delay the job had nothing to do. */
+void hpcb_progress_add(hpcb_progress_t *progress,
+                       const hpcb_progress_at_t at[HPCB_PROGRESS_READINGS])
+{
+    if (!compare(&progress->harm[HPCB_PROGRESS_RUN_DELAY], HPCB_PROGRESS_RUN_DELAY, at))
+        return;
+    for (int i = HPCB_PROGRESS_INSTRUCTIONS; i < HPCB_PROGRESS_SOURCES; i++) {
+        if (compare(&progress->harm[i], (hpcb_progress_source_t)i, at))
+            progress->misses[i] = 0;
+        else if (++progress->misses[i] >= HPCB_PROGRESS_MISSES_MAX)
+            progress->harm[i].count = 0;
+    }
+}
+
+/* Comparisons that no count tells of are never read. */
+void hpcb_progress_clear(hpcb_progress_t *progress)
+{
+    for (int i = 0; i < HPCB_PROGRESS_SOURCES; i++) {
+        progress->harm[i].count = 0;
+        progress->misses[i] = 0;
+    }
+}
+
+static size_t rests_on(const hpcb_harm_t *harm)
+{
+    return harm->count < HPCB_HARM_COMPARISONS ? harm->count : HPCB_HARM_COMPARISONS;
+}
+
+/* Let it count if it is not below what is proven as a whole. */
+static void hear(const hpcb_progress_t *progress, hpcb_progress_source_t source,
+                 hpcb_progress_verdict_t *verdict)
+{
+    const hpcb_harm_t *all = &progress->harm[HPCB_PROGRESS_RUN_DELAY];
+    const hpcb_harm_t *own = &progress->harm[source];
+    hpcb_harm_estimate_t *found = &verdict->found, claim;
+
+    if (!COVERS(rests_on(own), rests_on(all)) || !hpcb_harm_estimate(own, &claim))
+        return;
+    if (claim.high < found->low) {
+        verdict->doubts = true;
+        verdict->doubted = source;
+        verdict->claim = claim;
+        return;
+    }
+    *found = (hpcb_harm_estimate_t){
+        .cost = fmax(claim.cost, found->cost),
+        .low = fmax(claim.low, found->low),
+        .high = fmax(claim.high, found->high),
+        .comparisons = claim.comparisons,
+    };
+    verdict->source = source;
+}
+
+bool hpcb_progress_judge(const hpcb_progress_t *progress, hpcb_progress_verdict_t *out)
+{
+    hpcb_progress_verdict_t verdict = {.source = HPCB_PROGRESS_RUN_DELAY};
+
+    if (!hpcb_harm_estimate(&progress->harm[HPCB_PROGRESS_RUN_DELAY], &verdict.found))
+        return false;
+    hear(progress, HPCB_PROGRESS_INSTRUCTIONS, &verdict);
+    verdict.proven_low = verdict.found.low;
+    hear(progress, HPCB_PROGRESS_ITERATIONS, &verdict);
+    *out = verdict;
+    return true;
+}
+
+hpcb_guard_level_t hpcb_progress_most(const hpcb_progress_verdict_t *verdict,
+                                      double max_slowdown)
+{
+    return verdict->proven_low > max_slowdown ? HPCB_GUARD_REQUEUE : HPCB_GUARD_QUARTER;
+}

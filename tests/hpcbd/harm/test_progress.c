@@ -1,0 +1,372 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * What is read of a primary's progress (hpcbd/harm/progress.c, pages.c), on a copy of a
+ * snapshot, with pages that the test writes as ranks do or as a hostile user would, and
+ * with counters and a clock of its own: no machine that it runs on need have any.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "cgroup/knob.h"
+#include "common/file.h"
+#include "common/page.h"
+#include "common/ranks.h"
+#include "hpcbd/harm/pages.h"
+#include "hpcbd/harm/progress.h"
+#include "sensor/counters.h"
+#include "tests/cgroup/fake_kernel.h"
+#include "tests/common/scratch.h"
+
+#define JOB_DIR "sys/fs/cgroup/system.slice/slurmstepd.scope/job_4"
+#define STEP    JOB_DIR "/step_0/user"
+#define JOB     4
+#define RANKS   2
+#define MS      UINT64_C(1000000)
+#define NOW     (UINT64_C(5000) * MS) /* ns */
+
+static const char *root;
+static hpcb_node_t *node;
+static hpcbd_job_t primary;
+static hpcbd_progress_t *progress;
+static hpcb_ranks_t ranks;
+static char state_dir[PATH_MAX];
+static bool counts; /* the node has counters */
+static long long count;
+static int sets, opened;
+
+static int start_fake(hpcb_error_t *err)
+{
+    return counts ? 0 : hpcb_error(err, "no counters");
+}
+
+static int open_fake(const char *const *names, size_t n, pid_t tid, hpcb_error_t *err)
+{
+    (void)tid;
+    (void)err;
+    ck_assert_uint_eq(n, 1);
+    ck_assert_str_eq(names[0], "PAPI_TOT_INS");
+    opened++;
+    return sets++;
+}
+
+static int read_fake(int set, long long *values, hpcb_error_t *err)
+{
+    (void)set;
+    (void)err;
+    values[0] = count;
+    return 0;
+}
+
+static void close_fake(int set)
+{
+    (void)set;
+    sets--;
+}
+
+static const hpcb_counters_t fake = {start_fake, open_fake, read_fake, close_fake};
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+    (void)clock;
+    now->tv_sec = (time_t)(NOW / 1000000000);
+    now->tv_nsec = (long)(NOW % 1000000000);
+    return 0;
+}
+
+static void make_dir(const char *name)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "%s/%s", root, name);
+    ck_assert_int_eq(hpcb_knob_mkdir(path, "", NULL), 0);
+}
+
+static const char *page_path(unsigned rank)
+{
+    char name[32];
+
+    snprintf(name, sizeof(name), "pages/n.%u", rank);
+    return scratch(name);
+}
+
+static void make_page(unsigned rank)
+{
+    int fd = hpcb_page_create(AT_FDCWD, page_path(rank), geteuid(), getegid());
+
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+}
+
+/* So many iterations of 4 ms each, the last of which ended ago_ms ago. */
+static void say(unsigned rank, uint64_t iterations, uint64_t ago_ms)
+{
+    const hpcb_page_t page = {.magic = HPCB_PAGE_MAGIC,
+                              .version = HPCB_PAGE_VERSION,
+                              .size = HPCB_PAGE_SIZE,
+                              .period = 3,
+                              .iterations = iterations,
+                              .samples = 1,
+                              .mean_ns = 4 * MS,
+                              .ended_ns = NOW - ago_ms * MS};
+    int fd = open(page_path(rank), O_WRONLY);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(pwrite(fd, &page, sizeof(page), 0), (int)sizeof(page));
+    close(fd);
+}
+
+static void put_step(const char *step)
+{
+    snprintf(ranks.step, sizeof(ranks.step), "%s", step);
+    ck_assert_int_eq(hpcb_ranks_save(scratch("state"), &ranks, NULL), 0);
+}
+
+static void put_usage(unsigned used, unsigned waited)
+{
+    char text[96];
+
+    snprintf(text, sizeof(text), "usage_usec %u\n", used);
+    fake_write(JOB_DIR "/cpu.stat", text);
+    snprintf(text, sizeof(text), "some avg10=0.00 total=%u\nfull total=0\n", waited);
+    fake_write(JOB_DIR "/cpu.pressure", text);
+}
+
+static void begin(void)
+{
+    hpcb_error_t err;
+
+    root = fake_start("v2-slurm22");
+    ck_assert_msg(hpcb_node_open(root, &node, &err) == 0, "%s", err.text);
+    primary.state = (hpcb_job_state_t){
+        .job_id = JOB, .uid = geteuid(), .klass = HPCB_CLASS_PRIMARY, .begin_us = 1};
+    snprintf(primary.dir, sizeof(primary.dir), "%s/%s", root, JOB_DIR);
+    make_dir(STEP "/task_0");
+    fake_write(STEP "/task_0/cgroup.threads", "100\n101\n");
+    make_dir("proc/pressure");
+    fake_write("proc/pressure/cpu", "some total=0\n");
+    put_usage(1000, 10);
+    ck_assert_int_eq(hpcb_file_mkdirs(scratch("state/jobs"), 0755, NULL), 0);
+    ck_assert_int_eq(hpcb_file_mkdirs(scratch("pages"), 0755, NULL), 0);
+    ranks = (hpcb_ranks_t){.job_id = JOB, .policy = "lb", .cpus = RANKS, .n = RANKS};
+    snprintf(ranks.page, sizeof(ranks.page), "%s", scratch("pages/n"));
+    for (unsigned i = 0; i < RANKS; i++)
+        ranks.task[i] = (hpcb_ranks_task_t){100 + (pid_t)i, 1};
+    hpcb_counters_use(&fake);
+    sets = 0;
+    snprintf(state_dir, sizeof(state_dir), "%s", scratch("state"));
+    progress = hpcbd_progress_new(node, state_dir, &err);
+    ck_assert_ptr_nonnull(progress);
+}
+
+static void with_pages(void)
+{
+    begin();
+    put_step("0");
+    for (unsigned i = 0; i < RANKS; i++) {
+        make_page(i);
+        say(i, 100, 0);
+    }
+}
+
+static void end(void)
+{
+    hpcbd_progress_free(progress);
+    ck_assert_int_eq(sets, 0);
+    hpcb_counters_use(NULL);
+    hpcb_node_close(node);
+    fake_stop();
+}
+
+static hpcb_progress_at_t reading(void)
+{
+    hpcb_progress_at_t at;
+
+    ck_assert_int_eq(hpcbd_progress_read(progress, &at), 0);
+    return at;
+}
+
+static bool has_iterations(void)
+{
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary), 0);
+    return reading().has_iterations;
+}
+
+START_TEST(without_pages_and_counters_there_is_run_delay)
+{
+    hpcb_progress_at_t at;
+
+    begin();
+    ck_assert_int_eq(hpcbd_progress_read(progress, &at), -1);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary), 0);
+    put_usage(5000, 300);
+    at = reading();
+    ck_assert_uint_eq(at.cpu_us, 5000);
+    ck_assert_uint_eq(at.delay_us, 300);
+    ck_assert_uint_eq(at.time_us, NOW / 1000);
+    ck_assert(!at.has_instructions && !at.has_iterations);
+    end();
+}
+END_TEST
+
+START_TEST(ranks_count_iterations_in_their_pages)
+{
+    with_pages();
+    say(0, 1000, 0);
+    say(1, 2000, 40);
+    ck_assert(has_iterations());
+    /* The mean; of the second ten more must have passed. */
+    ck_assert_double_eq_tol(reading().iterations, 1505, 1e-6);
+    end();
+}
+END_TEST
+
+/* One that is silent: nobody knows how far the job is. */
+START_TEST(a_rank_that_is_silent)
+{
+    with_pages();
+    ck_assert(has_iterations());
+    say(1, 100, 150);
+    ck_assert(!has_iterations());
+    say(1, 101, 0);
+    ck_assert(has_iterations());
+    end();
+}
+END_TEST
+
+static void spoil(const void *bytes, size_t size, off_t at)
+{
+    int fd = open(page_path(1), O_WRONLY);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(pwrite(fd, bytes, size, at), (int)size);
+    close(fd);
+}
+
+START_TEST(what_cannot_be_is_not_heard)
+{
+    const uint64_t odd = 1, none = 0, late = UINT64_MAX;
+
+    with_pages();
+    ck_assert(has_iterations());
+    spoil(&odd, sizeof(odd), offsetof(hpcb_page_t, sequence));
+    ck_assert(!has_iterations());
+    say(1, 100, 0);
+    spoil(&none, sizeof(none), offsetof(hpcb_page_t, period));
+    ck_assert(!has_iterations());
+    say(1, 100, 0);
+    spoil(&late, sizeof(late), offsetof(hpcb_page_t, ended_ns));
+    ck_assert(!has_iterations());
+    say(1, 100, 0);
+    ck_assert(has_iterations());
+    ck_assert_int_eq(truncate(page_path(1), 10), 0);
+    ck_assert(!reading().has_iterations);
+    end();
+}
+END_TEST
+
+START_TEST(a_page_of_somebody_else_is_not_heard)
+{
+    with_pages();
+    primary.state.uid = geteuid() + 1;
+    ck_assert(!has_iterations());
+    primary.state.uid = geteuid();
+    ck_assert_int_eq(unlink(page_path(1)), 0);
+    ck_assert_int_eq(symlink(page_path(0), page_path(1)), 0);
+    ck_assert(!has_iterations());
+    end();
+}
+END_TEST
+
+/* Which of them is the job's progress nobody knows. */
+START_TEST(two_steps_say_nothing)
+{
+    with_pages();
+    put_step("1");
+    ck_assert(!has_iterations());
+    ck_assert_int_eq(hpcb_ranks_remove(scratch("state"), JOB, "1", NULL), 0);
+    ck_assert(has_iterations());
+    ranks.page[0] = '\0';
+    put_step("1");
+    ck_assert(has_iterations());
+    end();
+}
+END_TEST
+
+START_TEST(many_ranks_are_read_in_part)
+{
+    static hpcbd_pages_t pages;
+    double iterations;
+
+    begin();
+    ranks.n = 2 * HPCBD_PAGES_MAX;
+    for (unsigned i = 0; i < ranks.n; i++) {
+        ranks.task[i] = (hpcb_ranks_task_t){100 + (pid_t)i, 1};
+        make_page(i);
+        say(i, i, 0);
+    }
+    put_step("0");
+    hpcbd_pages_open(&pages, scratch("state"), &primary);
+    ck_assert_uint_eq(pages.n, HPCBD_PAGES_MAX);
+    ck_assert(hpcbd_pages_read(&pages, NOW, &iterations));
+    /* Every other rank. */
+    ck_assert_double_eq_tol(iterations, HPCBD_PAGES_MAX - 1, 1e-6);
+    hpcbd_pages_close(&pages);
+    end();
+}
+END_TEST
+
+START_TEST(threads_count_instructions)
+{
+    hpcb_progress_at_t at;
+
+    counts = true;
+    begin();
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary), 0);
+    ck_assert_int_eq(sets, 2);
+    count = 5000;
+    at = reading();
+    ck_assert(at.has_instructions);
+    ck_assert_uint_eq(at.instructions, 10000);
+    /* A task that has come since the last experiment. */
+    make_dir(STEP "/task_1");
+    fake_write(STEP "/task_1/cgroup.threads", "200\n");
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary), 0);
+    ck_assert_int_eq(sets, 3);
+    ck_assert_uint_eq(reading().instructions, 15000);
+    /* A run of the job that is another one. */
+    primary.state.begin_us++;
+    opened = 0;
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary), 0);
+    ck_assert_int_ge(opened, 3);
+    ck_assert_int_eq(sets, 3);
+    end();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("harm_progress");
+    TCase *tc = scratch_case("harm_progress");
+
+    tcase_add_test(tc, without_pages_and_counters_there_is_run_delay);
+    tcase_add_test(tc, ranks_count_iterations_in_their_pages);
+    tcase_add_test(tc, a_rank_that_is_silent);
+    tcase_add_test(tc, what_cannot_be_is_not_heard);
+    tcase_add_test(tc, a_page_of_somebody_else_is_not_heard);
+    tcase_add_test(tc, two_steps_say_nothing);
+    tcase_add_test(tc, many_ranks_are_read_in_part);
+    tcase_add_test(tc, threads_count_instructions);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

@@ -1,0 +1,390 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * Which source of progress is believed, with a primary that this test makes up: guests
+ * take a part of its CPU time, which run delay sees, and a part of its speed, which
+ * only instructions and iterations see; its pages say the truth, or what its user
+ * wants.
+ */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "policy/progress.h"
+
+#define MS    UINT64_C(1000)    /* us */
+#define NS_MS UINT64_C(1000000) /* ns */
+
+#define COMPARE (1000 * MS)
+#define STOP    (200 * MS)
+#define LIMIT   0.01
+
+typedef struct {
+    double delay;      /* part of the time that guests take of its CPU */
+    double speed;      /* part of its speed that they take besides */
+    double claim;      /* cost that its pages claim; NAN: the truth */
+    double iterations; /* a second, without guests; 0: no pages */
+    bool counters;     /* the node counts instructions */
+    double wants;      /* part of the time that it wants its CPU for */
+    uint64_t seed;
+} job_t;
+
+static const job_t plain = {.claim = NAN, .wants = 1, .seed = 1};
+
+/* Evenly in -1..1. */
+static double noise(job_t *job)
+{
+    uint64_t x = job->seed += UINT64_C(0x9e3779b97f4a7c15);
+
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (double)((x ^ x >> 31) >> 11) / 4503599627370496.0 - 1;
+}
+
+static void pass(job_t *job, hpcb_progress_at_t *at, uint64_t us, bool guests)
+{
+    double wanted = (double)us * job->wants;
+    double waits = (guests ? job->delay : 0) + 0.002 * (1 + noise(job));
+    double fast = (1 - (guests ? job->speed : 0)) * (1 + 0.002 * noise(job));
+    double claimed = 1 / (1 + (guests ? job->claim : 0));
+    double honest = (1 - waits) * fast;
+
+    at->time_us += us;
+    at->cpu_us += (uint64_t)(wanted * (1 - waits));
+    at->delay_us += (uint64_t)(wanted * waits);
+    at->has_instructions = job->counters;
+    at->instructions += (uint64_t)(2000 * wanted * honest);
+    at->has_iterations = job->iterations > 0;
+    at->iterations +=
+        job->iterations * (double)us / 1e6 * (isnan(job->claim) ? honest : claimed);
+}
+
+static void experiment(job_t *job, hpcb_progress_t *progress)
+{
+    hpcb_progress_at_t at[HPCB_PROGRESS_READINGS] = {{.time_us = 1000 * MS}};
+
+    at[1] = at[0];
+    pass(job, &at[1], COMPARE, true);
+    at[0].has_instructions = at[1].has_instructions;
+    at[0].has_iterations = at[1].has_iterations;
+    at[2] = at[1];
+    pass(job, &at[2], STOP, false);
+    at[3] = at[2];
+    pass(job, &at[3], COMPARE, true);
+    hpcb_progress_add(progress, at);
+}
+
+static void experiments(job_t *job, hpcb_progress_t *progress, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        experiment(job, progress);
+}
+
+/* After so many experiments. */
+static hpcb_progress_verdict_t judged(job_t job, unsigned n)
+{
+    static hpcb_progress_t progress;
+    hpcb_progress_verdict_t verdict;
+
+    memset(&progress, 0, sizeof(progress));
+    experiments(&job, &progress, n);
+    ck_assert(hpcb_progress_judge(&progress, &verdict));
+    return verdict;
+}
+
+START_TEST(the_best_source_that_there_is)
+{
+    job_t job = plain;
+    hpcb_progress_verdict_t verdict;
+
+    job.delay = 0.02;
+    job.speed = 0.05;
+    verdict = judged(job, 30);
+    ck_assert_int_eq(verdict.source, HPCB_PROGRESS_RUN_DELAY);
+    ck_assert_double_eq_tol(verdict.found.cost, 0.02, 0.004);
+    job.counters = true;
+    verdict = judged(job, 30);
+    ck_assert_int_eq(verdict.source, HPCB_PROGRESS_INSTRUCTIONS);
+    ck_assert_double_eq_tol(verdict.found.cost, 1 / (0.98 * 0.95) - 1, 0.006);
+    ck_assert_double_gt(verdict.proven_low, 0.06);
+    job.iterations = 1000;
+    verdict = judged(job, 30);
+    ck_assert_int_eq(verdict.source, HPCB_PROGRESS_ITERATIONS);
+    ck_assert_double_eq_tol(verdict.found.cost, 1 / (0.98 * 0.95) - 1, 0.006);
+    ck_assert(!verdict.doubts);
+    ck_assert_str_eq(hpcb_progress_name(verdict.source), "iterations");
+}
+END_TEST
+
+/* A stop has ten of them, or they say nothing. */
+START_TEST(iterations_that_are_too_long_are_not_compared)
+{
+    job_t job = plain;
+
+    job.iterations = 45;
+    ck_assert_int_eq(judged(job, 30).source, HPCB_PROGRESS_RUN_DELAY);
+    job.iterations = 55;
+    ck_assert_int_eq(judged(job, 30).source, HPCB_PROGRESS_ITERATIONS);
+}
+END_TEST
+
+START_TEST(too_few_comparisons_say_nothing)
+{
+    static hpcb_progress_t progress;
+    hpcb_progress_verdict_t verdict;
+    job_t job = plain;
+
+    job.iterations = 1000;
+    experiments(&job, &progress, HPCB_HARM_COMPARISONS_MIN - 1);
+    ck_assert(!hpcb_progress_judge(&progress, &verdict));
+    experiment(&job, &progress);
+    ck_assert(hpcb_progress_judge(&progress, &verdict));
+    hpcb_progress_clear(&progress);
+    ck_assert(!hpcb_progress_judge(&progress, &verdict));
+}
+END_TEST
+
+/* Whose pages then say something does not count either. */
+START_TEST(who_wants_no_cpu_says_nothing)
+{
+    static hpcb_progress_t progress;
+    hpcb_progress_verdict_t verdict;
+    job_t job = plain;
+
+    job.iterations = 1000;
+    job.wants = 0.04;
+    experiments(&job, &progress, 100);
+    ck_assert(!hpcb_progress_judge(&progress, &verdict));
+    ck_assert_uint_eq(progress.harm[HPCB_PROGRESS_ITERATIONS].count, 0);
+}
+END_TEST
+
+START_TEST(sleep_is_not_harm)
+{
+    hpcb_progress_at_t from = {.time_us = 1, .has_instructions = true};
+    hpcb_progress_at_t busy = {.time_us = 1000001,
+                               .cpu_us = 900000,
+                               .has_instructions = true,
+                               .instructions = 1800000};
+    hpcb_progress_at_t half = {.time_us = 1000001,
+                               .cpu_us = 450000,
+                               .has_instructions = true,
+                               .instructions = 900000};
+
+    ck_assert_double_eq(hpcb_progress_rate(HPCB_PROGRESS_INSTRUCTIONS, &from, &busy),
+                        hpcb_progress_rate(HPCB_PROGRESS_INSTRUCTIONS, &from, &half));
+}
+END_TEST
+
+START_TEST(readings_that_are_not_of_one_another_have_no_rate)
+{
+    const hpcb_progress_at_t good = {.time_us = 2000000,
+                                     .cpu_us = 1500000,
+                                     .delay_us = 500000,
+                                     .has_instructions = true,
+                                     .instructions = 100,
+                                     .has_iterations = true,
+                                     .iterations = 100};
+    const hpcb_progress_at_t zero = {
+        .time_us = 1, .has_instructions = true, .has_iterations = true};
+    hpcb_progress_at_t from;
+
+    for (int i = 0; i < HPCB_PROGRESS_SOURCES; i++) {
+        hpcb_progress_source_t source = (hpcb_progress_source_t)i;
+
+        ck_assert_double_gt(hpcb_progress_rate(source, &zero, &good), 0);
+        ck_assert_double_eq(hpcb_progress_rate(source, &good, &zero), 0);
+        ck_assert_double_eq(hpcb_progress_rate(source, &good, &good), 0);
+    }
+    from = zero;
+    from.has_instructions = false;
+    ck_assert_double_eq(hpcb_progress_rate(HPCB_PROGRESS_INSTRUCTIONS, &from, &good),
+                        0);
+    from = zero;
+    from.has_iterations = false;
+    ck_assert_double_eq(hpcb_progress_rate(HPCB_PROGRESS_ITERATIONS, &from, &good), 0);
+    from.has_iterations = true;
+    from.iterations = NAN;
+    ck_assert_double_eq(hpcb_progress_rate(HPCB_PROGRESS_ITERATIONS, &from, &good), 0);
+}
+END_TEST
+
+START_TEST(what_is_under_way_counts_as_a_part)
+{
+    double place;
+
+    ck_assert(hpcb_progress_place(7, 4 * NS_MS, 100 * NS_MS, 106 * NS_MS, &place));
+    ck_assert_double_eq_tol(place, 8.5, 1e-9);
+    ck_assert(hpcb_progress_place(7, 4 * NS_MS, 100 * NS_MS, 200 * NS_MS, &place));
+    ck_assert(!hpcb_progress_place(7, 4 * NS_MS, 100 * NS_MS, 201 * NS_MS, &place));
+    ck_assert(!hpcb_progress_place(7, 4 * NS_MS, 100 * NS_MS, 99 * NS_MS, &place));
+    ck_assert(!hpcb_progress_place(7, 0, 100 * NS_MS, 106 * NS_MS, &place));
+}
+END_TEST
+
+/* Pages that have guests cost nothing, or help: what run delay proves stands. */
+START_TEST(no_page_hides_what_is_proven)
+{
+    static const double claims[] = {0, -0.3, 1e9 - 1, -0.9999};
+    hpcb_progress_verdict_t alone, verdict;
+    job_t job = plain;
+
+    job.delay = 0.05;
+    alone = judged(job, 30);
+    job.iterations = 1000;
+    job.claim = claims[_i];
+    verdict = judged(job, 30);
+    ck_assert_double_ge(verdict.found.low, alone.found.low);
+    ck_assert_double_ge(verdict.found.cost, alone.found.cost);
+    ck_assert_double_ge(verdict.found.high, alone.found.high);
+    ck_assert_double_eq(verdict.proven_low, alone.found.low);
+    ck_assert(verdict.doubts == (claims[_i] <= 0));
+    if (verdict.doubts) {
+        ck_assert_int_eq(verdict.source, HPCB_PROGRESS_RUN_DELAY);
+        ck_assert_int_eq(verdict.doubted, HPCB_PROGRESS_ITERATIONS);
+        ck_assert_double_lt(verdict.claim.high, alone.found.low);
+    }
+    ck_assert_int_eq(hpcb_progress_most(&verdict, LIMIT), HPCB_GUARD_REQUEUE);
+}
+END_TEST
+
+/* Nor by claims so wide that they contradict nothing. */
+START_TEST(no_page_hides_it_by_noise)
+{
+    static hpcb_progress_t progress;
+    hpcb_progress_verdict_t verdict;
+    job_t job = plain;
+
+    job.delay = 0.05;
+    job.iterations = 1000;
+    for (unsigned i = 0; i < 30; i++) {
+        job.claim = i % 2 ? 1 : -0.5;
+        experiment(&job, &progress);
+    }
+    ck_assert(hpcb_progress_judge(&progress, &verdict));
+    ck_assert(!verdict.doubts);
+    ck_assert_double_gt(verdict.found.low, 0.04);
+    ck_assert_double_gt(verdict.found.cost, 0.045);
+    ck_assert_int_eq(hpcb_progress_most(&verdict, LIMIT), HPCB_GUARD_REQUEUE);
+}
+END_TEST
+
+/* Nor what instructions prove. */
+START_TEST(instructions_are_a_floor_too)
+{
+    hpcb_progress_verdict_t verdict;
+    job_t job = plain;
+
+    job.speed = 0.05;
+    job.counters = true;
+    job.iterations = 1000;
+    job.claim = 0;
+    verdict = judged(job, 30);
+    ck_assert_int_eq(verdict.source, HPCB_PROGRESS_INSTRUCTIONS);
+    ck_assert(verdict.doubts);
+    ck_assert_int_eq(verdict.doubted, HPCB_PROGRESS_ITERATIONS);
+    ck_assert_double_gt(verdict.found.low, 0.04);
+}
+END_TEST
+
+/* Pages that have guests cost much: they are heard, within bounds. */
+START_TEST(a_page_alone_restricts_to_a_quarter)
+{
+    hpcb_progress_verdict_t verdict;
+    job_t job = plain;
+
+    job.iterations = 1000;
+    job.claim = 0.2;
+    verdict = judged(job, 30);
+    ck_assert_int_eq(verdict.source, HPCB_PROGRESS_ITERATIONS);
+    ck_assert_double_gt(verdict.found.low, LIMIT);
+    ck_assert_double_lt(verdict.proven_low, LIMIT);
+    ck_assert_int_eq(hpcb_progress_most(&verdict, LIMIT), HPCB_GUARD_QUARTER);
+    job.claim = 20;
+    verdict = judged(job, 30);
+    ck_assert_int_eq(verdict.source, HPCB_PROGRESS_ITERATIONS);
+    ck_assert_double_gt(verdict.found.low, 0.9);
+    ck_assert_double_le(verdict.found.high, HPCB_PROGRESS_CLAIM_MAX - 1 + 1e-9);
+    ck_assert_int_eq(hpcb_progress_most(&verdict, LIMIT), HPCB_GUARD_QUARTER);
+    /* What hardware agrees to is proven. */
+    job.claim = 0.3;
+    job.counters = true;
+    job.speed = 0.2;
+    verdict = judged(job, 30);
+    ck_assert_int_eq(verdict.source, HPCB_PROGRESS_ITERATIONS);
+    ck_assert_int_eq(hpcb_progress_most(&verdict, LIMIT), HPCB_GUARD_REQUEUE);
+}
+END_TEST
+
+/* A program that iterates later, or not any more. */
+START_TEST(a_source_comes_and_goes)
+{
+    static hpcb_progress_t progress;
+    hpcb_progress_verdict_t verdict;
+    job_t job = plain;
+
+    experiments(&job, &progress, 20);
+    job.iterations = 1000;
+    experiments(&job, &progress, 20);
+    ck_assert(hpcb_progress_judge(&progress, &verdict));
+    ck_assert_int_eq(verdict.source, HPCB_PROGRESS_RUN_DELAY);
+    experiments(&job, &progress, 100);
+    ck_assert(hpcb_progress_judge(&progress, &verdict));
+    ck_assert_int_eq(verdict.source, HPCB_PROGRESS_ITERATIONS);
+    job.iterations = 0;
+    experiments(&job, &progress, HPCB_PROGRESS_MISSES_MAX - 1);
+    ck_assert(hpcb_progress_judge(&progress, &verdict));
+    ck_assert_int_eq(verdict.source, HPCB_PROGRESS_ITERATIONS);
+    experiment(&job, &progress);
+    ck_assert(hpcb_progress_judge(&progress, &verdict));
+    ck_assert_int_eq(verdict.source, HPCB_PROGRESS_RUN_DELAY);
+}
+END_TEST
+
+/* Of 50 jobs without harm whose three sources say the truth, none is restricted, and
+ * none is called a liar. */
+START_TEST(honest_sources_raise_no_alarm)
+{
+    for (unsigned run = 1; run <= 50; run++) {
+        job_t job = plain;
+        hpcb_progress_verdict_t verdict;
+
+        job.seed = run * 1000003;
+        job.counters = run % 2;
+        job.iterations = 1000;
+        verdict = judged(job, 60);
+        ck_assert_double_lt(verdict.found.low, LIMIT);
+        ck_assert(!verdict.doubts);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("progress");
+    TCase *tcase = tcase_create("progress");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_test(tcase, the_best_source_that_there_is);
+    tcase_add_test(tcase, iterations_that_are_too_long_are_not_compared);
+    tcase_add_test(tcase, too_few_comparisons_say_nothing);
+    tcase_add_test(tcase, who_wants_no_cpu_says_nothing);
+    tcase_add_test(tcase, sleep_is_not_harm);
+    tcase_add_test(tcase, readings_that_are_not_of_one_another_have_no_rate);
+    tcase_add_test(tcase, what_is_under_way_counts_as_a_part);
+    tcase_add_loop_test(tcase, no_page_hides_what_is_proven, 0, 4);
+    tcase_add_test(tcase, no_page_hides_it_by_noise);
+    tcase_add_test(tcase, instructions_are_a_floor_too);
+    tcase_add_test(tcase, a_page_alone_restricts_to_a_quarter);
+    tcase_add_test(tcase, a_source_comes_and_goes);
+    tcase_add_test(tcase, honest_sources_raise_no_alarm);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
