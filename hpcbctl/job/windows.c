@@ -111,6 +111,33 @@ void hpcb_windows_text(json_object *hpcbd, FILE *out)
     hpcb_balance_text(jobs, out);
 }
 
+/* What guests cost primaries, by hpcbd's experiments. */
+static void text_cost(json_object *job, json_object *cost, FILE *out)
+{
+    fprintf(out, "%-10" PRIu64 "  %+8.2f  %+8.2f  %+8.2f  %5" PRIu64 "  %s\n",
+            hpcb_json_get_u64(job, "job"), 100 * hpcb_json_get_double(cost, "cost"),
+            100 * hpcb_json_get_double(cost, "low"),
+            100 * hpcb_json_get_double(cost, "high"),
+            hpcb_json_get_u64(cost, "comparisons"), hpcb_json_get_text(cost, "method"));
+}
+
+static void text_costs(json_object *jobs, FILE *out)
+{
+    bool headed = false;
+
+    for (size_t i = 0; i < json_object_array_length(jobs); i++) {
+        json_object *job = json_object_array_get_idx(jobs, i), *cost;
+
+        if (!json_object_object_get_ex(job, "guest_cost", &cost))
+            continue;
+        if (!headed)
+            fprintf(out, "\n%-10s  %8s  %8s  %8s  %5s  %s\n", "JOB", "GUESTS %", "LOW",
+                    "HIGH", "TIMES", "MEASURED BY");
+        headed = true;
+        text_cost(job, cost, out);
+    }
+}
+
 static bool has_window(json_object *jobs)
 {
     for (size_t i = 0; i < json_object_array_length(jobs); i++)
@@ -128,6 +155,7 @@ void hpcb_windows_jobs_text(json_object *jobs, FILE *out)
         text_jobs(jobs, out);
     }
     hpcb_balance_text(jobs, out);
+    text_costs(jobs, out);
 }
 
 static int load_conf(const hpcb_ctl_t *ctl, hpcb_conf_t *conf)

@@ -333,6 +333,50 @@ static void put_harm(json_object *harm, FILE *out)
         hpcb_json_get_u64(harm, "slices_given"));
 }
 
+/* Of the primary that guests cost most, and how many are measured by this method, NULL:
+ * by any. */
+typedef struct {
+    uint64_t count;
+    double most;
+} costs_t;
+
+static costs_t costs_of(json_object *jobs, const char *method)
+{
+    costs_t costs = {0, 0};
+
+    for (size_t i = 0; i < json_object_array_length(jobs); i++) {
+        json_object *job = json_object_array_get_idx(jobs, i), *cost;
+        double part;
+
+        if (!json_object_object_get_ex(job, "guest_cost", &cost) ||
+            (method && strcmp(hpcb_json_get_text(cost, "method"), method) != 0))
+            continue;
+        part = hpcb_json_get_double(cost, "cost");
+        costs.most = costs.count++ == 0 || part > costs.most ? part : costs.most;
+    }
+    return costs;
+}
+
+/* Not by job: numbers of jobs are no labels. */
+static void put_costs(json_object *jobs, FILE *out)
+{
+    /* policy/progress.h */
+    static const char *const methods[] = {"run_delay", "instructions", "iterations"};
+    costs_t all = costs_of(jobs, NULL);
+
+    begin_metric(out, "hpcb_guest_cost_measured", "gauge",
+                 "Primaries on this node of which it is known what guests cost them.");
+    for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+        fprintf(out, "hpcb_guest_cost_measured{method=\"%s\"} %" PRIu64 "\n",
+                methods[i], costs_of(jobs, methods[i]).count);
+    if (all.count == 0)
+        return;
+    begin_metric(out, "hpcb_guest_cost_max_ratio", "gauge",
+                 "Part of its run time that guests cost the primary on this node that "
+                 "they cost most.");
+    fprintf(out, "hpcb_guest_cost_max_ratio %.6f\n", all.most);
+}
+
 static void put_collector(json_object *stats, FILE *out)
 {
     for (size_t i = 0; i < sizeof(collected) / sizeof(collected[0]); i++) {
@@ -368,6 +412,8 @@ void hpcb_metrics_text(const hpcb_metrics_t *metrics, FILE *out)
         put_crumbs(metrics->crumbs, out);
     if (metrics->harm)
         put_harm(metrics->harm, out);
+    if (metrics->jobs)
+        put_costs(metrics->jobs, out);
     if (metrics->collector)
         put_collector(metrics->collector, out);
     begin_metric(out, "hpcb_info", "gauge", "The release of slurm-hpc-balance.");
@@ -425,6 +471,7 @@ static void ask_daemon(const char *state_dir, hpcb_metrics_t *metrics)
     metrics->memory = json_object_get(json_object_object_get(said, "memory"));
     metrics->crumbs = json_object_get(json_object_object_get(said, "crumbs"));
     metrics->harm = json_object_get(json_object_object_get(said, "harm"));
+    metrics->jobs = json_object_get(json_object_object_get(said, "jobs"));
 }
 
 static uint64_t now_us(void)
@@ -490,6 +537,7 @@ int hpcb_metrics(const hpcb_ctl_t *ctl)
     json_object_put(metrics.memory);
     json_object_put(metrics.crumbs);
     json_object_put(metrics.harm);
+    json_object_put(metrics.jobs);
     json_object_put(metrics.status);
     if (rc < 0)
         hpcb_log(HPCB_LOG_ERROR, "metrics: %s", err.text);

@@ -19,6 +19,7 @@ typedef struct {
     json_object *memory;    /* what hpcbd says of the node's memory; NULL: nothing */
     json_object *crumbs;    /* and of guests that get next to nothing */
     json_object *harm;      /* and of guests that cost primaries too much */
+    json_object *jobs;      /* and of each job */
 } hpcb_metrics_t;
 
 /* Add to totals what the jobs of status have used so far, at now_us (CLOCK_REALTIME).

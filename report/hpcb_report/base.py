@@ -47,8 +47,8 @@ _DATABASE_VERSION = 1
 _RECORD = ("rid", "cluster", "job", "restart", "user", "partition", "name", "klass",
            "submit", "start", "end", "wall", "cpu", "delay", "node_wall", "capacity",
            "cpus", "beside", "evictions", "complete", "network", "memory", "ended_for",
-           "cost", "cost_low", "cost_high", "guard_steps", "guests_requeued",
-           "sliced", "throttled", "stopped", "starved")
+           "cost", "cost_low", "cost_high", "cost_method", "guard_steps",
+           "guests_requeued", "sliced", "throttled", "stopped", "starved")
 
 _RECORD_VIEW = """CREATE TEMP VIEW record AS SELECT id AS rid, cluster, job_id AS job,
   restart, coalesce(nullif(user, ''), CAST(user_id AS TEXT)) AS user, partition,
@@ -60,7 +60,8 @@ _RECORD_VIEW = """CREATE TEMP VIEW record AS SELECT id AS rid, cluster, job_id A
   CASE WHEN guests_beside IS NULL THEN -1 ELSE guests_beside > 0 END AS beside,
   evictions, complete, network_bytes AS network, memory_bytes AS memory,
   {ended_for} AS ended_for, {guest_cost} AS cost, {guest_cost_low} AS cost_low,
-  {guest_cost_high} AS cost_high, {guard_steps} AS guard_steps,
+  {guest_cost_high} AS cost_high, {guest_cost_method} AS cost_method,
+  {guard_steps} AS guard_steps,
   {guests_requeued} AS guests_requeued, {sliced_seconds} AS sliced,
   {throttled_seconds} AS throttled, {stopped_seconds} AS stopped,
   {starved_seconds} AS starved
@@ -68,6 +69,7 @@ _RECORD_VIEW = """CREATE TEMP VIEW record AS SELECT id AS rid, cluster, job_id A
 
 # Columns of a run that the first databases had not.
 _LATER = ("ended_for", "guest_cost", "guest_cost_low", "guest_cost_high",
+          "guest_cost_method",
           "guard_steps", "guests_requeued", "sliced_seconds", "throttled_seconds",
           "stopped_seconds", "starved_seconds")
 
@@ -85,7 +87,8 @@ CREATE TEMP TABLE record (rid INTEGER PRIMARY KEY, cluster TEXT, job INTEGER,
   start REAL, "end" REAL, wall REAL, cpu REAL, delay REAL, node_wall REAL,
   capacity REAL, cpus INTEGER, beside INTEGER, evictions INTEGER, complete INTEGER,
   network INTEGER, memory INTEGER, ended_for TEXT, cost REAL, cost_low REAL,
-  cost_high REAL, guard_steps INTEGER, guests_requeued INTEGER, sliced REAL,
+  cost_high REAL, cost_method TEXT, guard_steps INTEGER, guests_requeued INTEGER,
+  sliced REAL,
   throttled REAL, stopped REAL, starved REAL,
   UNIQUE (cluster, job, restart) ON CONFLICT REPLACE);
 CREATE TEMP TABLE record_node (rid INTEGER, node TEXT, PRIMARY KEY (rid, node))

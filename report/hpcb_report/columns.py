@@ -115,6 +115,7 @@ OURS = {name.lower(): (name, width, value) for name, width, value in (
     ("Guests", 6, lambda tag, convert: str(int(tag["guests"]))
      if _is_number(tag.get("guests")) else ""),
     ("GuestCost", 18, lambda tag, convert: _cost(tag)),
+    ("CostMethod", 12, lambda tag, convert: _text(tag.get("cost_method"))),
 )}
 
 
@@ -267,7 +268,7 @@ class Figures:
                 "SELECT class, policy, efficiency, stolen_fraction, guests_beside, "
                 "json_extract(mem_bandwidth, '$.mean'), "
                 "json_extract(net_bandwidth, '$.mean'), "
-                "guest_cost, guest_cost_low, guest_cost_high "
+                "guest_cost, guest_cost_low, guest_cost_high, guest_cost_method "
                 "FROM rec.run WHERE cluster = ? AND job_id = ? AND seq IS NOT NULL "
                 "ORDER BY restart DESC LIMIT 1", (clean(cluster), int(job))).fetchone()
         except (sqlite3.Error, OverflowError):
@@ -275,7 +276,7 @@ class Figures:
         if found is None:
             return tag
         mine = dict(zip(("class", "policy", "eff", "stolen", "guests", "mem", "net",
-                         "cost", "cost_low", "cost_high"), found))
+                         "cost", "cost_low", "cost_high", "cost_method"), found))
         if mine["policy"] == "none":
             del mine["policy"]
         return {**mine, **tag}
@@ -290,7 +291,8 @@ class Table:
         self.theirs = [name for name, _ in self.asked if name.lower() not in OURS]
         self.convert = "noconvert" not in options.seen
         self.columns = []
-        self.figures = Figures(any(name.lower() == "guestcost" for name, _ in self.asked))
+        self.figures = Figures(any(name.lower() in ("guestcost", "costmethod")
+                                   for name, _ in self.asked))
 
     def command(self, delimiter):
         return ["sacct", *self.options.rest, "--parsable2", "--delimiter=" + delimiter,

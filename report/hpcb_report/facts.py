@@ -20,7 +20,8 @@ SELECT r.rid AS mid, r.rid AS rid, NULL AS tid, r.cluster, r.job, r.user, r.part
   CASE WHEN coalesce({earlier}, 0) = 0 THEN r.evictions ELSE 0 END AS evictions,
   1 AS ended_well, 1 AS measured, {beside} AS beside, r.network, r.memory,
   coalesce(r.ended_for = 'memory', 0) AS for_memory, r.cost, r.cost_low, r.cost_high,
-  r.guard_steps, r.guests_requeued, r.sliced, r.throttled, r.stopped, r.starved,
+  r.cost_method, r.guard_steps, r.guests_requeued, r.sliced, r.throttled, r.stopped,
+  r.starved,
   coalesce(r.ended_for = 'harm', 0) AS for_harm,
   coalesce(r.ended_for = 'starved', 0) AS for_starving
 FROM record r {several} r.rid
@@ -47,7 +48,8 @@ SELECT -t.tid AS mid, r.rid AS rid, t.tid AS tid, t.cluster, t.job,
   t.cpus AS s_cpus, t.state AS state, coalesce({{earlier}}, 0) = 0 AS last,
   {{beside}} AS beside, r.network, r.memory,
   coalesce(r.ended_for = 'memory', 0) AS for_memory, r.cost, r.cost_low, r.cost_high,
-  r.guard_steps, r.guests_requeued, r.sliced, r.throttled, r.stopped, r.starved,
+  r.cost_method, r.guard_steps, r.guests_requeued, r.sliced, r.throttled, r.stopped,
+  r.starved,
   coalesce(r.ended_for = 'harm', 0) AS for_harm,
   coalesce(r.ended_for = 'starved', 0) AS for_starving
 FROM told t LEFT JOIN pair p ON p.tid = t.tid LEFT JOIN record r ON r.rid = p.rid
@@ -69,8 +71,8 @@ SELECT mid, rid, tid, cluster, job, user, partition, name, klass, submit, start,
   coalesce(nullif(r_cpus, 0), s_cpus) AS key_cpus,
   last AND state <> {REQUEUED} AS final, state = {PREEMPTED} AS evictions,
   state = {COMPLETED} AS ended_well, rid IS NOT NULL AS measured, beside, network,
-  memory, for_memory, cost, cost_low, cost_high, guard_steps, guests_requeued, sliced,
-  throttled, stopped, starved, for_harm, for_starving
+  memory, for_memory, cost, cost_low, cost_high, cost_method, guard_steps,
+  guests_requeued, sliced, throttled, stopped, starved, for_harm, for_starving
 FROM answer WHERE "end" IS NOT NULL AND start IS NOT NULL {{where}}"""
 
 _NODES = """CASE WHEN {rid} IS NULL

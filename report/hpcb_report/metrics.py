@@ -44,10 +44,15 @@ _SUMS = """count(*), sum(f.final), sum(f.cpu), sum(f.capacity),
   sum(CASE WHEN f.for_memory THEN f.cpu ELSE 0.0 END), count(f.cost),
   total(CASE WHEN f.cost IS NOT NULL THEN f.node_wall END), total(f.cost * f.node_wall),
   total((f.cost_high - f.cost_low) * (f.cost_high - f.cost_low) * f.node_wall *
-        f.node_wall), total(f.guard_steps), total(f.guests_requeued), total(f.sliced),
+        f.node_wall), total(f.cost_method = 'run_delay'),
+  total(f.cost_method = 'instructions'), total(f.cost_method = 'iterations'),
+  total(f.guard_steps), total(f.guests_requeued), total(f.sliced),
   total(f.throttled), total(f.stopped), total(f.starved), sum(f.for_harm),
   sum(f.for_starving), min(coalesce(f.submit, f.start)),
   max(f."end")"""
+
+# Runs by how what guests cost them was measured, in the order of these sums.
+_METHODS = ("by_run_delay", "by_instructions", "by_iterations")
 
 # What the guard did, in the order of these sums.
 _GUARD = ("guard_steps", "guests_requeued", "sliced", "throttled", "stopped", "starved",
@@ -60,14 +65,16 @@ class Group:
     __slots__ = ("runs", "jobs", "cpu", "capacity", "delay", "node_wall", "measured",
                  "evictions", "network", "network_runs", "memory", "memory_runs",
                  "for_memory", "lost", "cost_runs", "cost_wall", "cost", "cost_square",
-                 *_GUARD, "first", "last", "figures")
+                 *_METHODS, *_GUARD, "first", "last", "figures")
 
     def __init__(self, sums=(0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, 0.0, 0, 0.0, 0, 0, 0.0, 0,
-                             0.0, 0.0, 0.0, *[0] * len(_GUARD), math.inf, -math.inf)):
+                             0.0, 0.0, 0.0, *[0] * len(_METHODS + _GUARD), math.inf,
+                             -math.inf)):
         (self.runs, self.jobs, self.cpu, self.capacity, self.delay, self.node_wall,
          self.measured, self.evictions, self.network, self.network_runs, self.memory,
          self.memory_runs, self.for_memory, self.lost, self.cost_runs,
-         self.cost_wall, self.cost, self.cost_square, self.guard_steps,
+         self.cost_wall, self.cost, self.cost_square, self.by_run_delay,
+         self.by_instructions, self.by_iterations, self.guard_steps,
          self.guests_requeued, self.sliced, self.throttled, self.stopped, self.starved,
          self.for_harm, self.for_starving, self.first, self.last) = sums
         self.figures = _no_figures()
@@ -76,7 +83,7 @@ class Group:
         for name in ("jobs", "runs", "cpu", "capacity", "delay", "node_wall",
                      "measured", "evictions", "network", "network_runs", "memory",
                      "memory_runs", "for_memory", "lost", "cost_runs", "cost_wall",
-                     "cost", "cost_square", *_GUARD):
+                     "cost", "cost_square", *_METHODS, *_GUARD):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.first = min(self.first, other.first)
         self.last = max(self.last, other.last)
@@ -257,6 +264,8 @@ def _guest_cost(group):
     cost = ratio(group.cost, group.cost_wall)
     half = None if cost is None else math.sqrt(group.cost_square) / group.cost_wall / 2
     return {"guest_cost_runs": group.cost_runs,
+            "guest_cost_methods": {name.removeprefix("by_"): int(getattr(group, name))
+                                   for name in _METHODS},
             "guest_cost": cost,
             "guest_cost_low": None if cost is None else cost - half,
             "guest_cost_high": None if cost is None else cost + half}

@@ -74,8 +74,20 @@ def _cost(record):
     return cost
 
 
+# From the weakest.
+_METHODS = ("run_delay", "iterations", "instructions")
+
+
+def _method(record):
+    """How what guests cost was measured."""
+    method = record.get("guest_cost_method")
+    return method if None not in _cost(record) and method in _METHODS else None
+
+
 def _add_cost(known, record):
-    """The mean over the nodes that have measured it."""
+    """The mean over the nodes that have measured it, and the weakest of their methods."""
+    methods = {_method(known), _method(record)}
+    known["guest_cost_method"] = next((one for one in _METHODS if one in methods), None)
     cost, before, nodes = _cost(record), _cost(known), known.get("cost_nodes", 1)
     if None in cost:
         return
@@ -235,6 +247,6 @@ class Reader:
              clean(user or str(record["user_id"])), clean(partition), clean(name),
              CLASS_CODES.get(record["class"], UNKNOWN), submit, start, end, wall, cpu,
              delay, node_wall, capacity, record["cpus"], beside, evictions, complete,
-             *moved, _word(record.get("ended_for")), *_cost(record),
+             *moved, _word(record.get("ended_for")), *_cost(record), _method(record),
              *_guard(record)),
             [clean(node) for node in nodes])

@@ -73,7 +73,8 @@ class Exports(DatabaseCase):
     def test_what_guests_cost_is_the_mean_of_the_nodes_that_know(self):
         cost = {"guest_cost": 0.02, "guest_cost_low": -0.01, "guest_cost_high": 0.05,
                 "guest_cost_method": "run_delay"}
-        more = {**cost, "guest_cost": 0.04, "guest_cost_low": 0.03, "guest_cost_high": 0.07}
+        more = {"guest_cost": 0.04, "guest_cost_low": 0.03, "guest_cost_high": 0.07,
+                "guest_cost_method": "iterations"}
         run, = [json.loads(text) for text in self.export(self.fill(
             node_record(1, nodes=3, **cost), node_record(1, nodes=3, node="n2", **more),
             node_record(1, nodes=3, node="n3"))).splitlines()]
@@ -98,7 +99,7 @@ class Exports(DatabaseCase):
                                       guest_cost_high=0.05, guest_cost_method="run_delay"))
         text = self.report("--no-sacct", "--records", place)
         self.assertIn("Guests cost primaries 2.00% of their time (95%: -1.00% to 5.00%), "
-                      "by experiment, in 1 runs", text)
+                      "by experiment, in 1 runs (1 by run_delay)", text)
 
     def test_what_the_guard_did_is_in_the_text(self):
         place = self.fill(node_record(1, guard_steps=4, guests_requeued=1,
@@ -231,8 +232,10 @@ class Reports(DatabaseCase):
         self.fake_sacct([{"JobIDRaw": job, "Cluster": "c", "JobID": job, "JobName": "x",
                           "AdminComment": '{"hpcb":{"v":1,"class":"primary","wall":1}}',
                           "State": "COMPLETED"} for job in "12"])
-        out = self.call("hpcb-sacct", "-nP", "--format=JobID,GuestCost")[0]
-        self.assertEqual(out, "1|+2.1%[-0.4..+5.0]\n2|\n")
+        out = self.call("hpcb-sacct", "-nP", "--format=JobID,GuestCost,CostMethod")[0]
+        self.assertEqual(out, "1|+2.1%[-0.4..+5.0]|run_delay\n2||\n")
+        out = self.call("hpcb-sacct", "-nP", "--format=JobID,CostMethod")[0]
+        self.assertEqual(out, "1|run_delay\n2|\n")
 
 
 if __name__ == "__main__":

@@ -225,11 +225,12 @@ class Requeues(ReportCase):
             self.assertEqual(said["by_class"]["primary"]["ended_for_memory"], 0)
 
     def test_what_guests_cost_primaries(self):
-        def cost(job, mean, half, wall):
+        def cost(job, mean, half, wall, method):
             return record(job, wall=wall, **{"class": "primary"},
                           guest_cost=mean, guest_cost_low=mean - half,
-                          guest_cost_high=mean + half, guest_cost_method="run_delay")
-        records = cost(1, 0.01, 0.03, 100.0), cost(2, 0.04, 0.04, 300.0), record(3)
+                          guest_cost_high=mean + half, guest_cost_method=method)
+        records = (cost(1, 0.01, 0.03, 100.0, "run_delay"),
+                   cost(2, 0.04, 0.04, 300.0, "iterations"), record(3))
         said = self.from_records(*records)["by_class"]["primary"]
         walls = [sum(node["wall_seconds"] for node in one["node_records"])
                  for one in records]
@@ -237,6 +238,8 @@ class Requeues(ReportCase):
         mean = (0.01 * walls[0] + 0.04 * walls[1]) / whole
         half = ((0.03 * walls[0]) ** 2 + (0.04 * walls[1]) ** 2) ** 0.5 / whole
         self.assertEqual(said["guest_cost_runs"], 2)
+        self.assertEqual(said["guest_cost_methods"],
+                         {"run_delay": 1, "instructions": 0, "iterations": 1})
         self.assertAlmostEqual(said["guest_cost"], mean, 5)
         self.assertAlmostEqual(said["guest_cost_low"], mean - half, 5)
         self.assertAlmostEqual(said["guest_cost_high"], mean + half, 5)

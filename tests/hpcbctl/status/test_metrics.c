@@ -159,6 +159,10 @@ static const char *const wanted[] = {
     "\nhpcb_guests_restricted 2\n",
     "\n# TYPE hpcb_guest_restrictions_total counter\nhpcb_guest_restrictions_total 5\n",
     "\nhpcb_guest_harmful_total 4\n",
+    "\nhpcb_guest_cost_measured{method=\"run_delay\"} 0\n",
+    "\nhpcb_guest_cost_measured{method=\"instructions\"} 2\n",
+    "\nhpcb_guest_cost_measured{method=\"iterations\"} 1\n",
+    "\nhpcb_guest_cost_max_ratio 0.031000\n",
     "\nhpcb_primaries_with_slices 1\n",
     "\n# TYPE hpcb_primary_slices_total counter\nhpcb_primary_slices_total 6\n",
     "\nhpcb_jobs_running{class=\"primary\"} 1\n",
@@ -184,6 +188,11 @@ START_TEST(the_text_says_what_is_here)
     metrics.crumbs = json_tokener_parse("{\"stopped\":1,\"stops\":12,\"requeues\":3}");
     metrics.harm = json_tokener_parse("{\"level\":2,\"steps\":5,\"requeues\":4,"
                                       "\"slices\":1,\"slices_given\":6}");
+    metrics.jobs = json_tokener_parse(
+        "[{\"job\":1,\"guest_cost\":{\"cost\":-0.01,\"method\":\"instructions\"}},"
+        "{\"job\":2},"
+        "{\"job\":3,\"guest_cost\":{\"cost\":0.031,\"method\":\"iterations\"}},"
+        "{\"job\":4,\"guest_cost\":{\"cost\":0.02,\"method\":\"instructions\"}}]");
     metrics.totals[HPCB_CLASS_GUEST] = ONE;
     ck_assert_ptr_nonnull(metrics.status);
     hpcb_metrics_text(&metrics, out);
@@ -195,6 +204,7 @@ START_TEST(the_text_says_what_is_here)
     json_object_put(metrics.memory);
     json_object_put(metrics.crumbs);
     json_object_put(metrics.harm);
+    json_object_put(metrics.jobs);
     free(text);
 }
 END_TEST

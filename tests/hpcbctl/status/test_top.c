@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "hpcbctl/job/windows.h"
 #include "hpcbctl/status/top.h"
 #include "tests/common/scratch.h"
 
@@ -85,6 +86,28 @@ START_TEST(a_node_without_jobs)
 }
 END_TEST
 
+/* Below, of those of which it is known. */
+START_TEST(what_guests_cost_and_how_that_is_known)
+{
+    json_object *jobs = json_tokener_parse(
+        "[{\"job\":7,\"window\":\"none\"},"
+        "{\"job\":8,\"window\":\"none\",\"guest_cost\":{\"cost\":0.0123,\"low\":-0.001,"
+        "\"high\":0.0256,\"comparisons\":42,\"method\":\"iterations\"}}]");
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+
+    hpcb_windows_jobs_text(jobs, out);
+    fclose(out);
+    ck_assert_str_eq(text,
+                     "\nJOB         GUESTS %       LOW      HIGH  TIMES  MEASURED "
+                     "BY\n8              +1.23     -0.10     +2.56     42  "
+                     "iterations\n");
+    free(text);
+    json_object_put(jobs);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("top");
@@ -93,6 +116,7 @@ int main(void)
     tcase_add_test(tcase, what_was_used_since_the_last_look);
     tcase_add_test(tcase, the_busiest_come_first);
     tcase_add_test(tcase, a_node_without_jobs);
+    tcase_add_test(tcase, what_guests_cost_and_how_that_is_known);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
