@@ -1,0 +1,86 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#include "config.h"
+
+#include "policy/spread.h"
+
+static uint32_t divide_up(uint32_t a, uint32_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+/* a * b / c, which is at most UINT64_MAX. */
+static uint64_t scale(uint64_t a, uint64_t b, uint64_t c)
+{
+    __extension__ typedef unsigned __int128 wide_t;
+    wide_t result = (wide_t)a * b / c;
+
+    return result < UINT64_MAX ? (uint64_t)result : UINT64_MAX;
+}
+
+/* What the tasks of a node may move together. */
+static uint64_t allowed(const hpcb_spread_job_t *job)
+{
+    return scale(job->capacity, HPCB_SPREAD_FULL, 100);
+}
+
+/* Of tasks that fill a node when they are packed. */
+static uint32_t tasks_that_fit(const hpcb_spread_job_t *job)
+{
+    uint64_t tasks = scale(allowed(job), job->packed, job->demand);
+
+    if (job->measured && tasks > job->packed / 2)
+        tasks = job->packed / 2;
+    return tasks > 0 ? (uint32_t)tasks : 1;
+}
+
+static hpcb_spread_t nothing(hpcb_spread_verdict_t verdict)
+{
+    return (hpcb_spread_t){.verdict = verdict};
+}
+
+/* On as many nodes as there may be, with as few on each as that allows. */
+static hpcb_spread_t with_tasks(const hpcb_spread_job_t *job, uint32_t tasks)
+{
+    uint32_t nodes = divide_up(job->tasks, tasks);
+
+    if (nodes > job->nodes_max)
+        nodes = job->nodes_max;
+    tasks = nodes > 0 ? divide_up(job->tasks, nodes) : job->packed;
+    if (tasks >= job->packed)
+        return nothing(HPCB_SPREAD_NO_NODES);
+    return (hpcb_spread_t){HPCB_SPREAD_YES, tasks, divide_up(job->tasks, tasks)};
+}
+
+hpcb_spread_t hpcb_spread_decide(const hpcb_spread_job_t *job)
+{
+    if (job->demand == 0)
+        return nothing(HPCB_SPREAD_NO_DEMAND);
+    if (job->capacity == 0)
+        return nothing(HPCB_SPREAD_NO_CAPACITY);
+    if (job->packed < 2 || job->tasks < 2)
+        return nothing(HPCB_SPREAD_ONE);
+    if (job->demand <= allowed(job))
+        return nothing(HPCB_SPREAD_FITS);
+    return with_tasks(job, tasks_that_fit(job));
+}
+
+bool hpcb_spread_less(const hpcb_spread_job_t *job, hpcb_spread_t *spread)
+{
+    hpcb_spread_t less;
+
+    if (spread->verdict != HPCB_SPREAD_YES || spread->tasks > job->packed / 2)
+        return false;
+    less = with_tasks(job, 2 * spread->tasks);
+    if (less.verdict != HPCB_SPREAD_YES || less.nodes >= spread->nodes)
+        return false;
+    *spread = less;
+    return true;
+}
+
+uint64_t hpcb_spread_demand(const hpcb_spread_job_t *job, uint32_t tasks)
+{
+    return tasks < job->packed ? scale(job->demand, tasks, job->packed) : job->demand;
+}
