@@ -172,6 +172,12 @@ static int scan_profile(char *value, hpcb_options_t *options)
     return 0;
 }
 
+static int scan_spread(char *value, hpcb_options_t *options)
+{
+    options->spread = true;
+    return value ? -1 : 0;
+}
+
 static const hpcb_option_spec_t specs[] = {
     {"guest", NULL, false, "run in the CPU cycles that primary jobs leave"},
     {"hpc-balance", "POLICY", true,
@@ -182,6 +188,9 @@ static const hpcb_option_spec_t specs[] = {
      "1s:90%"},
     {"bw-profile", "mem=SIZE,net=SIZE[,cpu=N%]", false,
      "bandwidth that the job needs, bytes/s per node, e.g. mem=12G,net=1G"},
+    {"bw-spread", NULL, false,
+     "put fewer tasks on a node, and use more nodes, where the job would saturate the "
+     "memory bandwidth of its nodes"},
 };
 
 /* Row by row the scanner of specs[], and what is said to a value that it refuses. */
@@ -195,6 +204,7 @@ static const struct scanner {
     {scan_profile, "allowed: mem=SIZE,net=SIZE,cpu=PERCENT%, each at most once; SIZE "
                    "in bytes/s per node, with K, M, G or T (powers of 1024), up to "
                    "2^60; e.g. mem=12G,net=1G"},
+    {scan_spread, "takes no value"},
 };
 
 #define N_OPTIONS (sizeof(specs) / sizeof(specs[0]))
@@ -289,6 +299,8 @@ int hpcb_options_check(const hpcb_options_t *options, hpcb_error_t *err)
         other = "hpc-balance";
     else if (options->guest && options->window.period_us != 0)
         other = "hpc-window";
+    else if (options->guest && options->spread)
+        other = "bw-spread";
     if (!other)
         return 0;
     errno = EINVAL;

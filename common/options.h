@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The users' options --guest, --hpc-balance, --hpc-window, --bw-profile: parsed and
- * checked in one place for sbatch/srun/salloc (spank/) and slurmctld (jobsubmit/).
+ * The users' options --guest, --hpc-balance, --hpc-window, --bw-profile and
+ * --bw-spread: parsed and checked in one place for sbatch/srun/salloc (spank/) and slurmctld (jobsubmit/).
  * Pure: text in, values out.
  */
 #ifndef HPCB_COMMON_OPTIONS_H
@@ -40,6 +40,7 @@ typedef struct {
     uint64_t bw_mem;           /* bytes/s per node, 0 = not given */
     uint64_t bw_net;
     double bw_cpu; /* 0..1, 0 = not given */
+    bool spread;   /* --bw-spread */
 } hpcb_options_t;
 
 /* One row per option, in the order of --help. */

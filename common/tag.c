@@ -119,6 +119,9 @@ static int add_tag(hpcb_rjson_t *outer, const hpcb_tag_t *tag)
         return -1;
     if (tag->peak && hpcb_rjson_add_u64(object, "peak", tag->peak))
         return -1;
+    if (tag->options->spread &&
+        hpcb_rjson_add(object, "spread", json_object_new_boolean(true)))
+        return -1;
     return add_bandwidth(object, tag) || add_program(object, tag->program);
 }
 
@@ -234,10 +237,18 @@ static uint64_t read_figure(hpcb_rjson_t *object, const char *key)
     return value;
 }
 
+static bool is_learned(hpcb_rjson_t *bw)
+{
+    char source[sizeof("learned")];
+
+    return hpcb_rjson_get_word(bw, "source", source, sizeof(source)) == 0 &&
+           strcmp(source, "learned") == 0;
+}
+
 void hpcb_tag_read(const char *comment, hpcb_tag_demand_t *demand)
 {
     hpcb_rjson_auto hpcb_rjson_t *outer = comment ? hpcb_rjson_parse(comment) : NULL;
-    hpcb_rjson_t *tag = tag_of(outer), *bw;
+    hpcb_rjson_t *tag = tag_of(outer), *bw, *spread;
 
     *demand = (hpcb_tag_demand_t){0};
     if (!tag)
@@ -248,7 +259,11 @@ void hpcb_tag_read(const char *comment, hpcb_tag_demand_t *demand)
         demand->mem = read_figure(bw, "mem");
         demand->net = read_figure(bw, "net");
         demand->cpu = read_part(bw, "cpu");
+        demand->learned = is_learned(bw);
     }
+    demand->spread = json_object_object_get_ex(tag, "spread", &spread) &&
+                     json_object_is_type(spread, json_type_boolean) &&
+                     json_object_get_boolean(spread);
     if (hpcb_rjson_get_word(tag, "program", demand->program, sizeof(demand->program)))
         demand->program[0] = '\0';
 }

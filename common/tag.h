@@ -53,6 +53,8 @@ typedef struct {
 typedef struct {
     uint64_t mem, net;                  /* bytes/s; 0: not known */
     uint32_t cpu;                       /* millionths of its CPUs; likewise */
+    bool learned;                       /* these come from the profile store */
+    bool spread;                        /* --bw-spread */
     uint64_t peak;                      /* bytes; 0: not known */
     char program[HPCB_TAG_PROGRAM_MAX]; /* "": not known */
 } hpcb_tag_demand_t;

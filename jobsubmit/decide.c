@@ -204,6 +204,25 @@ int hpcb_decide_submit(const hpcb_conf_t *conf, const hpcb_request_t *request,
     return 0;
 }
 
+void hpcb_tell_spread(const hpcb_conf_t *conf, const hpcb_options_t *options,
+                      bool has_layout, hpcb_error_t *line)
+{
+    const char *why = NULL;
+
+    if (!conf->admin_comment_tag)
+        why = "it needs the tag that this cluster does without (AdminCommentTag=no)";
+    else if (has_layout)
+        why = "the job says itself how its tasks lie (--ntasks-per-node or the like)";
+    else if (options->bw_mem == 0)
+        why = "nothing is known of the job's memory bandwidth; say it with "
+              "--bw-profile=mem=SIZE";
+    if (why)
+        hpcb_error(line, "--bw-spread changes nothing: %s", why);
+    else
+        hpcb_error(line, "--bw-spread: SystemComment of `scontrol show job` says how "
+                         "the job is spread when it runs");
+}
+
 bool hpcb_change_matters(const hpcb_change_t *change)
 {
     return change->partition || change->qos || change->priority || change->nice ||

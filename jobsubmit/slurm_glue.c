@@ -376,7 +376,28 @@ static void _give_whole_nodes(job_desc_msg_t *job_desc, const hpcb_conf_t *conf)
 		job_desc->shared = JOB_SHARED_NONE;
 }
 
-static int _submit(job_desc_msg_t *job_desc, hpcb_error_t *err)
+static bool _is_given(uint16_t number)
+{
+	return number && (number != NO_VAL16) && (number != INFINITE16);
+}
+
+/* Does the job say itself how many tasks a node gets? As select/spread.c has
+ * it of a job that is accepted. */
+static bool _has_layout(const job_desc_msg_t *job_desc)
+{
+	return _is_given(job_desc->ntasks_per_node) ||
+	       _is_given(job_desc->ntasks_per_board) ||
+	       _is_given(job_desc->ntasks_per_socket) ||
+	       _is_given(job_desc->ntasks_per_tres) ||
+	       (job_desc->overcommit && (job_desc->overcommit != NO_VAL8)) ||
+	       ((job_desc->task_dist != NO_VAL) &&
+		((job_desc->task_dist & SLURM_DIST_STATE_BASE) ==
+		 SLURM_DIST_ARBITRARY));
+}
+
+/* line stays "" where there is nothing to say to a job that is accepted. */
+static int _submit(job_desc_msg_t *job_desc, hpcb_error_t *line,
+		   hpcb_error_t *err)
 {
 	hpcb_conf_t conf;
 	hpcb_request_t request = { 0 };
@@ -401,6 +422,9 @@ static int _submit(job_desc_msg_t *job_desc, hpcb_error_t *err)
 	if (component && !job_desc->het_job_offset)
 		first_component = klass;
 	_write_tag(job_desc, &conf, klass, &request.options, program);
+	if (request.options.spread)
+		hpcb_tell_spread(&conf, &request.options,
+				 _has_layout(job_desc), line);
 	_label(&conf, klass, label);
 	_write_spank_env(job_desc, keep, kept, label, program);
 	if (klass == HPCB_CLASS_GUEST)
@@ -413,10 +437,13 @@ static int _submit(job_desc_msg_t *job_desc, hpcb_error_t *err)
 extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 		      char **err_msg)
 {
-	hpcb_error_t err = { "" };
+	hpcb_error_t err = { "" }, line = { "" };
 
-	if (!_submit(job_desc, &err))
+	if (!_submit(job_desc, &line, &err)) {
+		if (*line.text)
+			_tell(err_msg, line.text);
 		return SLURM_SUCCESS;
+	}
 	hpcb_log(HPCB_LOG_DEBUG, "refused a job of uid %u: %s", submit_uid,
 		 err.text);
 	_tell(err_msg, err.text);

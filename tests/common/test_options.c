@@ -51,10 +51,10 @@ static void expect_malformed(const char *name, const char *value)
     expect_refused(name, value);
 }
 
-START_TEST(the_four_options_have_usage)
+START_TEST(the_five_options_have_usage)
 {
     static const char *const names[] = {"guest", "hpc-balance", "hpc-window",
-                                        "bw-profile"};
+                                        "bw-profile", "bw-spread"};
     const hpcb_option_spec_t *specs;
     size_t count;
 
@@ -63,7 +63,7 @@ START_TEST(the_four_options_have_usage)
     for (size_t i = 0; i < count; i++) {
         ck_assert_str_eq(specs[i].name, names[i]);
         ck_assert_uint_gt(strlen(specs[i].usage), 10);
-        ck_assert_int_eq(specs[i].arginfo == NULL, i == 0);
+        ck_assert_int_eq(specs[i].arginfo == NULL, i == 0 || i == 4);
         ck_assert_int_eq(specs[i].arg_optional, i == 1);
     }
 }
@@ -367,10 +367,25 @@ START_TEST(malformed_profiles_are_refused)
 }
 END_TEST
 
+START_TEST(a_spread_has_no_value)
+{
+    hpcb_options_t options = {.bw_mem = 1};
+
+    ck_assert_int_eq(hpcb_option_parse("bw-spread", NULL, &options, NULL), 0);
+    ck_assert(options.spread && options.bw_mem == 1);
+    options.spread = false;
+    ck_assert_int_eq(hpcb_option_parse("bw-spread", "(null)", &options, NULL), 0);
+    ck_assert(options.spread);
+    expect_malformed("bw-spread", "");
+    expect_malformed("bw-spread", "yes");
+    expect_malformed("bw-spread", "2");
+}
+END_TEST
+
 START_TEST(endless_values_are_refused_in_one_line)
 {
     static const char *const names[] = {"guest", "hpc-balance", "hpc-window",
-                                        "bw-profile"};
+                                        "bw-profile", "bw-spread"};
     char *value = malloc(1 << 20);
 
     memset(value, '1', (1 << 20) - 1);
@@ -419,8 +434,13 @@ START_TEST(guests_are_not_balanced)
     options.window.period_us = 1000;
     ck_assert_int_eq(hpcb_options_check(&options, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "--guest and --hpc-window exclude"));
+    options.window.period_us = 0;
+    options.spread = true;
+    ck_assert_int_eq(hpcb_options_check(&options, &err), -1);
+    ck_assert_ptr_nonnull(strstr(err.text, "--guest and --bw-spread exclude"));
     options.guest = false;
     options.policy = HPCB_POLICY_AUTO;
+    options.window.period_us = 1000;
     ck_assert_int_eq(hpcb_options_check(&options, &err), 0);
 }
 END_TEST
@@ -443,7 +463,7 @@ int main(void)
     Suite *suite = suite_create("options");
     TCase *tc = scratch_case("options");
 
-    tcase_add_test(tc, the_four_options_have_usage);
+    tcase_add_test(tc, the_five_options_have_usage);
     tcase_add_test(tc, guest_takes_no_value);
     tcase_add_test(tc, auto_is_built_and_the_default);
     tcase_add_test(tc, policies_are_taken_with_their_parameters);
@@ -455,6 +475,7 @@ int main(void)
     tcase_add_test(tc, profiles_are_kept);
     tcase_add_test(tc, sizes_are_powers_of_1024);
     tcase_add_test(tc, malformed_profiles_are_refused);
+    tcase_add_test(tc, a_spread_has_no_value);
     tcase_add_test(tc, endless_values_are_refused_in_one_line);
     tcase_add_test(tc, the_locale_changes_nothing);
     tcase_add_test(tc, unknown_options_are_refused);

@@ -139,6 +139,12 @@ START_TEST(tags_leave_out_what_was_not_given)
          "{\"hpcb\":{\"v\":1,\"class\":\"primary\"}}",
          false,
          "a\nb"},
+        {HPCB_CLASS_PRIMARY,
+         {.bw_mem = 1024, .spread = true},
+         "{\"hpcb\":{\"v\":1,\"class\":\"primary\",\"spread\":true,"
+         "\"bw\":{\"mem\":1024,\"source\":\"given\"}}}",
+         false,
+         NULL},
     };
 
     setlocale(LC_ALL, "de_DE.UTF-8");
@@ -253,7 +259,8 @@ END_TEST
 
 START_TEST(what_is_written_is_read)
 {
-    const hpcb_options_t options = {.bw_mem = 12884901888, .bw_net = 3, .bw_cpu = 0.6};
+    const hpcb_options_t options = {
+        .bw_mem = 12884901888, .bw_net = 3, .bw_cpu = 0.6, .spread = true};
     const hpcb_tag_t tag = {HPCB_CLASS_PRIMARY, &options, true, "a \"b\"/c", 0};
     char *text = hpcb_tag_add("{\"site\":1}", &tag, NULL);
     char *ended = hpcb_tag_add_run(text, &run, NULL);
@@ -264,11 +271,14 @@ START_TEST(what_is_written_is_read)
     ck_assert_uint_eq(demand.net, options.bw_net);
     ck_assert_uint_eq(demand.cpu, (uint32_t)(options.bw_cpu * 1e6 + 0.5));
     ck_assert_str_eq(demand.program, tag.program);
+    ck_assert(demand.learned && demand.spread);
     hpcb_tag_read(ended, &demand);
     ck_assert_uint_eq(demand.mem, options.bw_mem);
     hpcb_tag_read("{\"hpcb\":{\"program\":7,\"bw\":[1]}}", &demand);
     ck_assert_uint_eq(demand.mem, 0);
     ck_assert_str_eq(demand.program, "");
+    hpcb_tag_read("{\"hpcb\":{\"spread\":1,\"bw\":{\"mem\":1,\"source\":\"given\"}}}", &demand);
+    ck_assert(!demand.learned && !demand.spread);
     free(text);
     free(ended);
 }

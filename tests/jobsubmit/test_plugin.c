@@ -669,6 +669,101 @@ START_TEST(what_is_given_counts)
 }
 END_TEST
 
+static void expect_message(const char *part)
+{
+    ck_assert_ptr_nonnull(message);
+    ck_assert_ptr_null(strchr(message, '\n'));
+    ck_assert_msg(strstr(message, part) != NULL, "'%s' lacks '%s'", message, part);
+}
+
+START_TEST(who_asks_to_be_spread_is_told)
+{
+    fake_add_env(desc, OURS "bw_profile=mem=1K");
+    fake_add_env(desc, OURS "bw_spread=(null)");
+    expect_tag("\"spread\":true,\"bw\":{\"mem\":1024,");
+    expect_message("SystemComment");
+}
+END_TEST
+
+START_TEST(a_learned_demand_spreads_as_well)
+{
+    with_store(3);
+    fake_set_program(desc, "CG", "/home/x/cg.C.8");
+    fake_add_env(desc, OURS "bw_spread");
+    expect_tag("\"spread\":true,\"bw\":{\"mem\":674000000,");
+    expect_message("SystemComment");
+}
+END_TEST
+
+START_TEST(what_is_not_known_is_not_spread)
+{
+    fake_add_env(desc, OURS "bw_spread=");
+    ck_assert_int_eq(submit(), ESLURM_NOT_SUPPORTED);
+    expect_message("takes no value");
+    fake_free_string(&message);
+    fake_free_desc(desc);
+    desc = fake_desc();
+    fake_add_env(desc, OURS "bw_spread=(null)");
+    expect_tag("\"spread\":true");
+    expect_message("changes nothing: nothing is known");
+}
+END_TEST
+
+/* Each of these says how many tasks a node gets. */
+static void lay_out(int how)
+{
+    switch (how) {
+    case 0:
+        desc->ntasks_per_node = 2;
+        break;
+    case 1:
+        desc->ntasks_per_socket = 1;
+        break;
+    case 2:
+        desc->ntasks_per_board = 1;
+        break;
+    case 3:
+        desc->ntasks_per_tres = 1;
+        break;
+    case 4:
+        desc->overcommit = 1;
+        break;
+    default:
+        desc->task_dist = SLURM_DIST_ARBITRARY | SLURM_DIST_PACK_NODES;
+    }
+}
+
+START_TEST(who_lays_out_tasks_is_not_spread)
+{
+    fake_add_env(desc, OURS "bw_profile=mem=1T");
+    fake_add_env(desc, OURS "bw_spread=(null)");
+    lay_out(_i);
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+    expect_message("changes nothing: the job says itself");
+}
+END_TEST
+
+START_TEST(without_tags_nobody_is_spread)
+{
+    unlink(conf_path);
+    write_conf("AdminCommentTag=no\n");
+    ck_assert_int_eq(plugin.init(), 0);
+    fake_add_env(desc, OURS "bw_profile=mem=1T");
+    fake_add_env(desc, OURS "bw_spread=(null)");
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+    expect_message("AdminCommentTag=no");
+}
+END_TEST
+
+START_TEST(a_guest_is_not_spread)
+{
+    fake_add_env(desc, OURS "bw_spread=(null)");
+    desc->partition = fake_string("guest");
+    ck_assert_int_eq(submit(), ESLURM_NOT_SUPPORTED);
+    expect_message("--guest and --bw-spread exclude each other");
+}
+END_TEST
+
 START_TEST(others_profiles_are_not_ours)
 {
     with_store(3);
@@ -863,6 +958,12 @@ int main(void)
     tcase_add_test(tcase, what_was_learned_is_attached);
     tcase_add_test(tcase, the_executable_is_closer);
     tcase_add_test(tcase, what_is_given_counts);
+    tcase_add_test(tcase, who_asks_to_be_spread_is_told);
+    tcase_add_test(tcase, a_learned_demand_spreads_as_well);
+    tcase_add_test(tcase, what_is_not_known_is_not_spread);
+    tcase_add_loop_test(tcase, who_lays_out_tasks_is_not_spread, 0, 6);
+    tcase_add_test(tcase, without_tags_nobody_is_spread);
+    tcase_add_test(tcase, a_guest_is_not_spread);
     tcase_add_test(tcase, others_profiles_are_not_ours);
     tcase_add_test(tcase, hostile_names_do_no_harm);
     tcase_add_test(tcase, without_a_store_jobs_run);

@@ -32,6 +32,7 @@ START_TEST(good_values)
         {{"bw-profile", "mem=12G,net=1G,cpu=60%"}},
         {{"guest", NULL}, {"bw-profile", "mem=1"}},
         {{"hpc-balance", "auto"}, {"bw-profile", "net=1M"}},
+        {{"bw-profile", "mem=1G"}, {"bw-spread", NULL}},
     };
 
     test_load("", true);
@@ -86,6 +87,8 @@ static const host_option_t malformed[] = {
     {"bw-profile", "mem=999999999999999999999999T"},
     {"bw-profile", "mem=1G,,net=1G"},
     {"bw-profile", "cpu=101%"},
+    {"bw-spread", ""},
+    {"bw-spread", "1"},
 };
 
 #define N_MALFORMED ((int)(sizeof(malformed) / sizeof(malformed[0])))
@@ -133,12 +136,16 @@ START_TEST(exclusive_options)
     static const host_option_t both[][3] = {
         {{"guest", NULL}, {"hpc-balance", "auto"}},
         {{"hpc-balance", NULL}, {"guest", NULL}},
+        {{"guest", NULL}, {"bw-spread", NULL}},
     };
+    static const char *const others[] = {"hpc-balance", "hpc-balance", "bw-spread"};
+    char line[64];
 
     test_load("", true);
     ck_assert_int_eq(host_command(commands[_i % 2], both[_i / 2]), 1);
     ck_assert_int_eq(host_log_count("error: hpc_balance: "), 1);
-    ck_assert_int_eq(host_log_count("--guest and --hpc-balance"), 1);
+    snprintf(line, sizeof(line), "--guest and --%s", others[_i / 2]);
+    ck_assert_int_eq(host_log_count(line), 1);
 }
 END_TEST
 
@@ -188,10 +195,10 @@ TCase *options_tests(void)
     TCase *tc = tcase_create("options");
 
     tcase_add_checked_fixture(tc, test_setup, test_teardown);
-    tcase_add_loop_test(tc, good_values, 0, 10);
+    tcase_add_loop_test(tc, good_values, 0, 11);
     tcase_add_loop_test(tc, malformed_values, 0, N_MALFORMED);
     tcase_add_test(tc, long_value);
-    tcase_add_loop_test(tc, exclusive_options, 0, 4);
+    tcase_add_loop_test(tc, exclusive_options, 0, 6);
     tcase_add_loop_test(tc, inherited_guest, 0, 2);
     tcase_add_test(tc, quiet_contexts);
     tcase_add_loop_test(tc, remote_values, 0, N_MALFORMED);
