@@ -31,6 +31,7 @@
 #endif
 #include "src/common/job_resources.h"
 #include "src/common/node_conf.h"
+#include "src/common/xstring.h"
 #include "src/slurmctld/slurmctld.h"
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
 #include "src/plugins/select/cons_tres/node_data.h"

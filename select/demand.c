@@ -30,6 +30,8 @@ static hpcb_demand_t read_demand(uint32_t uid, const char *comment)
     demand.use.net = tag.net;
     demand.cpu_known = tag.cpu > 0;
     demand.cpu = tag.cpu;
+    demand.learned = tag.learned;
+    demand.spread = tag.spread;
     demand.peak = tag.peak;
     if (*tag.program)
         demand.program = hpcb_fit_program(uid, tag.program);

@@ -75,6 +75,7 @@ static void _count(job_record_t *job_ptr)
 	};
 	hpcb_place_on_t *places = _places(job_ptr->job_resrcs, &job.n_places);
 
+	hpcb_count_spread(job_ptr, &job.demand);
 	if (places && IS_JOB_SUSPENDED(job_ptr))
 		_count_memory_only(&job, places);
 	job.places = places;

@@ -105,7 +105,7 @@ extern int hpcb_test_primary(const hpcb_test_t *test)
 	hpcb_hidden_t *hidden = hpcb_hide(true);
 	hpcb_view_t *view =
 		hpcb_memory_view_primary(test->mode == SELECT_MODE_WILL_RUN);
-	int rc = _test(test);
+	int rc = hpcb_ask_spread(test, _test);
 
 	hpcb_memory_unview(view);
 	hpcb_show(hidden);

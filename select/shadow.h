@@ -68,6 +68,17 @@ extern void hpcb_show(hpcb_hidden_t *hidden);
 extern int hpcb_test_primary(const hpcb_test_t *test);
 extern int hpcb_test_guest(const hpcb_test_t *test);
 
+/* spread.c: primaries with --bw-spread */
+
+/* Ask for the job with its tasks on as many nodes as do it good and can be had,
+ * else as it is; ask is to leave nothing behind where it fails. */
+typedef int (*hpcb_ask_t)(const hpcb_test_t *test);
+extern int hpcb_ask_spread(const hpcb_test_t *test, hpcb_ask_t ask);
+
+/* What such a job, which runs, moves on a node with fewer tasks. */
+extern void hpcb_count_spread(const job_record_t *job_ptr,
+			      hpcb_demand_t *demand);
+
 /* evict.c: the guests that a primary needs gone */
 
 /* Those of preemptees that have memory or GRES on the candidates that the job

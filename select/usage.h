@@ -23,6 +23,8 @@ typedef struct {
     hpcb_bw_t use;
     bool mem_known, net_known;
     bool cpu_known;
+    bool learned;     /* from earlier runs, not given */
+    bool spread;      /* --bw-spread */
     uint32_t cpu;     /* millionths of its CPUs that it computes on */
     uint64_t program; /* hpcb_fit_program, 0 = unknown */
     uint64_t peak;    /* bytes of memory on one node, by earlier runs; 0: unknown */

@@ -726,6 +726,150 @@ START_TEST(bad_company_is_avoided)
 }
 END_TEST
 
+/* -- primaries that are spread -- */
+
+#define SPREAD(source, gigabytes)					     \
+	"{\"hpcb\":{\"v\":1,\"spread\":true,\"bw\":{\"mem\":" #gigabytes	     \
+	"000000000,\"net\":1,\"source\":\"" source "\"}}}"
+
+/* The nodes that it would have, and on each of them that many CPUs. */
+static int _nodes_of(job_record_t *job, uint16_t mode, int cpus)
+{
+	bitstr_t *at = bit_copy(job->part_ptr->node_bitmap);
+	int nodes = 0, i;
+
+	if (tables_ask(test, job, at, mode, NULL, NULL) == SLURM_SUCCESS)
+		nodes = bit_set_count(at);
+	for (i = 0; job->job_resrcs && (i < nodes); i++)
+		ck_assert_int_eq(job->job_resrcs->cpus[i], cpus);
+	free_job_resources(&job->job_resrcs);
+	FREE_NULL_BITMAP(at);
+	return nodes;
+}
+
+static void _expect_comment(job_record_t *job, const char *part)
+{
+	ck_assert_ptr_nonnull(job->system_comment);
+	ck_assert_msg(strstr(job->system_comment, part) != NULL, "%s",
+		      job->system_comment);
+}
+
+/* Six tasks of 10 GB/s each: on three nodes, there are no six. */
+START_TEST(who_saturates_a_node_is_spread)
+{
+	job_record_t *job, *other;
+
+	_load();
+	job = _pending(primaries, 6, 10, SPREAD("given", 60));
+	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_WILL_RUN, 2), 3);
+	ck_assert_ptr_null(job->system_comment);
+	ck_assert_uint_eq(job->bit_flags & TEST_NOW_ONLY, 0);
+	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_RUN_NOW, 2), 3);
+	_expect_comment(job, "at most 2 of 6 tasks a node, not 6, which would use 55.9G/s of a node's 20.0G/s");
+	/* It may say something else the next time. */
+	ck_assert_uint_eq(job->details->ntasks_per_node, 0);
+	ck_assert_uint_eq(job->details->pn_min_cpus, 1);
+	other = _pending(primaries, 6, 10, WANTS_MEM(60));
+	ck_assert_int_eq(_nodes_of(other, SELECT_MODE_RUN_NOW, 6), 1);
+	ck_assert_ptr_null(other->system_comment);
+}
+END_TEST
+
+START_TEST(half_of_a_measured_job_is_on_a_node)
+{
+	job_record_t *job;
+
+	_load();
+	/* Three quarters would do, had it been given. */
+	job = _pending(primaries, 4, 10, SPREAD("learned", 20));
+	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_RUN_NOW, 2), 2);
+	job = _pending(primaries, 4, 10, SPREAD("learned", 19));
+	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_RUN_NOW, 4), 1);
+	_expect_comment(job, "nothing changed: it does not saturate a node");
+}
+END_TEST
+
+START_TEST(to_be_spread_makes_no_job_wait)
+{
+	job_record_t *job;
+	int n, c;
+
+	for (n = 1; n < 3; n++)
+		for (c = 0; c < CORES; c++)
+			_running(primaries, n, c, 10, 0);
+	_load();
+	job = _pending(primaries, 6, 10, SPREAD("given", 60));
+	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_WILL_RUN, 6), 1);
+	ck_assert_int_le(job->start_time, time(NULL) + 1);
+	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_RUN_NOW, 6), 1);
+	_expect_comment(job, "nothing changed: it could not have more nodes");
+	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_TEST_ONLY, 6), 1);
+	/* What cannot start now has the future that it had. */
+	job = _pending(primaries, 9, 10, SPREAD("given", 60));
+	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_RUN_NOW, 0), 0);
+	ck_assert_int_gt(_nodes_of(job, SELECT_MODE_WILL_RUN, 0), 0);
+	ck_assert_int_gt(job->start_time, time(NULL) + 1000);
+}
+END_TEST
+
+START_TEST(who_lays_out_its_tasks_is_not_spread)
+{
+	job_record_t *job;
+
+	_load();
+	job = _pending(primaries, 6, 10, SPREAD("given", 60));
+	job->details->ntasks_per_node = 6;
+	job->details->pn_min_cpus = 6;
+	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_RUN_NOW, 6), 1);
+	_expect_comment(job, "nothing changed: the job says itself");
+	ck_assert_uint_eq(job->details->ntasks_per_node, 6);
+	ck_assert_uint_eq(job->details->pn_min_cpus, 6);
+}
+END_TEST
+
+START_TEST(a_comment_of_somebody_else_stays)
+{
+	job_record_t *job;
+
+	_load();
+	job = _pending(primaries, 6, 10, SPREAD("given", 60));
+	job->system_comment = xstrdup("a power cut");
+	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_RUN_NOW, 2), 3);
+	ck_assert_str_eq(job->system_comment, "a power cut");
+}
+END_TEST
+
+START_TEST(nodes_of_unknown_capacity_spread_nobody)
+{
+	job_record_t *job;
+
+	_write(conf, "NodeName=ALL NetBandwidth=1G\n");
+	_load();
+	job = _pending(primaries, 6, 10, SPREAD("given", 60));
+	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_RUN_NOW, 6), 1);
+	_expect_comment(job, "nothing changed: what nodes can move");
+}
+END_TEST
+
+/* One task of eight of 40 GB/s leaves room for a guest of 10. */
+START_TEST(guests_see_what_a_spread_job_moves)
+{
+	job_record_t *job;
+	int n;
+
+	for (n = 1; n < 3; n++)
+		_running(primaries, n, 0, 10, 20);
+	job = tables_job(next_id++, primaries, SPREAD("given", 40));
+	job->details->num_tasks = job->details->min_cpus = 8;
+	tables_run(job, 0, 0, 10);
+	_load();
+	ck_assert_int_eq(_node_of(_pending(guests, 1, 10, WANTS_MEM(10)),
+				  SELECT_MODE_RUN_NOW), 0);
+	ck_assert_int_eq(_node_of(_pending(guests, 1, 10, WANTS_MEM(19)),
+				  SELECT_MODE_RUN_NOW), -1);
+}
+END_TEST
+
 START_TEST(a_guests_priority_only_falls)
 {
 	job_record_t *job;
@@ -767,6 +911,13 @@ static Suite *_suite(void)
 			    sizeof(components) / sizeof(components[0]));
 	tcase_add_test(few, the_rank_counts_before_the_weight);
 	tcase_add_test(few, bad_company_is_avoided);
+	tcase_add_test(few, who_saturates_a_node_is_spread);
+	tcase_add_test(few, half_of_a_measured_job_is_on_a_node);
+	tcase_add_test(few, to_be_spread_makes_no_job_wait);
+	tcase_add_test(few, who_lays_out_its_tasks_is_not_spread);
+	tcase_add_test(few, a_comment_of_somebody_else_stays);
+	tcase_add_test(few, nodes_of_unknown_capacity_spread_nobody);
+	tcase_add_test(few, guests_see_what_a_spread_job_moves);
 	tcase_add_test(few, a_guests_priority_only_falls);
 	tcase_add_loop_test(many, among_many_nodes_the_best_one, 0, 6);
 	tcase_set_timeout(few, 60);

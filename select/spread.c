@@ -1,0 +1,265 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * --bw-spread: a primary that would saturate the memory of its nodes gets fewer
+ * tasks a node (policy/spread), as if its user had asked for these with
+ * --ntasks-per-node, for the time of one test. A wish, not a condition: what
+ * cannot be had now is asked for with fewer nodes, and in the end as without.
+ * So no job waits for being spread, and where nothing is known nothing changes.
+ */
+#include "select/shadow.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "policy/spread.h"
+#include "select/demand.h"
+
+/* What SystemComment is ours by. */
+#define OURS "hpc_balance: --bw-spread: "
+
+#define GIB 1073741824.0
+
+static bool _is_given(uint16_t number)
+{
+	return number && (number != NO_VAL16) && (number != INFINITE16);
+}
+
+/* Does the job say itself how many tasks a node gets? */
+static bool _has_layout(const job_record_t *job_ptr)
+{
+	const __typeof__(*job_ptr->details) *details = job_ptr->details;
+	const multi_core_data_t *cores = details->mc_ptr;
+
+	return _is_given(details->ntasks_per_node) ||
+	       _is_given(details->ntasks_per_tres) || details->overcommit ||
+	       ((details->task_dist & SLURM_DIST_STATE_BASE) ==
+		SLURM_DIST_ARBITRARY) ||
+	       (cores && (_is_given(cores->ntasks_per_board) ||
+			  _is_given(cores->ntasks_per_socket)));
+}
+
+static uint32_t _cpus_per_task(const job_record_t *job_ptr)
+{
+	return _is_given(job_ptr->details->cpus_per_task) ?
+		job_ptr->details->cpus_per_task : 1;
+}
+
+/* As many tasks as the largest of the nodes holds, and the smallest of the
+ * capacities that are known. */
+static void _look_at_nodes(const job_record_t *job_ptr, const bitstr_t *bitmap,
+			   hpcb_spread_job_t *job)
+{
+	bitstr_t *nodes = (bitstr_t *) bitmap;
+	int i, first = bit_ffs(nodes);
+	int last = (first == -1) ? -2 : bit_fls(nodes);
+
+	for (i = first; i <= last; i++) {
+		const node_record_t *node_ptr = node_record_table_ptr[i];
+		uint64_t capacity;
+
+		if (!bit_test(nodes, i) || !node_ptr)
+			continue;
+		capacity = hpcb_capacity(i)->mem;
+		job->packed = MAX(job->packed,
+				  node_ptr->cpus / _cpus_per_task(job_ptr));
+		if (capacity && (!job->capacity || (capacity < job->capacity)))
+			job->capacity = capacity;
+	}
+}
+
+static hpcb_spread_job_t _describe(const job_record_t *job_ptr,
+				   const hpcb_demand_t *demand,
+				   const bitstr_t *nodes, uint32_t min_nodes)
+{
+	hpcb_spread_job_t job = {
+		.tasks = job_ptr->details->num_tasks,
+		.nodes_max = bit_set_count((bitstr_t *) nodes),
+		.demand = demand->mem_known ? demand->use.mem : 0,
+		.measured = demand->learned,
+	};
+
+	if (job.tasks == NO_VAL)
+		job.tasks = 0;
+	min_nodes = MAX(min_nodes, 1);
+	_look_at_nodes(job_ptr, nodes, &job);
+	job.packed = MIN(job.packed,
+			 job.tasks / min_nodes + (job.tasks % min_nodes != 0));
+	return job;
+}
+
+/* As a job with --ntasks-per-node. A forecast counts only if it is "now". */
+static int _ask_so(const hpcb_test_t *test, const hpcb_spread_t *spread,
+		   hpcb_ask_t ask)
+{
+	job_record_t *job_ptr = test->job_ptr;
+	__typeof__(*job_ptr->details) *details = job_ptr->details;
+	const uint16_t per_node = details->ntasks_per_node;
+	const uint32_t cpus = details->pn_min_cpus;
+	const uint64_t flags = job_ptr->bit_flags;
+	hpcb_test_t wider = *test;
+	int rc;
+
+	wider.min_nodes = MAX(test->min_nodes, spread->nodes);
+	wider.req_nodes = MAX(test->req_nodes, spread->nodes);
+	details->ntasks_per_node = spread->tasks;
+	details->pn_min_cpus =
+		MAX(cpus, spread->tasks * _cpus_per_task(job_ptr));
+	if (test->mode == SELECT_MODE_WILL_RUN)
+		job_ptr->bit_flags |= TEST_NOW_ONLY;
+	rc = ask(&wider);
+	if (!(flags & TEST_NOW_ONLY))
+		job_ptr->bit_flags &= ~TEST_NOW_ONLY;
+	details->ntasks_per_node = per_node;
+	details->pn_min_cpus = cpus;
+	return rc;
+}
+
+/* spread becomes what was had. */
+static int _ask_spread(const hpcb_test_t *test, const hpcb_spread_job_t *job,
+		       hpcb_spread_t *spread, hpcb_ask_t ask)
+{
+	bitstr_t *candidates = bit_copy(test->node_bitmap);
+	hpcb_before_t before = hpcb_before(test->job_ptr);
+	int rc;
+
+	for (;;) {
+		rc = _ask_so(test, spread, ask);
+		if (rc == SLURM_SUCCESS)
+			break;
+		bit_copybits(test->node_bitmap, candidates);
+		hpcb_as_before(test->job_ptr, &before);
+		if (!hpcb_spread_less(job, spread)) {
+			spread->verdict = HPCB_SPREAD_NO_NODES;
+			break;
+		}
+	}
+	FREE_NULL_BITMAP(candidates);
+	return rc;
+}
+
+static void _explain(const hpcb_spread_job_t *job, const hpcb_spread_t *spread,
+		     char *text, size_t size)
+{
+	static const char *const why[] = {
+		[HPCB_SPREAD_NO_DEMAND] =
+			"the job's memory bandwidth is not known",
+		[HPCB_SPREAD_NO_CAPACITY] =
+			"what nodes can move is not known (MemBandwidth)",
+		[HPCB_SPREAD_FITS] = "it does not saturate a node",
+		[HPCB_SPREAD_ONE] = "a node has one task anyway",
+		[HPCB_SPREAD_NO_NODES] = "it could not have more nodes",
+	};
+
+	if (spread->verdict != HPCB_SPREAD_YES)
+		snprintf(text, size, OURS "nothing changed: %s",
+			 why[spread->verdict]);
+	else
+		snprintf(text, size,
+			 OURS "at most %u of %u tasks a node, not %u, which would use %.1fG/s of a node's %.1fG/s of memory bandwidth",
+			 spread->tasks, job->tasks, job->packed,
+			 job->demand / GIB, job->capacity / GIB);
+}
+
+/* A comment of somebody else's stays. */
+static void _tell(job_record_t *job_ptr, const char *text)
+{
+	char *comment = job_ptr->system_comment;
+
+	hpcb_log(HPCB_LOG_INFO, "JobId=%u: %s", job_ptr->job_id,
+		 text + strlen("hpc_balance: "));
+	if (comment && *comment && strncmp(comment, OURS, strlen(OURS)))
+		return;
+	xfree(job_ptr->system_comment);
+	job_ptr->system_comment = xstrdup(text);
+}
+
+/* Of a job that starts, not of one that waits for guests to go. */
+static bool _starts(const hpcb_test_t *test, int rc)
+{
+	return (rc == SLURM_SUCCESS) && (test->mode == SELECT_MODE_RUN_NOW) &&
+	       !(test->preemptee_list && *test->preemptee_list);
+}
+
+static int _spread(const hpcb_test_t *test, const hpcb_demand_t *demand,
+		   hpcb_ask_t ask)
+{
+	hpcb_spread_job_t job;
+	hpcb_spread_t spread;
+	char text[256];
+	int rc = SLURM_ERROR;
+
+	hpcb_capacity_refresh();
+	job = _describe(test->job_ptr, demand, test->node_bitmap,
+			test->min_nodes);
+	job.nodes_max = MIN(job.nodes_max, test->max_nodes);
+	spread = hpcb_spread_decide(&job);
+	if (spread.verdict == HPCB_SPREAD_YES)
+		rc = _ask_spread(test, &job, &spread, ask);
+	if (rc != SLURM_SUCCESS)
+		rc = ask(test);
+	if (_starts(test, rc)) {
+		_explain(&job, &spread, text, sizeof(text));
+		_tell(test->job_ptr, text);
+	}
+	return rc;
+}
+
+static int _as_it_is(const hpcb_test_t *test, hpcb_ask_t ask)
+{
+	int rc = ask(test);
+
+	if (_starts(test, rc))
+		_tell(test->job_ptr,
+		      OURS "nothing changed: the job says itself how its tasks lie");
+	return rc;
+}
+
+extern int hpcb_ask_spread(const hpcb_test_t *test, hpcb_ask_t ask)
+{
+	job_record_t *job_ptr = test->job_ptr;
+	const hpcb_demand_t demand = *hpcb_demand_of(job_ptr->job_id,
+						      job_ptr->user_id,
+						      job_ptr->admin_comment);
+
+	/* "Could it ever run?": as without. */
+	if (!demand.spread || (test->mode == SELECT_MODE_TEST_ONLY))
+		return ask(test);
+	if (_has_layout(job_ptr))
+		return _as_it_is(test, ask);
+	return _spread(test, &demand, ask);
+}
+
+/* Of a job that runs: the most tasks that it has on a node. */
+static uint32_t _tasks_on_node(const job_record_t *job_ptr,
+			       const job_resources_t *job)
+{
+	uint32_t n, most = 0;
+
+	if (HPCB_IS_EXCLUSIVE(job_ptr->details))
+		return (job_ptr->details->num_tasks + job->nhosts - 1) /
+		       job->nhosts;
+	for (n = 0; n < job->nhosts; n++)
+		most = MAX(most, job->cpus[n]);
+	return most / _cpus_per_task(job_ptr);
+}
+
+extern void hpcb_count_spread(const job_record_t *job_ptr,
+			      hpcb_demand_t *demand)
+{
+	const job_resources_t *job = job_ptr->job_resrcs;
+	hpcb_spread_job_t packed;
+
+	if (!demand->spread || !demand->mem_known || !job_ptr->details || !job ||
+	    !job->node_bitmap || !job->nhosts || !job->cpus ||
+	    _has_layout(job_ptr))
+		return;
+	packed = _describe(job_ptr, demand, job->node_bitmap,
+			   job_ptr->details->min_nodes);
+	demand->use.mem = hpcb_spread_demand(&packed,
+					     _tasks_on_node(job_ptr, job));
+}
