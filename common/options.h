@@ -4,8 +4,8 @@
  */
 /*
  * The users' options --guest, --hpc-balance, --hpc-window, --bw-profile and
- * --bw-spread: parsed and checked in one place for sbatch/srun/salloc (spank/) and slurmctld (jobsubmit/).
- * Pure: text in, values out.
+ * --bw-spread: parsed and checked in one place for sbatch/srun/salloc (spank/) and
+ * slurmctld (jobsubmit/).  Pure: text in, values out.
  */
 #ifndef HPCB_COMMON_OPTIONS_H
 #define HPCB_COMMON_OPTIONS_H

@@ -219,8 +219,8 @@ void hpcb_tell_spread(const hpcb_conf_t *conf, const hpcb_options_t *options,
     if (why)
         hpcb_error(line, "--bw-spread changes nothing: %s", why);
     else
-        hpcb_error(line, "--bw-spread: SystemComment of `scontrol show job` says how "
-                         "the job is spread when it runs");
+        hpcb_error(line, "--bw-spread: SystemComment in scontrol show job says how the "
+                         "job is spread, when it runs");
 }
 
 bool hpcb_change_matters(const hpcb_change_t *change)

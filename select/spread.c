@@ -172,7 +172,8 @@ static void _tell(job_record_t *job_ptr, const char *text)
 
 	hpcb_log(HPCB_LOG_INFO, "JobId=%u: %s", job_ptr->job_id,
 		 text + strlen("hpc_balance: "));
-	if (comment && *comment && strncmp(comment, OURS, strlen(OURS)))
+	if (comment && *comment &&
+	    (strncmp(comment, OURS, strlen(OURS)) != 0))
 		return;
 	xfree(job_ptr->system_comment);
 	job_ptr->system_comment = xstrdup(text);

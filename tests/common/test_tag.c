@@ -277,7 +277,8 @@ START_TEST(what_is_written_is_read)
     hpcb_tag_read("{\"hpcb\":{\"program\":7,\"bw\":[1]}}", &demand);
     ck_assert_uint_eq(demand.mem, 0);
     ck_assert_str_eq(demand.program, "");
-    hpcb_tag_read("{\"hpcb\":{\"spread\":1,\"bw\":{\"mem\":1,\"source\":\"given\"}}}", &demand);
+    hpcb_tag_read("{\"hpcb\":{\"spread\":1,\"bw\":{\"mem\":1,\"source\":\"given\"}}}",
+                  &demand);
     ck_assert(!demand.learned && !demand.spread);
     free(text);
     free(ended);
