@@ -8,6 +8,10 @@
 
 #define FARTHEST (~(hpcb_fit_square_t)0)
 
+/* Jobs whose ids are next to each other, and quanta for which owners stay the same. */
+#define SLOT_JOBS   16
+#define SLOT_QUANTA 1024
+
 bool hpcb_gang_add(hpcb_gang_t *gang, hpcb_gang_job_t *job)
 {
     if (gang->count == HPCB_GANG_JOBS_MAX)
@@ -183,14 +187,24 @@ static uint64_t rank_in(uint32_t job_id, uint64_t quantum)
     return x ^ x >> 31;
 }
 
-/* The next of several nodes; count: there is none. */
-static size_t next_wide(const selection_t *selection, uint64_t quantum)
+/* Which of a cycle's quanta the job owns: jobs that were submitted one after the other
+ * have others each.  Of those that own the same one, most own different ones after some
+ * quanta. */
+static uint64_t slot_of(uint32_t job_id, uint64_t quantum)
+{
+    return job_id + rank_in(job_id / SLOT_JOBS, quantum / SLOT_QUANTA);
+}
+
+/* The next of several nodes that owns the quantum, one of each cycle; cycle 1: the next
+ * of all.  count: there is none. */
+static size_t next_owner(const selection_t *selection, uint64_t quantum, unsigned cycle)
 {
     const hpcb_gang_t *gang = selection->gang;
     size_t found = gang->count;
 
     for (size_t i = 0; i < gang->count; i++)
         if (!selection->out[i] && gang->list[i]->wide &&
+            (quantum - slot_of(gang->list[i]->job_id, quantum)) % cycle == 0 &&
             (found == gang->count || rank_in(gang->list[i]->job_id, quantum) >
                                          rank_in(gang->list[found]->job_id, quantum)))
             found = i;
@@ -227,19 +241,77 @@ static void select_here(selection_t *selection, bool *selected)
         choose(selection, i, selected);
 }
 
-/* Where there are jobs of several nodes: in half of the quanta, the same ones on all
- * nodes, these wait for the others, whose turns they would take otherwise. */
+/* The most jobs that one CPU has. */
+static unsigned depth_of(const selection_t *selection)
+{
+    const hpcb_gang_t *gang = selection->gang;
+    uint16_t jobs[HPCB_CPUS_MAX] = {0};
+    unsigned most = 0;
+
+    for (size_t i = 0; i < gang->count; i++) {
+        const hpcb_cpus_t *cpus = &gang->list[i]->cpus;
+
+        if (!takes_part(gang->list[i]))
+            continue;
+        for (unsigned cpu = hpcb_cpus_from(cpus, 0); cpu < HPCB_CPUS_MAX;
+             cpu = hpcb_cpus_from(cpus, cpu + 1))
+            if (++jobs[cpu] > most)
+                most = jobs[cpu];
+    }
+    return most;
+}
+
+/* Whether two jobs of several nodes that share a CPU own the same one of those turns.
+ */
+static bool is_owned_twice(const selection_t *selection, uint64_t quantum,
+                           unsigned cycle)
+{
+    const hpcb_gang_t *gang = selection->gang;
+
+    for (size_t i = 0; i < gang->count; i++)
+        for (size_t k = 0; k < i; k++) {
+            const hpcb_gang_job_t *one = gang->list[i], *other = gang->list[k];
+
+            if (one->wide && other->wide && takes_part(one) && takes_part(other) &&
+                (slot_of(one->job_id, quantum) - slot_of(other->job_id, quantum)) %
+                        cycle ==
+                    0 &&
+                hpcb_cpus_meet(&one->cpus, &other->cpus))
+                return true;
+        }
+    return false;
+}
+
+/* After so many quanta each job of several nodes has owned one: a power of two, so that
+ * nodes with other numbers of jobs have turns of the job in common, and below the 2n
+ * quanta after which a job is overdue. */
+static unsigned cycle_of(const selection_t *selection, uint64_t quantum)
+{
+    unsigned depth = depth_of(selection), cycle = 1;
+
+    while (cycle < depth)
+        cycle *= 2;
+    if (2 * cycle <= 2 * depth && is_owned_twice(selection, quantum, cycle))
+        cycle *= 2;
+    return cycle;
+}
+
+/* Each job of several nodes owns the same quantum of a cycle on all its nodes.  Other
+ * quanta belong to the jobs of one node first. */
 static void select_wide(selection_t *selection, uint64_t quantum, bool *selected)
 {
-    size_t count = selection->gang->count, i = next_overdue(selection);
+    const hpcb_gang_t *gang = selection->gang;
+    size_t count = gang->count, i = next_overdue(selection);
+    unsigned cycle = cycle_of(selection, quantum);
 
     if (i < count)
         choose(selection, i, selected);
-    selection->narrow_only = rank_in(0, quantum) & 1;
-    if (selection->narrow_only)
-        select_here(selection, selected);
+    while ((i = next_owner(selection, quantum, cycle)) < count)
+        choose(selection, i, selected);
+    selection->narrow_only = true;
+    select_here(selection, selected);
     selection->narrow_only = false;
-    while ((i = next_wide(selection, quantum)) < count)
+    while ((i = next_owner(selection, quantum, 1)) < count)
         choose(selection, i, selected);
 }
 
@@ -251,7 +323,7 @@ void hpcb_gang_select(const hpcb_gang_t *gang, const hpcb_bw_t *capacity,
     for (size_t i = 0; i < gang->count; i++)
         selected[i] = false;
     start_selection(&selection, capacity);
-    if (next_wide(&selection, quantum) < gang->count)
+    if (next_owner(&selection, quantum, 1) < gang->count)
         select_wide(&selection, quantum, selected);
     select_here(&selection, selected);
 }

@@ -395,6 +395,108 @@ START_TEST(nodes_agree_without_a_word)
 }
 END_TEST
 
+/* Jobs of one to four nodes of a core each, as bench/gang has them. */
+#define NODES  4
+#define SPREAD 8
+
+static const unsigned nodes_of[SPREAD] = {1, 4, 3, 12, 7, 14, 15, 15}; /* bits */
+
+typedef struct {
+    hpcb_gang_t gangs[NODES];
+    hpcb_gang_job_t jobs[NODES][SPREAD];
+    unsigned whole[SPREAD], some[SPREAD]; /* elected on all its nodes, on some only */
+    uint64_t last[SPREAD];                /* quantum of the last whole turn */
+    uint64_t longest[SPREAD];             /* from one to the next */
+} cluster_t;
+
+static void add_jobs(cluster_t *cluster, const uint32_t *ids)
+{
+    for (unsigned node = 0; node < NODES; node++) {
+        cluster->gangs[node].window = 2;
+        for (unsigned i = 0; i < SPREAD; i++) {
+            if (!(nodes_of[i] >> node & 1))
+                continue;
+            cluster->jobs[node][i] = job_on(ids[i], "0");
+            cluster->jobs[node][i].wide = nodes_of[i] & (nodes_of[i] - 1);
+            hpcb_gang_add(&cluster->gangs[node], &cluster->jobs[node][i]);
+        }
+    }
+}
+
+static void count_turn(cluster_t *cluster, unsigned i, uint64_t quantum)
+{
+    unsigned where = 0;
+
+    for (unsigned node = 0; node < NODES; node++)
+        where |= (unsigned)cluster->jobs[node][i].runs << node;
+    if (where != nodes_of[i]) {
+        cluster->some[i] += where != 0;
+        return;
+    }
+    cluster->whole[i]++;
+    if (quantum - cluster->last[i] > cluster->longest[i])
+        cluster->longest[i] = quantum - cluster->last[i];
+    cluster->last[i] = quantum;
+}
+
+static void run_cluster(cluster_t *cluster, uint64_t quanta)
+{
+    bool run[HPCB_GANG_JOBS_MAX];
+
+    for (uint64_t quantum = 0; quantum < quanta; quantum++) {
+        for (unsigned node = 0; node < NODES; node++) {
+            hpcb_gang_select(&cluster->gangs[node], &capacity, quantum, run);
+            hpcb_gang_begin(&cluster->gangs[node], run);
+        }
+        for (unsigned i = 0; i < SPREAD; i++)
+            count_turn(cluster, i, quantum);
+    }
+}
+
+/* Nodes that have other jobs besides elect a job of several of them at once. */
+START_TEST(a_job_runs_on_all_its_nodes_at_once)
+{
+    static const uint32_t ids[SPREAD] = {1, 2, 3, 4, 5, 6, 7, 8};
+    cluster_t cluster = {.gangs = {{0}}};
+    unsigned whole = 0, some = 0;
+
+    add_jobs(&cluster, ids);
+    run_cluster(&cluster, 800);
+    for (unsigned i = 0; i < SPREAD; i++) {
+        whole += nodes_of[i] & (nodes_of[i] - 1) ? cluster.whole[i] : 0;
+        some += cluster.some[i];
+        ck_assert_msg(cluster.longest[i] <= SPREAD, "job %u: %lu quanta", ids[i],
+                      (unsigned long)cluster.longest[i]);
+    }
+    ck_assert_msg(4 * some <= 5 * whole, "on all %u times, on some %u", whole, some);
+}
+END_TEST
+
+/* Also if their ids say nothing: of two with the same turn one waits. */
+START_TEST(whatever_their_ids_jobs_run_on_all_their_nodes)
+{
+    unsigned whole = 0, some = 0, least = 16384;
+
+    chance = 5;
+    for (unsigned world = 0; world < 20; world++) {
+        cluster_t cluster = {.gangs = {{0}}};
+        uint32_t ids[SPREAD];
+
+        for (unsigned i = 0; i < SPREAD; i++)
+            ids[i] = i * 1000 + below(1000);
+        add_jobs(&cluster, ids);
+        run_cluster(&cluster, 16384);
+        for (unsigned i = 2; i < SPREAD; i++) {
+            whole += cluster.whole[i];
+            some += cluster.some[i];
+            least = cluster.whole[i] < least ? cluster.whole[i] : least;
+        }
+    }
+    ck_assert_msg(least > 650 && 4 * whole >= some,
+                  "on all %u times, on some %u, least %u", whole, some, least);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("gang");
@@ -413,6 +515,8 @@ int main(void)
     tcase_add_test(tc, a_job_of_two_nodes_leaves_others_their_turns);
     tcase_add_test(tc, nodes_out_of_step_get_into_step);
     tcase_add_test(tc, nodes_agree_without_a_word);
+    tcase_add_test(tc, a_job_runs_on_all_its_nodes_at_once);
+    tcase_add_test(tc, whatever_their_ids_jobs_run_on_all_their_nodes);
     suite_add_tcase(suite, tc);
     tcase_set_timeout(tc, 60);
     runner = srunner_create(suite);
