@@ -11,6 +11,11 @@ PORT = 7411
 BLOCK = "--size=160M"
 
 
+# What these ask of memory in the paper, MB/s (figure 1).  bench/nas has them in proportion:
+# CG asks for what it can, the others compute as much between as their part of that allows.
+NAS_MB_S = {"CG": 674, "EP": 162, "FT": 384, "IS": 475, "LU": 491, "MG": 565}
+
+
 @dataclass(frozen=True)
 class Program:
     name: str
@@ -27,6 +32,8 @@ PROGRAMS = {program.name: program for program in (
     Program("reuse", "membench, each word, 8 times", "membench",
             (BLOCK, "--stride=1", "--reuse=8", "--write")),
     Program("net", "netbench, messages of 64 KiB", "netbench", ("--size=65536",)),
+    *(Program(kernel, f"goes to memory as {kernel} of the NAS benchmarks", "nas",
+              (f"--kernel={kernel}", "--size=160")) for kernel in NAS_MB_S),
 )}
 
 # In the order in which they are submitted: with two CPUs the first two have one each, the
@@ -36,7 +43,14 @@ SETS = {
     "net + max": ("net", "net", "max", "max"),
     "max + min": ("max", "max", "min", "min"),
     "one of each": ("net", "reuse", "max", "min"),
+    # The paper's (sim/scenarios/002-mixes.json has them by the same names): of two
+    # applications each, and of one with membench-min or myribench.
+    **{f"CG + {kernel}": ("CG", "CG", kernel, kernel) for kernel in NAS_MB_S},
+    "membench-min + CG": ("min", "min", "CG", "CG"),
+    "myribench + CG": ("net", "net", "CG", "CG"),
 }
+# What runs unless other sets are asked for.
+USUAL = ("net + min", "net + max", "max + min", "one of each", "CG + EP", "myribench + CG")
 
 
 @dataclass(frozen=True)
@@ -63,6 +77,15 @@ def waits_of(name):
     return WAITS if "net" in SETS[name] else WAITS[:1]
 
 
+def nas_work(rates, units_a_second):
+    """{kernel: --work of nas}: units of computing after each MiB, so that memory bandwidths
+    are in proportion to the paper's.  rates: bytes in a second of CPU time without any."""
+    whole = rates["CG"] / NAS_MB_S["CG"]
+    return {kernel: max(0, round((1 / (whole * NAS_MB_S[kernel]) - 1 / rate)
+                                 * 2**20 * units_a_second))
+            for kernel, rate in rates.items()}
+
+
 def schedule(sets, rounds, seed):
     """[(round, set, wait, regime)]: the regimes of a set follow each other, in random
     order, so that a slow minute of the machine hits all of them."""
@@ -76,7 +99,10 @@ def schedule(sets, rounds, seed):
     return steps
 
 
-def arguments_of(program, host, wait):
+def arguments_of(program, host, wait, work):
+    """work: of nas_work."""
+    if program.command == "nas":
+        return (*program.arguments, f"--work={work[program.name]}")
     if program.command != "netbench":
         return program.arguments
     return (*program.arguments, f"--connect={host}", f"--port={PORT}", f"--wait={wait}")

@@ -13,6 +13,7 @@ import unittest
 from membus import plan, report
 
 BENCH = os.path.join(os.environ.get("HPCB_BUILDDIR", "."), "bench")
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 LIMIT = 60
 
 
@@ -79,11 +80,33 @@ class Netbench(unittest.TestCase):
         self.assertIn("Connection refused", done.stderr)
 
 
+def nas(*arguments):
+    return subprocess.run([os.path.join(BENCH, "nas"), *arguments], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=LIMIT, check=False)
+
+
+class Nas(unittest.TestCase):
+    def test_results_are_right_and_damage_is_found(self):
+        for kernel in plan.NAS_MB_S:
+            done = nas("--kernel", kernel, "--size=2", "--seconds=0.2", "--work=1")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            # Each pass several times.
+            self.assertGreater(json.loads(done.stdout)["bytes"], 2**24)
+            done = nas("--kernel", kernel, "--size=2", "--seconds=60", "--damage")
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn(f"{kernel}: a result is wrong", done.stderr)
+
+    def test_refused(self):
+        for arguments in ((), ("--kernel=XY",), ("--kernel=CG", "--size=0"),
+                          ("--kernel=CG", "more")):
+            self.assertEqual(nas(*arguments).returncode, 2, arguments)
+
+
 class Plan(unittest.TestCase):
     def test_the_regimes_of_a_set_follow_each_other(self):
         steps = plan.schedule(list(plan.SETS), 3, 1)
         self.assertEqual(len(set(steps)), len(steps))
-        self.assertEqual(len(steps), 3 * 4 * (3 * 2 + 1))
+        self.assertEqual(len(steps), 3 * 4 * sum(len(plan.waits_of(name)) for name in plan.SETS))
         for index in range(0, len(steps), len(plan.REGIMES)):
             group = steps[index:index + len(plan.REGIMES)]
             self.assertEqual(len({step[:3] for step in group}), 1)
@@ -97,6 +120,23 @@ class Plan(unittest.TestCase):
         for name, programs in plan.SETS.items():
             self.assertEqual(len(programs), 4)
             self.assertEqual(name == "one of each", programs[0] != programs[1])
+
+    def test_demands_are_in_proportion_to_the_papers(self):
+        rates = {"CG": 6.74e9, "EP": 18e9, "LU": 4e9}
+        work = plan.nas_work(rates, 1e6)
+        self.assertEqual((work["CG"], work["LU"]), (0, 0))
+        took = 2**20 / rates["EP"] + work["EP"] / 1e6
+        self.assertAlmostEqual(2**20 / took / 1.62e9, 1, delta=0.01)
+
+    def test_the_papers_mixes_have_its_names(self):
+        with open(os.path.join(TOP, "sim", "scenarios", "002-mixes.json"),
+                  encoding="utf-8") as file:
+            scenario = json.load(file)
+        for kernel, demand in plan.NAS_MB_S.items():
+            self.assertEqual(scenario["applications"][kernel]["memory_mb_s"], demand)
+        names = {f"{first} + {last}" for first, _, _, last in scenario["mixes"]}
+        ours = {name for name, kinds in plan.SETS.items() if set(kinds) & set(plan.NAS_MB_S)}
+        self.assertLessEqual(ours, names)
 
 
 def records_of(name, progress, rounds=8):

@@ -145,6 +145,25 @@ each_has_its_turn() {
     each_has_its_turn
 }
 
+# One a line.
+decisions() {
+    gang_list | python3 -c '
+import json, sys
+for decision in json.load(sys.stdin)["decisions"]:
+    print(json.dumps(decision))'
+}
+
+@test "decisions are those of the policy on the samples that they rest on" {
+    [ -x "${HPCB_BUILDDIR:-}/bench/gang-replay" ] || skip "gang-replay is not built"
+    begin_two --guest
+    sleep "$(secs 5)"
+    run "$HPCB_BUILDDIR/bench/gang-replay" < <(decisions)
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output =~ \"replayed\":([0-9]+) ]]
+    [ "${BASH_REMATCH[1]}" -ge 8 ]
+}
+
 # Slurm's affinity is all that binds tasks then, and a task can change it.
 without_constrain_cores() {
     sed -i 's/^ConstrainCores=.*/ConstrainCores=no/' "$CGROUP_CONF"
