@@ -73,13 +73,13 @@ bool hpcb_gang_contends(const hpcb_gang_t *gang);
  * Algorithm 2: selected[i] is written for each of the list.
  *
  * A job of several nodes owns one quantum of each cycle, in which it goes before the
- * others; a cycle is n to 2n quanta, a power of two.  Which one follows from the job's id
- * and the number of the quantum: all nodes of the job give it that quantum, without a
- * message and whatever other jobs they have, unless another job owns it on one of them.
- * Jobs whose ids are next to each other own different ones; owners of the same one get
- * others after 1024 quanta.  Quanta that nobody owns belong to the jobs of one node first.
- * A job that has waited for 2n - 1 quanta goes before all: seldom, because nodes that are
- * out of step would stay so.
+ * others; a cycle is n to 2n quanta, a power of two.  Which one follows from the job's
+ * id and the number of the quantum: all nodes of the job give it that quantum, without
+ * a message and whatever other jobs they have, unless another job owns it on one of
+ * them. Jobs whose ids are next to each other own different ones; owners of the same
+ * one get others after 1024 quanta.  Quanta that nobody owns belong to the jobs of one
+ * node first. A job that has waited for 2n - 1 quanta goes before all: seldom, because
+ * nodes that are out of step would stay so.
  *
  * capacity is what the node has for these jobs; 0: not known, then that axis is spread
  * over the quanta.  O(count) a selection.
