@@ -9,11 +9,15 @@
  * A CPU runs the rank that has had least by its weight, for a slice (CFS).  Ranks that
  * are bound by nobody run wherever a CPU is free; dlrb and auto place them, static has
  * its places from the scenario.  A rank that has ended its part of an iteration waits
- * for all others (barrier) or for its two neighbours (ring): one that polls goes on to
- * take its turns, one that sleeps leaves them.
+ * for all others (barriers) or for its two neighbours (ring): one that polls goes on to
+ * take its turns, one that sleeps leaves them until there is a message for it.  Either
+ * takes a message, and sends those that follow from it (sim/exchange), only while it has
+ * a CPU.
  *
- * Ranks that poll under a policy are scanned as hpcbd scans them (policy/waiter): with
- * "waiters" one that spins in a wait has less of its CPU until it goes on.
+ * As hpcbd lets ranks alone at first (hpcbd/balance/begin.c), policies act from some
+ * time on.  Ranks that poll under a policy are scanned as hpcbd scans them
+ * (policy/waiter): with "waiters" one that spins in a wait has less of its CPU until it
+ * goes on.
  */
 #include "config.h"
 
@@ -23,6 +27,7 @@
 
 #include "policy/balance.h"
 #include "policy/waiter.h"
+#include "sim/exchange.h"
 #include "sim/model.h"
 #include "sim/random.h"
 #include "sim/scenario.h"
@@ -31,6 +36,7 @@
 #define CPUS_MAX     32
 #define PROGRAMS_MAX 32
 #define CASES_MAX    32
+#define BARRIERS_MAX 16 /* in an iteration */
 #define TOP          1024 /* a usual weight */
 #define NOBODY       RANKS_MAX
 #define SCAN_NS      4000000 /* TICK_NS of hpcbd/balance */
@@ -39,7 +45,7 @@ typedef struct {
     const char *name;
     unsigned n;
     int64_t load_ns[RANKS_MAX]; /* CPU time of an iteration */
-    bool ring;
+    hpcb_sim_exchange_t exchange;
     int64_t reverse_every;
     json_object *fixed; /* what static has, or NULL */
 } program_t;
@@ -54,12 +60,15 @@ typedef struct {
 
 typedef struct {
     int64_t cpus, slice_ns, iterations;
+    int64_t acts_after_ns; /* policies, from the begin on */
 } setting_t;
 
 typedef struct {
     bool waits, news;
+    bool awake;            /* though it sleeps in waits: there is a message for it */
     int64_t left_ns, used; /* used: CPU time by weight */
     int64_t ended;         /* iterations */
+    uint64_t blocked;      /* odd in a blocking call (common/page.h: waits) */
     int64_t began_ns, done_ns;
     hpcb_balance_sample_t sample; /* of the iteration before */
     hpcb_waiter_t waiter;
@@ -77,12 +86,16 @@ typedef struct {
     hpcb_balance_places_t places;
     hpcb_balance_t balance;
     rank_t rank[RANKS_MAX];
+    int64_t sent[RANKS_MAX]; /* messages of each (sim/exchange.h) */
     cpu_t cpu[CPUS_MAX];
     int64_t now_ns, half_ns;
     int64_t scan_ns; /* when the next scan is */
     bool spun;       /* a rank, since the last step */
+    bool acting;
     int64_t changes;
 } run_t;
+
+static const bool nobody[RANKS_MAX];
 
 static bool is_running(const run_t *run, unsigned rank)
 {
@@ -97,7 +110,7 @@ static bool wants_cpu(const run_t *run, unsigned rank)
     const rank_t *found = &run->rank[rank];
 
     return found->ended < run->setting->iterations &&
-           (!found->waits || run->how->polls);
+           (!found->waits || found->awake || run->how->polls);
 }
 
 static uint32_t weight(const run_t *run, unsigned rank)
@@ -105,7 +118,7 @@ static uint32_t weight(const run_t *run, unsigned rank)
     const case_t *how = run->how;
     uint32_t usual;
 
-    if (!how->acts)
+    if (!run->acting)
         return TOP;
     usual = hpcb_balance_weight(&run->places, &run->balance, rank, TOP);
     return hpcb_waiter_is_lowered(&run->rank[rank].waiter, how->waiters, &how->conf,
@@ -114,13 +127,20 @@ static uint32_t weight(const run_t *run, unsigned rank)
                : usual;
 }
 
+/* srun binds ranks of static, hpcbd those that it places. */
+static bool is_bound(const run_t *run)
+{
+    return run->how->bound &&
+           (run->acting || run->how->conf.kind == HPCB_BALANCE_STATIC);
+}
+
 static unsigned pick(const run_t *run, unsigned cpu)
 {
     unsigned found = NOBODY;
 
     for (unsigned i = 0; i < run->program->n; i++)
         if (wants_cpu(run, i) && !is_running(run, i) &&
-            (!run->how->bound || run->balance.rank[i].place == cpu) &&
+            (!is_bound(run) || run->balance.rank[i].place == cpu) &&
             (found == NOBODY || run->rank[i].used < run->rank[found].used))
             found = i;
     return found;
@@ -155,11 +175,19 @@ static int64_t next_step(const run_t *run)
 
 static bool is_scanned(const run_t *run)
 {
-    return run->how->acts && run->how->polls;
+    return run->acting && run->how->polls;
 }
 
-/* What the ranks of its CPU have had in the mean, by their weights (EEVDF's V). */
-static int64_t had_there(const run_t *run, unsigned rank)
+/* Those that nobody has bound take turns on all CPUs. */
+static bool share_cpu(const run_t *run, unsigned a, unsigned b)
+{
+    return !is_bound(run) || run->balance.rank[a].place == run->balance.rank[b].place;
+}
+
+/* What the ranks of its CPU, but for those of without, have had in the mean, by their
+ * weights (EEVDF's V); usual if there are none. */
+static int64_t had_there(const run_t *run, unsigned rank, const bool without[],
+                         int64_t usual)
 {
     int64_t least = INT64_MAX, sum = 0, weights = 0;
 
@@ -167,9 +195,7 @@ static int64_t had_there(const run_t *run, unsigned rank)
         for (unsigned i = 0; i < run->program->n; i++) {
             int64_t used = run->rank[i].used, own;
 
-            if (!wants_cpu(run, i) ||
-                (run->how->bound &&
-                 run->balance.rank[i].place != run->balance.rank[rank].place))
+            if (!wants_cpu(run, i) || without[i] || !share_cpu(run, i, rank))
                 continue;
             if (pass == 0) {
                 least = used < least ? used : least;
@@ -180,17 +206,15 @@ static int64_t had_there(const run_t *run, unsigned rank)
             weights += own;
         }
     }
-    return weights > 0 ? least + sum / weights : run->rank[rank].used;
+    return weights > 0 ? least + sum / weights : usual;
 }
 
-/* A rank's count of waits (common/page.h) is odd in a wait; one that polls always wants
- * its CPU. */
+/* One that polls always wants its CPU. */
 static void scan_rank(run_t *run, unsigned number)
 {
     rank_t *rank = &run->rank[number];
-    uint64_t waits = 2 * (uint64_t)rank->ended - (rank->waits ? 1 : 0);
-    int64_t before = weight(run, number), had = had_there(run, number);
-    hpcb_waiter_said_t said = hpcb_waiter_scan(&rank->waiter, waits);
+    int64_t before = weight(run, number), had = had_there(run, number, nobody, rank->used);
+    hpcb_waiter_said_t said = hpcb_waiter_scan(&rank->waiter, rank->blocked);
 
     if (said == HPCB_WAITER_ASK)
         hpcb_waiter_wants(&rank->waiter, true);
@@ -209,6 +233,18 @@ static void scan(run_t *run)
     run->scan_ns = run->now_ns + SCAN_NS;
 }
 
+/* Its part of an iteration is done: into the first call that waits. */
+static void end_part(run_t *run, unsigned number)
+{
+    rank_t *rank = &run->rank[number];
+
+    rank->waits = true;
+    rank->blocked++;
+    rank->ended++;
+    rank->done_ns = run->now_ns;
+    run->sent[number]++;
+}
+
 static void advance(run_t *run, int64_t step)
 {
     run->now_ns += step;
@@ -223,29 +259,12 @@ static void advance(run_t *run, int64_t step)
         cpu->left_ns -= step;
         if (!rank->waits) {
             rank->left_ns -= step;
-            if (rank->left_ns == 0) {
-                rank->waits = true;
-                rank->ended++;
-                rank->done_ns = run->now_ns;
-            }
+            if (rank->left_ns == 0)
+                end_part(run, cpu->rank);
         }
         if (cpu->left_ns == 0 || !wants_cpu(run, cpu->rank))
             cpu->rank = NOBODY;
     }
-}
-
-static bool may_go_on(const run_t *run, unsigned rank)
-{
-    unsigned n = run->program->n;
-    int64_t ended = run->rank[rank].ended;
-
-    if (run->program->ring)
-        return run->rank[(rank + 1) % n].ended >= ended &&
-               run->rank[(rank + n - 1) % n].ended >= ended;
-    for (unsigned i = 0; i < n; i++)
-        if (run->rank[i].ended < ended)
-            return false;
-    return true;
 }
 
 static int64_t load_of(const run_t *run, unsigned rank)
@@ -258,45 +277,118 @@ static int64_t load_of(const run_t *run, unsigned rank)
     return program->load_ns[reversed ? other : rank];
 }
 
+static void begin_iteration(run_t *run, unsigned number)
+{
+    rank_t *rank = &run->rank[number];
+
+    rank->sample = (hpcb_balance_sample_t){
+        .compute_ns = (uint64_t)(rank->done_ns - rank->began_ns),
+        .wait_ns = (uint64_t)(run->now_ns - rank->done_ns),
+    };
+    rank->news = true;
+    rank->began_ns = run->now_ns;
+    rank->left_ns = load_of(run, number);
+    rank->waits = false;
+}
+
+static bool has_message(const run_t *run, unsigned rank)
+{
+    return run->rank[rank].waits && run->rank[rank].ended < run->setting->iterations &&
+           hpcb_sim_exchange_has(&run->program->exchange, run->sent, rank);
+}
+
+/* A rank that has a CPU takes the message that it waits for: and goes on to the next
+ * round, the next call or the next iteration. */
+static void take_message(run_t *run, unsigned number)
+{
+    const hpcb_sim_exchange_t *exchange = &run->program->exchange;
+    rank_t *rank = &run->rank[number];
+
+    rank->awake = false;
+    if (hpcb_sim_exchange_ends_call(exchange, run->sent[number]))
+        rank->blocked++;
+    if (hpcb_sim_exchange_ends(exchange, run->sent[number])) {
+        begin_iteration(run, number);
+        return;
+    }
+    if (hpcb_sim_exchange_ends_call(exchange, run->sent[number]))
+        rank->blocked++;
+    run->sent[number]++;
+}
+
 /* Who slept has no claim on what it did not use then. */
 static int64_t least_used(const run_t *run, unsigned but)
 {
     int64_t least = INT64_MAX;
 
     for (unsigned i = 0; i < run->program->n; i++)
-        if (i != but && wants_cpu(run, i) && run->rank[i].used < least)
+        if (i != but && wants_cpu(run, i) && share_cpu(run, i, but) &&
+            run->rank[i].used < least)
             least = run->rank[i].used;
     return least == INT64_MAX ? 0 : least;
 }
 
-static void begin_iteration(run_t *run, unsigned number)
+static void wake_up(run_t *run)
 {
-    rank_t *rank = &run->rank[number];
-    int64_t least = least_used(run, number) - run->setting->slice_ns;
+    for (unsigned i = 0; i < run->program->n; i++) {
+        rank_t *rank = &run->rank[i];
+        int64_t least;
 
-    rank->sample = (hpcb_balance_sample_t){
-        .compute_ns = (uint64_t)(rank->done_ns - rank->began_ns),
-        .wait_ns = (uint64_t)(run->now_ns - rank->done_ns),
-    };
-    rank->news = rank->ended > 0;
-    rank->began_ns = run->now_ns;
-    rank->left_ns = load_of(run, number);
-    rank->waits = false;
-    if (!run->how->polls && rank->used < least)
-        rank->used = least;
+        if (run->how->polls || rank->awake || !has_message(run, i))
+            continue;
+        least = least_used(run, i) - run->setting->slice_ns;
+        rank->used = rank->used < least ? least : rank->used;
+        rank->awake = true;
+    }
 }
 
-/* Those that wait for nobody any more. */
-static void go_on(run_t *run)
+/* Give CPUs to ranks, and messages to those that have one, until neither changes. */
+static void deal(run_t *run)
 {
-    bool may[RANKS_MAX] = {false};
+    bool again = true;
 
-    for (unsigned i = 0; i < run->program->n; i++)
-        may[i] = run->rank[i].waits && run->rank[i].ended < run->setting->iterations &&
-                 may_go_on(run, i);
-    for (unsigned i = 0; i < run->program->n; i++)
-        if (may[i])
-            begin_iteration(run, i);
+    while (again) {
+        again = false;
+        wake_up(run);
+        fill_cpus(run);
+        for (unsigned i = 0; i < run->setting->cpus; i++) {
+            unsigned rank = run->cpu[i].rank;
+
+            if (rank == NOBODY || !has_message(run, rank))
+                continue;
+            take_message(run, rank);
+            again = true;
+            if (!wants_cpu(run, rank))
+                run->cpu[i].rank = NOBODY;
+        }
+    }
+}
+
+/* The kernel keeps the time that a task is ahead or behind on another CPU, too. */
+static int step_policy(run_t *run, const hpcb_balance_sample_t samples[])
+{
+    unsigned from[RANKS_MAX] = {0};
+    int64_t ahead[RANKS_MAX] = {0};
+    bool moves[RANKS_MAX] = {false};
+    unsigned n = run->program->n;
+    unsigned done;
+
+    for (unsigned i = 0; i < n; i++) {
+        int64_t used = run->rank[i].used;
+
+        from[i] = run->balance.rank[i].place;
+        ahead[i] = used - had_there(run, i, nobody, used);
+    }
+    done = hpcb_balance_step(&run->how->conf, &run->places, samples, &run->balance);
+    for (unsigned i = 0; i < n; i++)
+        moves[i] = run->balance.rank[i].place != from[i];
+    for (unsigned i = 0; i < n; i++) {
+        if (!moves[i])
+            continue;
+        run->rank[i].used = had_there(run, i, moves, run->rank[i].used) + ahead[i];
+        moves[i] = false;
+    }
+    return done != 0;
 }
 
 /* Once all have ended an iteration since the last time. */
@@ -311,12 +403,23 @@ static void balance(run_t *run)
     }
     for (unsigned i = 0; i < run->program->n; i++)
         run->rank[i].news = false;
-    if (!run->how->acts)
+    if (!run->acting)
         return;
     hpcb_balance_spun(&run->balance, run->spun);
     run->spun = false;
-    if (hpcb_balance_step(&run->how->conf, &run->places, samples, &run->balance) != 0)
-        run->changes++;
+    run->changes += step_policy(run, samples);
+}
+
+/* What a page says of iterations before (usual_ns), auto is told. */
+static void begin_to_act(run_t *run)
+{
+    int64_t ended = run->rank[0].ended;
+
+    if (run->acting || !run->how->acts || run->now_ns < run->setting->acts_after_ns)
+        return;
+    run->acting = true;
+    if (ended > 0)
+        hpcb_balance_usual(&run->balance, (double)run->now_ns / (double)ended / 1e9);
 }
 
 static bool is_over(run_t *run, int64_t iterations)
@@ -344,11 +447,11 @@ static void run_program(run_t *run, uint64_t seed)
 {
     begin_ranks(run, seed);
     while (!is_over(run, run->setting->iterations)) {
-        fill_cpus(run);
+        begin_to_act(run);
+        deal(run);
         advance(run, next_step(run));
         if (run->half_ns == 0 && is_over(run, run->setting->iterations / 2))
             run->half_ns = run->now_ns;
-        go_on(run);
         scan(run);
         balance(run);
     }
@@ -455,9 +558,11 @@ static int read_loads(json_object *object, const char *name, int64_t unit_ns,
 static int read_program(json_object *object, int64_t unit_ns, program_t *program,
                         hpcb_error_t *err)
 {
-    static const char *const known[] = {"name",          "loads",  "exchange",
+    static const char *const known[] = {"name",          "loads",  "exchange", "barriers",
                                         "reverse_every", "static", NULL};
     const char *exchange;
+    int64_t barriers = 1;
+    bool ring;
 
     *program = (program_t){0};
     if (!json_object_is_type(object, json_type_object))
@@ -466,16 +571,20 @@ static int read_program(json_object *object, int64_t unit_ns, program_t *program
         hpcb_sim_known(object, program->name, known, err) < 0 ||
         read_loads(object, program->name, unit_ns, program, err) < 0 ||
         hpcb_sim_text(object, program->name, "exchange", &exchange, err) < 0 ||
+        (hpcb_sim_has(object, "barriers") &&
+         hpcb_sim_int(object, program->name, "barriers", 1, BARRIERS_MAX, &barriers,
+                      err) < 0) ||
         (hpcb_sim_has(object, "reverse_every") &&
          hpcb_sim_int(object, program->name, "reverse_every", 1, 1000000,
                       &program->reverse_every, err) < 0) ||
         (hpcb_sim_has(object, "static") &&
          hpcb_sim_object(object, program->name, "static", &program->fixed, err) < 0))
         return -1;
-    program->ring = strcmp(exchange, "ring") == 0;
-    if (!program->ring && strcmp(exchange, "barrier") != 0)
+    ring = strcmp(exchange, "ring") == 0;
+    if (!ring && strcmp(exchange, "barrier") != 0)
         return hpcb_error(err, "%s: exchange=%s: not barrier or ring", program->name,
                           exchange);
+    program->exchange = hpcb_sim_exchange(program->n, ring, (unsigned)barriers);
     return 0;
 }
 
@@ -516,8 +625,9 @@ static int read_case(json_object *object, case_t *how, hpcb_error_t *err)
 static int read_setting(json_object *scenario, setting_t *setting, int64_t *unit_ns,
                         hpcb_error_t *err)
 {
-    static const char *const known[] = {"model",      "cpus",     "slice_ns", "unit_ns",
-                                        "iterations", "programs", "cases",    NULL};
+    static const char *const known[] = {"model",    "cpus",       "slice_ns",
+                                        "unit_ns",  "iterations", "acts_after_ns",
+                                        "programs", "cases",      NULL};
 
     return hpcb_sim_known(scenario, "scenario", known, err) < 0 ||
                    hpcb_sim_int(scenario, "scenario", "cpus", 1, CPUS_MAX,
@@ -527,7 +637,10 @@ static int read_setting(json_object *scenario, setting_t *setting, int64_t *unit
                    hpcb_sim_int(scenario, "scenario", "unit_ns", 1000000, 1000000000,
                                 unit_ns, err) < 0 ||
                    hpcb_sim_int(scenario, "scenario", "iterations", 2, 100000,
-                                &setting->iterations, err) < 0
+                                &setting->iterations, err) < 0 ||
+                   hpcb_sim_int(scenario, "scenario", "acts_after_ns", 0,
+                                INT64_C(1000000000000), &setting->acts_after_ns,
+                                err) < 0
                ? -1
                : 0;
 }

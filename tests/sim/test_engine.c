@@ -8,8 +8,41 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "sim/exchange.h"
 #include "sim/heap.h"
 #include "sim/lockstep.h"
+
+START_TEST(a_barrier_begins_a_round_with_the_message_of_the_one_before)
+{
+    hpcb_sim_exchange_t barrier = hpcb_sim_exchange(5, false, 2);
+    int64_t sent[5] = {1, 1, 1, 1, 0};
+
+    ck_assert_uint_eq(barrier.rounds, 3);
+    ck_assert(!hpcb_sim_exchange_has(&barrier, sent, 0)); /* of 4, in round 0 */
+    ck_assert(hpcb_sim_exchange_has(&barrier, sent, 1));
+    sent[1] = 2;
+    ck_assert(!hpcb_sim_exchange_has(&barrier, sent, 1)); /* of 4, in round 1 */
+    sent[4] = 2;
+    ck_assert(hpcb_sim_exchange_has(&barrier, sent, 1));
+    ck_assert(!hpcb_sim_exchange_ends_call(&barrier, 2));
+    ck_assert(hpcb_sim_exchange_ends_call(&barrier, 3));
+    ck_assert(!hpcb_sim_exchange_ends(&barrier, 3));
+    ck_assert(hpcb_sim_exchange_ends(&barrier, 6));
+}
+END_TEST
+
+START_TEST(a_ring_waits_for_both_neighbours)
+{
+    hpcb_sim_exchange_t ring = hpcb_sim_exchange(4, true, 1);
+    int64_t sent[4] = {1, 1, 0, 0};
+
+    ck_assert(!hpcb_sim_exchange_has(&ring, sent, 0));
+    sent[3] = 1;
+    ck_assert(hpcb_sim_exchange_has(&ring, sent, 0));
+    ck_assert(!hpcb_sim_exchange_has(&ring, sent, 1));
+    ck_assert(hpcb_sim_exchange_ends(&ring, 1));
+}
+END_TEST
 
 START_TEST(heap_gives_earliest_first_and_of_equals_the_lowest_id)
 {
@@ -368,6 +401,8 @@ int main(void)
     SRunner *runner = srunner_create(suite);
     int failed;
 
+    tcase_add_test(tcase, a_barrier_begins_a_round_with_the_message_of_the_one_before);
+    tcase_add_test(tcase, a_ring_waits_for_both_neighbours);
     tcase_add_test(tcase, heap_gives_earliest_first_and_of_equals_the_lowest_id);
     tcase_add_test(tcase, chance_is_the_same_everywhere);
     tcase_add_test(tcase, logarithm_is_right);

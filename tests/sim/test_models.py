@@ -100,7 +100,8 @@ class Models(unittest.TestCase):
         if static:
             program["static"] = static
         return {row["case"]: row for row in rows(
-            "sandbox-balance", f"programs={json.dumps([program])}", "slice_ns=10000")}
+            "sandbox-balance", f"programs={json.dumps([program])}", "slice_ns=10000",
+            "acts_after_ns=0")}
 
     def test_cpus_by_hand(self):
         found = self.cpus([1, 4, 1, 4],
@@ -129,7 +130,7 @@ class Models(unittest.TestCase):
         def seconds(**case):
             return rows("sandbox-balance", f"programs={json.dumps(program)}",
                         f"cases={json.dumps([{'name': 'x', 'policy': 'static', **case}])}",
-                        "cpus=1", "slice_ns=1000000")[0]["seconds"]
+                        "cpus=1", "slice_ns=1000000", "acts_after_ns=0")[0]["seconds"]
         asleep, spins, gives_way = (120 * length * 0.008 for length in (9, 16, 9))
         self.assertAlmostEqual(seconds(waits="sleep"), asleep, delta=0.1)
         self.assertAlmostEqual(seconds(waits="poll"), spins, delta=0.2)
@@ -146,9 +147,31 @@ class Models(unittest.TestCase):
         self.assertGreater(long, 1.04 * short)
         self.assertAlmostEqual(short, 120 * 2 * 2.5 * 0.008, delta=0.03)
 
+    def test_cpus_who_polls_takes_a_message_only_while_it_runs(self):
+        """Two ranks on a CPU whose slices are far longer than their work: with a barrier
+        for each iteration every slice does one of them; with two, each barrier needs the
+        other rank to run once more.  Who sleeps leaves its slices."""
+        def iteration(waits, barriers):
+            program = [{"name": "p", "loads": [1, 1], "exchange": "barrier",
+                        "barriers": barriers}]
+            return rows("sandbox-balance", f"programs={json.dumps(program)}", "cpus=1",
+                        "slice_ns=100000000",
+                        f'cases=[{{"name":"x","waits":"{waits}"}}]')[0]["seconds"] / 120
+        self.assertAlmostEqual(iteration("poll", 1), 0.1, delta=0.002)
+        self.assertAlmostEqual(iteration("poll", 2), 0.2, delta=0.002)
+        for barriers in (1, 2):
+            self.assertAlmostEqual(iteration("sleep", barriers), 0.016, delta=0.001)
+
+    def test_cpus_policies_act_from_some_time_on(self):
+        def changes(after):
+            return next(row["changes"] for row in rows(
+                "sandbox-balance", f"acts_after_ns={after}") if row["case"] == "dlrb")
+        self.assertGreater(changes(2000000000), 0)
+        self.assertEqual(changes(1000000000000), 0)
+
     def test_cpus_output_is_the_same_with_every_compiler(self):
         text = json.dumps(rows("sandbox-balance"), sort_keys=True)
-        self.assertEqual(hashlib.sha256(text.encode()).hexdigest()[:16], "1ed3842dc49c5386", text)
+        self.assertEqual(hashlib.sha256(text.encode()).hexdigest()[:16], "af3da159e8ee8069", text)
 
     def test_threads_reference_case_computes_what_it_is_said_to(self):
         for waits in ("poll", "sleep"):
