@@ -11,8 +11,8 @@
  * its places from the scenario.  A rank that has ended its part of an iteration waits
  * for all others (barriers) or for its two neighbours (ring): one that polls goes on to
  * take its turns, one that sleeps leaves them until there is a message for it.  Either
- * takes a message, and sends those that follow from it (sim/exchange), only while it has
- * a CPU.
+ * takes a message, and sends those that follow from it (sim/exchange), only while it
+ * has a CPU.
  *
  * As hpcbd lets ranks alone at first (hpcbd/balance/begin.c), policies act from some
  * time on.  Ranks that poll under a policy are scanned as hpcbd scans them
@@ -36,7 +36,7 @@
 #define CPUS_MAX     32
 #define PROGRAMS_MAX 32
 #define CASES_MAX    32
-#define BARRIERS_MAX 16 /* in an iteration */
+#define BARRIERS_MAX 16   /* in an iteration */
 #define TOP          1024 /* a usual weight */
 #define NOBODY       RANKS_MAX
 #define SCAN_NS      4000000 /* TICK_NS of hpcbd/balance */
@@ -213,7 +213,8 @@ static int64_t had_there(const run_t *run, unsigned rank, const bool without[],
 static void scan_rank(run_t *run, unsigned number)
 {
     rank_t *rank = &run->rank[number];
-    int64_t before = weight(run, number), had = had_there(run, number, nobody, rank->used);
+    int64_t before = weight(run, number),
+            had = had_there(run, number, nobody, rank->used);
     hpcb_waiter_said_t said = hpcb_waiter_scan(&rank->waiter, rank->blocked);
 
     if (said == HPCB_WAITER_ASK)
@@ -558,8 +559,8 @@ static int read_loads(json_object *object, const char *name, int64_t unit_ns,
 static int read_program(json_object *object, int64_t unit_ns, program_t *program,
                         hpcb_error_t *err)
 {
-    static const char *const known[] = {"name",          "loads",  "exchange", "barriers",
-                                        "reverse_every", "static", NULL};
+    static const char *const known[] = {
+        "name", "loads", "exchange", "barriers", "reverse_every", "static", NULL};
     const char *exchange;
     int64_t barriers = 1;
     bool ring;

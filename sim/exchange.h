@@ -7,10 +7,10 @@
  * what order.
  *
  * An iteration ends with one or several blocking calls.  A barrier takes the rounds of
- * the dissemination algorithm (Hensgen, Finkel and Manber 1988): in round k a rank sends
- * to the one that is 2^k above it, and waits for that 2^k below; it begins a round only
- * once it has the message of the round before.  A ring is one round with both
- * neighbours.
+ * the dissemination algorithm (Hensgen, Finkel and Manber 1988): in round k a rank
+ * sends to the one that is 2^k above it, and waits for that 2^k below; it begins a
+ * round only once it has the message of the round before.  A ring is one round with
+ * both neighbours.
  *
  * A rank is described by how many messages (of a ring: pairs) it has sent in all.
  */

@@ -13,6 +13,10 @@
  *                   while it runs on all nodes
  *   membus          policy/fitness elects each quantum who runs, from what was moved in
  *                   the last w quanta; every node runs the elected
+ *   order           the same turns in the order of the list, whatever was moved
+ *   shared          all four at once on the processors of a node: one that waits for
+ * the network leaves its CPU time to the others ("cpu" is what it needs at full speed),
+ * or not ("polls")
  *
  * Those who run at the same time share memory and network bandwidth in proportion to
  * what they ask for; who gets less of one is slower by that much.
@@ -35,11 +39,19 @@
 #define HISTORY   16
 #define MB        UINT64_C(1000000)
 
-typedef enum { LINUX, LINUX_POLLING, MEMBUS, REGIMES } regime_t;
+typedef enum { LINUX, LINUX_POLLING, MEMBUS, ORDER, SHARED, REGIMES } regime_t;
+
+static const char *const regime_names[REGIMES] = {"linux", "linux_polling", "membus",
+                                                  "order", "shared"};
+
+/* Of a scenario that names none. */
+#define USUAL_REGIMES (1U << LINUX | 1U << LINUX_POLLING | 1U << MEMBUS)
 
 typedef struct {
     double memory, network; /* MB/s */
+    double known_network;   /* what the node takes for its network's */
     int64_t processors, quantum_ns, linux_quantum_ns, window;
+    unsigned regimes; /* bits */
     double seconds;
     json_object *applications;
 } setting_t;
@@ -47,6 +59,8 @@ typedef struct {
 typedef struct {
     const char *name;
     double memory, network; /* MB/s of one process */
+    double cpu;             /* of a CPU, at full speed */
+    bool polls;             /* while the network takes nothing */
 } app_t;
 
 typedef struct {
@@ -174,7 +188,7 @@ static void elect(const run_t *run, const membus_t *membus, uint32_t nodes,
 {
     const setting_t *setting = run->setting;
     hpcb_bw_t capacity = {(uint64_t)setting->memory * MB,
-                          (uint64_t)setting->network * MB};
+                          (uint64_t)setting->known_network * MB};
     hpcb_fit_app_t apps[APPS];
     uint32_t votes[APPS] = {0};
     bool selected[APPS], elected[APPS];
@@ -195,16 +209,19 @@ static void elect(const run_t *run, const membus_t *membus, uint32_t nodes,
         runs[membus->list[i]] = elected[i];
 }
 
-static void run_membus(run_t *run, uint32_t nodes)
+static void take_turns(run_t *run, regime_t regime, uint32_t nodes)
 {
     double quantum = (double)run->setting->quantum_ns / 1e9;
     membus_t membus = {.list = {0, 1, 2, 3}};
 
     for (int64_t left = (int64_t)(run->setting->seconds / quantum); left > 0; left--) {
-        bool runs[APPS];
+        bool runs[APPS] = {false};
         double rate[APPS];
 
-        elect(run, &membus, nodes, runs);
+        if (regime == MEMBUS)
+            elect(run, &membus, nodes, runs);
+        for (unsigned i = 0; regime == ORDER && i < run->setting->processors; i++)
+            runs[membus.list[i]] = true;
         rates(run, runs, rate);
         add_progress(run, rate, quantum);
         remember(&membus, run, rate);
@@ -212,27 +229,78 @@ static void run_membus(run_t *run, uint32_t nodes)
     }
 }
 
+/* Share the time of the CPUs so that nobody has more than it wants, and nobody who
+ * wants more less than others. */
+static void share_time(const double wants[APPS], double processors, double time[APPS])
+{
+    bool has[APPS] = {false};
+
+    for (unsigned left = APPS; left > 0; left--) {
+        unsigned least = APPS;
+
+        for (unsigned i = 0; i < APPS; i++)
+            if (!has[i] && (least == APPS || wants[i] < wants[least]))
+                least = i;
+        time[least] =
+            wants[least] < processors / left ? wants[least] : processors / left;
+        processors -= time[least];
+        has[least] = true;
+    }
+}
+
+static void run_shared(run_t *run)
+{
+    const setting_t *setting = run->setting;
+    double wants[APPS], time[APPS] = {0}, rate[APPS], network = 0, memory = 0;
+
+    for (unsigned i = 0; i < APPS; i++)
+        network += run->app[i].network;
+    for (unsigned i = 0; i < APPS; i++) {
+        const app_t *app = &run->app[i];
+
+        rate[i] = app->network > 0 && network > setting->network
+                      ? setting->network / network
+                      : 1;
+        wants[i] = app->polls ? 1 : app->cpu * rate[i];
+    }
+    share_time(wants, (double)setting->processors, time);
+    for (unsigned i = 0; i < APPS; i++) {
+        if (time[i] / run->app[i].cpu < rate[i])
+            rate[i] = time[i] / run->app[i].cpu;
+        memory += run->app[i].memory * rate[i];
+    }
+    for (unsigned i = 0; i < APPS && memory > setting->memory; i++)
+        rate[i] *= run->app[i].memory > 0 ? setting->memory / memory : 1;
+    add_progress(run, rate, setting->seconds);
+}
+
 static void put_row(json_object *rows, const run_t *run, const char *mix,
                     regime_t regime, uint32_t nodes)
 {
-    static const char *const names[] = {"linux", "linux_polling", "membus"};
     double ideal = run->setting->seconds * (double)run->setting->processors / APPS;
     json_object *row = hpcb_sim_row(rows);
 
     hpcb_sim_put_text(row, "mix", mix);
     hpcb_sim_put_int(row, "nodes", nodes);
-    hpcb_sim_put_text(row, "regime", names[regime]);
+    hpcb_sim_put_text(row, "regime", regime_names[regime]);
     hpcb_sim_put_text(row, "first", run->app[0].name);
     hpcb_sim_put_real(row, "first_by_ideal",
                       (run->progress[0] + run->progress[1]) / 2 / ideal);
     hpcb_sim_put_text(row, "second", run->app[2].name);
     hpcb_sim_put_real(row, "second_by_ideal",
                       (run->progress[2] + run->progress[3]) / 2 / ideal);
+    for (unsigned i = 0; run->setting->regimes != USUAL_REGIMES && i < APPS; i++) {
+        char column[32];
+
+        snprintf(column, sizeof(column), "progress_%u", i + 1);
+        hpcb_sim_put_real(row, column, run->progress[i] / run->setting->seconds);
+    }
 }
 
 static int read_mix(json_object *mix, run_t *run, hpcb_error_t *err)
 {
-    static const char *const known[] = {"memory_mb_s", "network_mb_s", NULL};
+    static const char *const known[] = {"memory_mb_s", "network_mb_s", "cpu", "polls",
+                                        NULL};
 
     if (!json_object_is_type(mix, json_type_array) ||
         json_object_array_length(mix) != APPS)
@@ -241,6 +309,7 @@ static int read_mix(json_object *mix, run_t *run, hpcb_error_t *err)
         app_t *app = &run->app[i];
         json_object *object = NULL;
 
+        app->cpu = 1;
         app->name = json_object_get_string(json_object_array_get_idx(mix, i));
         if (!app->name ||
             hpcb_sim_object(run->setting->applications, "mixes", app->name, &object,
@@ -249,7 +318,11 @@ static int read_mix(json_object *mix, run_t *run, hpcb_error_t *err)
             hpcb_sim_real(object, app->name, "memory_mb_s", 0, 1e9, &app->memory, err) <
                 0 ||
             hpcb_sim_real(object, app->name, "network_mb_s", 0, 1e9, &app->network,
-                          err) < 0)
+                          err) < 0 ||
+            (hpcb_sim_has(object, "cpu") &&
+             hpcb_sim_real(object, app->name, "cpu", 1e-3, 1, &app->cpu, err) < 0) ||
+            (hpcb_sim_has(object, "polls") &&
+             hpcb_sim_bool(object, app->name, "polls", &app->polls, err) < 0))
             return -1;
     }
     return 0;
@@ -262,11 +335,15 @@ static int run_mix(const setting_t *setting, json_object *mix, uint32_t nodes,
         run_t run = {.setting = setting};
         char name[128];
 
+        if (!(setting->regimes & 1U << regime))
+            continue;
         if (read_mix(mix, &run, err) < 0)
             return -1;
         snprintf(name, sizeof(name), "%s+%s", run.app[0].name, run.app[2].name);
-        if (regime == MEMBUS)
-            run_membus(&run, nodes);
+        if (regime == MEMBUS || regime == ORDER)
+            take_turns(&run, (regime_t)regime, nodes);
+        else if (regime == SHARED)
+            run_shared(&run);
         else
             run_linux(&run, regime == LINUX, nodes, seed);
         put_row(rows, &run, name, (regime_t)regime, nodes);
@@ -274,12 +351,46 @@ static int run_mix(const setting_t *setting, json_object *mix, uint32_t nodes,
     return 0;
 }
 
+static int read_regimes(json_object *scenario, setting_t *setting, hpcb_error_t *err)
+{
+    json_object *list;
+
+    setting->regimes = USUAL_REGIMES;
+    if (!hpcb_sim_has(scenario, "regimes"))
+        return 0;
+    if (hpcb_sim_list(scenario, "scenario", "regimes", REGIMES, &list, err) < 0)
+        return -1;
+    setting->regimes = 0;
+    for (size_t i = 0; i < json_object_array_length(list); i++) {
+        const char *name = json_object_get_string(json_object_array_get_idx(list, i));
+        unsigned regime = 0;
+
+        while (regime < REGIMES && (!name || strcmp(name, regime_names[regime]) != 0))
+            regime++;
+        if (regime == REGIMES)
+            return hpcb_error(err, "scenario: regimes: %s is none",
+                              name ? name : "null");
+        setting->regimes |= 1U << regime;
+    }
+    return 0;
+}
+
 static int read_setting(json_object *scenario, setting_t *setting, hpcb_error_t *err)
 {
-    static const char *const known[] = {
-        "model",      "nodes",  "processors", "memory_mb_s",      "network_mb_s",
-        "quantum_ns", "window", "seconds",    "linux_quantum_ns", "applications",
-        "mixes",      NULL};
+    static const char *const known[] = {"model",
+                                        "nodes",
+                                        "processors",
+                                        "memory_mb_s",
+                                        "network_mb_s",
+                                        "quantum_ns",
+                                        "window",
+                                        "seconds",
+                                        "linux_quantum_ns",
+                                        "applications",
+                                        "mixes",
+                                        "regimes",
+                                        "known_network_mb_s",
+                                        NULL};
 
     return hpcb_sim_known(scenario, "scenario", known, err) < 0 ||
                    hpcb_sim_int(scenario, "scenario", "processors", 2, 2,
@@ -288,6 +399,11 @@ static int read_setting(json_object *scenario, setting_t *setting, hpcb_error_t 
                                  &setting->memory, err) < 0 ||
                    hpcb_sim_real(scenario, "scenario", "network_mb_s", 1, 1e9,
                                  &setting->network, err) < 0 ||
+                   (setting->known_network = setting->network,
+                    hpcb_sim_has(scenario, "known_network_mb_s") &&
+                        hpcb_sim_real(scenario, "scenario", "known_network_mb_s", 1,
+                                      1e9, &setting->known_network, err) < 0) ||
+                   read_regimes(scenario, setting, err) < 0 ||
                    hpcb_sim_int(scenario, "scenario", "quantum_ns", 1000000,
                                 INT64_C(100000000000), &setting->quantum_ns, err) < 0 ||
                    hpcb_sim_int(scenario, "scenario", "linux_quantum_ns", 1000000,

@@ -6,6 +6,7 @@ import hashlib
 import importlib.machinery
 import importlib.util
 import json
+import math
 import os
 import subprocess
 import unittest
@@ -27,6 +28,16 @@ def rows(name, *settings):
     done = run(name, *settings)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["runs"][0]["rows"]
+
+
+def load_results():
+    """sim/results, which is a script, as a module."""
+    loader = importlib.machinery.SourceFileLoader(
+        "results", os.path.join(SOURCE, "sim", "results"))
+    module = importlib.util.module_from_spec(
+        importlib.util.spec_from_loader("results", loader))
+    loader.exec_module(module)
+    return module
 
 
 class Models(unittest.TestCase):
@@ -217,6 +228,34 @@ class Models(unittest.TestCase):
                                (faster + 5 / 32) / 1.05, 4)
         self.assertAlmostEqual(found["cpu_fp+cpu_int", -4]["a_by_alone"], 5 / 32 / 0.41, 4)
 
+    def shared(self, **net):
+        """Progress of the four jobs of net+min, all at once on two CPUs."""
+        settings = [f"applications.net.{key}={json.dumps(value)}" for key, value in net.items()]
+        row = next(row for row in rows("sandbox-gang", *settings)
+                   if (row["mix"], row["regime"]) == ("net+min", "shared"))
+        return [row[f"progress_{i}"] for i in range(1, 5)]
+
+    def test_gang_who_waits_for_the_network_leaves_its_cpu(self):
+        # Half of the link for each, a quarter of a CPU; the rest for the two others.
+        for found, expected in zip(self.shared(cpu=0.5), (0.5, 0.5, 0.75, 0.75)):
+            self.assertAlmostEqual(found, expected)
+        for found in self.shared(cpu=0.5, polls=True):
+            self.assertAlmostEqual(found, 0.5)
+
+    def test_gang_turns_in_order_run_likes_together(self):
+        found = {row["regime"]: row for row in rows("sandbox-gang") if row["mix"] == "net+min"}
+        self.assertAlmostEqual(found["order"]["progress_1"], 0.25)
+        self.assertGreater(found["membus"]["progress_1"], 0.49)
+        self.bad("sandbox-gang", 'regimes=["none"]', "regimes: none is none")
+        self.bad("sandbox-gang", "regimes=[null]", "regimes: null is none")
+
+    def test_results_say_how_many_runs_decide(self):
+        """A control that is 1 % up or down: 1.96 times its deviation by 1 %, squared."""
+        results = load_results()
+        found = [{"alone": 100, "stopped": 101}, {"alone": 101, "stopped": 100}]
+        self.assertEqual(results.runs_needed(found), math.ceil(2 * 1.96 ** 2))
+        self.assertEqual(results.runs_needed([{"alone": 1, "stopped": 1}] * 3), 3)
+
     def test_gang_keeps_those_apart_that_saturate_the_bus(self):
         found = {(row["mix"], row["regime"]): row for row in rows("002-mixes",
                                                                    "nodes=[4]")}
@@ -250,11 +289,7 @@ class Models(unittest.TestCase):
 
     def test_document_is_as_its_generator_writes_it(self):
         # Without noise, detours and crumbs, which take minutes.
-        loader = importlib.machinery.SourceFileLoader(
-            "results", os.path.join(SOURCE, "sim", "results"))
-        results = importlib.util.module_from_spec(
-            importlib.util.spec_from_loader("results", loader))
-        loader.exec_module(results)
+        results = load_results()
         with open(os.path.join(SOURCE, "doc", "results-sim.md"),
                   encoding="utf-8") as stream:
             written = stream.read()
@@ -265,7 +300,7 @@ class Models(unittest.TestCase):
         for part in (results.queues, results.threads, results.gang, results.sandbox,
                      results.sandbox_full, results.sandbox_queues, results.sandbox_beside,
                      results.sandbox_balance, results.sandbox_pairing,
-                     results.sandbox_memory, speed):
+                     results.sandbox_gang, results.sandbox_memory, speed):
             document = results.Document()
             part(sim, document, known)
             self.assertIn("\n".join(document.lines).strip(), written)
