@@ -82,7 +82,7 @@ bool hpcb_gang_contends(const hpcb_gang_t *gang);
  * nodes that are out of step would stay so.
  *
  * capacity is what the node has for these jobs; 0: not known, then that axis is spread
- * over the quanta.  O(count) a selection.
+ * over the quanta.  O(count * count), which is at most HPCB_GANG_JOBS_MAX squared.
  */
 void hpcb_gang_select(const hpcb_gang_t *gang, const hpcb_bw_t *capacity,
                       uint64_t quantum, bool *selected);
