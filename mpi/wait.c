@@ -13,8 +13,8 @@
 #define NS_PER_S 1000000000ULL
 
 /*
- * A pass that took longer than the usual one by these (ns) has moved data.  After a nap
- * caches are cold, so that the next pass is slow in any case.
+ * If the passes since the last look took longer than usual by these (ns), they have
+ * moved data.  After a nap caches are cold, so that the next pass is slow in any case.
  */
 #define MOVED_NS       3000
 #define MOVED_AFTER_NS 15000
@@ -37,6 +37,12 @@
  * and Open MPI looks at some of its transports in every eighth pass only.
  */
 #define LOOKS_BETWEEN_NAPS 8
+
+/* Reading the clock takes as long as a pass over shared memory, and a message that
+ * comes meanwhile is late by it.  So the clock is read after as many passes as take
+ * this time (ns), which is short against MOVED_NS. */
+#define LOOK_NS    500
+#define STRIDE_MAX 63
 
 _Thread_local hpcb_wait_t hpcb_wait;
 
@@ -83,11 +89,22 @@ static void make_slack_small(void)
     slack_is_small = true;
 }
 
+/* Choose when to look next, from how long it was since the last look. */
+static void pace(hpcb_wait_t *wait, uint64_t took)
+{
+    if (took > LOOK_NS)
+        wait->stride /= 2;
+    else if (took < LOOK_NS / 2 && wait->stride < STRIDE_MAX)
+        wait->stride = 2 * wait->stride + 1;
+    wait->left = wait->stride;
+}
+
 static void begin(hpcb_wait_t *wait)
 {
     wait->site = hpcb_nap_site(&table, wait->call_site);
     wait->began = wait->looked = clock_ns();
     wait->usual_pass = UINT64_MAX;
+    wait->left = wait->stride;
     wait->since_nap = 0;
     wait->blind_from = 0;
     wait->served = false;
@@ -167,6 +184,7 @@ static bool nap(hpcb_wait_t *wait, uint64_t now, uint64_t ns, bool locked)
     wait->looked = clock_ns();
     off_before += wait->looked - now;
     wait->since_nap = 0;
+    wait->left = wait->stride = 0;
     waits_since_nap = 0;
     wait->blind_from = now;
     wait->woken = !to_the_end;
@@ -190,6 +208,7 @@ bool hpcb_wait_look(hpcb_wait_t *wait, bool locked)
         return false;
     }
     now = clock_ns();
+    pace(wait, now - wait->looked);
     judge_pass(wait, now);
     if (wait->since_nap < LOOKS_BETWEEN_NAPS)
         return false;

@@ -19,7 +19,8 @@
 #include <stdint.h>
 #include "policy/nap.h"
 
-/* The first passes of a wait cost nothing but themselves: short waits end in them. */
+/* The first passes of a wait, and as many as a stride more, cost nothing but
+ * themselves: short waits end in them. */
 #define HPCB_WAIT_FREE_PASSES 8
 
 /* Times in ns of CLOCK_MONOTONIC. */
@@ -34,7 +35,8 @@ typedef struct {
     bool served;         /* data moved in this wait: moved and burst are valid */
     bool doubtful;       /* the last burst is one pass that took long */
     bool woken;          /* the last nap was ended early */
-    unsigned passes;     /* that found nothing */
+    unsigned left;       /* passes that find nothing before the next look */
+    unsigned stride;     /* the same from one look to the next; of the thread */
     unsigned since_nap;  /* looks since the last nap, or since began */
     uint64_t began;      /* 0: the clock has not been read yet */
     uint64_t looked;     /* the last look */
@@ -65,7 +67,7 @@ static inline bool hpcb_wait_enter(hpcb_wait_t *wait, uintptr_t call_site,
     wait->call_site = call_site;
     wait->event = false;
     wait->yields = false;
-    wait->passes = 0;
+    wait->left = HPCB_WAIT_FREE_PASSES + wait->stride;
     wait->began = 0;
     return true;
 }
@@ -90,7 +92,11 @@ static inline void hpcb_wait_event(hpcb_wait_t *wait)
  * the thread slept meanwhile. */
 static inline bool hpcb_wait_idle(hpcb_wait_t *wait, bool locked)
 {
-    return ++wait->passes > HPCB_WAIT_FREE_PASSES && hpcb_wait_look(wait, locked);
+    if (wait->left > 0) {
+        wait->left--;
+        return false;
+    }
+    return hpcb_wait_look(wait, locked);
 }
 
 #endif
