@@ -107,6 +107,7 @@ static void begin(hpcb_wait_t *wait)
     wait->left = wait->stride;
     wait->since_nap = 0;
     wait->blind_from = 0;
+    wait->first = 0;
     wait->served = false;
     wait->event = false;
     if (asking > 0) {
@@ -129,16 +130,36 @@ static bool was_running(uint64_t now, uint64_t took)
     return running;
 }
 
+/* Whether what has come came in the last nap, or just after it. */
+static bool is_just_after_nap(const hpcb_wait_t *wait)
+{
+    return wait->blind_from != 0 && wait->since_nap < LOOKS_BETWEEN_NAPS;
+}
+
+/* When came what was noticed at seen: at any time of the nap, if the thread slept. */
+static uint64_t arrival(const hpcb_wait_t *wait, uint64_t seen)
+{
+    if (is_just_after_nap(wait) && wait->blind_from < seen)
+        return wait->blind_from + (seen - wait->blind_from) / 2;
+    return seen;
+}
+
 /* Data moved between since and now.  sure: not just a pass that took long. */
 static void note_move(hpcb_wait_t *wait, uint64_t since, uint64_t now, bool sure)
 {
-    bool of_burst = wait->served && now - wait->moved <= BREAK_NS;
+    uint64_t before = wait->served ? wait->moved : wait->began;
+    bool of_burst = wait->served && now - before <= BREAK_NS;
 
-    if (!of_burst)
+    if (!of_burst) {
         wait->burst = since;
+        wait->came = arrival(wait, since);
+        wait->quiet = wait->came - before;
+    }
     wait->doubtful = !sure && !of_burst;
     wait->served = true;
     wait->moved = now;
+    if (wait->first == 0 && !wait->doubtful && wait->quiet >= HPCB_NAP_QUIET_NS)
+        wait->first = wait->came;
 }
 
 /* Whether a pass took longer than one that finds nothing. */
@@ -216,33 +237,26 @@ bool hpcb_wait_look(hpcb_wait_t *wait, bool locked)
     so_far.quiet_ns = wait->served ? now - wait->moved : so_far.elapsed_ns;
     so_far.busy_ns = wait->served ? wait->moved - wait->burst + 1 : 0;
     so_far.doubtful = wait->served && wait->doubtful;
+    so_far.came = wait->first > 0;
     ns = hpcb_nap_next(&conf, wait->site, &table, &so_far);
     return ns > 0 && nap(wait, now, ns, locked);
-}
-
-/* Whether the wait ended in its last nap, or just after it. */
-static bool ended_in_nap(const hpcb_wait_t *wait)
-{
-    return wait->blind_from != 0 && wait->since_nap < LOOKS_BETWEEN_NAPS;
 }
 
 /* When the wait for data was over: at the last look, or when the burst began that came
  * before it. */
 static uint64_t end_of_wait(const hpcb_wait_t *wait)
 {
-    uint64_t ended = wait->looked;
-
     if (wait->served && wait->looked - wait->moved <= BREAK_NS)
-        ended = wait->burst;
-    /* What came while the thread slept may have come at any time of the nap. */
-    if (ended_in_nap(wait) && wait->blind_from < ended)
-        ended = wait->blind_from + (ended - wait->blind_from) / 2;
-    return ended;
+        return arrival(wait, wait->burst);
+    return arrival(wait, wait->looked);
 }
 
 void hpcb_wait_learn(hpcb_wait_t *wait)
 {
-    if (ended_in_nap(wait))
+    uint64_t ended = end_of_wait(wait);
+    uint64_t first = wait->first > 0 && wait->first < ended ? wait->first : ended;
+
+    if (is_just_after_nap(wait))
         hpcb_nap_learn_end(&table, wait->woken);
-    hpcb_nap_learn(wait->site, end_of_wait(wait) - wait->began);
+    hpcb_nap_learn(wait->site, first - wait->began, ended - wait->began);
 }

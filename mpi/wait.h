@@ -42,6 +42,9 @@ typedef struct {
     uint64_t looked;     /* the last look */
     uint64_t moved;      /* the last time that data moved */
     uint64_t burst;      /* since when they move without a longer break */
+    uint64_t came;       /* the same, but for the nap that it may have come in */
+    uint64_t quiet;      /* for how long nothing had moved before that */
+    uint64_t first;      /* when something came after it had been quiet; 0: not yet */
     uint64_t blind_from; /* begin of the last nap, its end if it was woken; 0: none */
     uint64_t usual_pass; /* the shortest time between two looks */
     hpcb_nap_site_t *site;

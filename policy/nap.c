@@ -6,7 +6,7 @@
 
 /* Shorter naps cost more cycles than they free: 13 to 25 us a nap were measured in a
  * virtual machine, 3 to 5 us are usual on bare metal. */
-#define LEAST_NAP_NS 40000
+#define LEAST_NAP_NS HPCB_NAP_QUIET_NS
 
 /* A site with shorter waits than this does not sleep on a prediction.  There is little
  * to gain, and much to lose: two ranks that wait for each other in turns would learn
@@ -69,42 +69,50 @@ hpcb_nap_site_t *hpcb_nap_site(hpcb_nap_table_t *table, uint64_t key)
     return site;
 }
 
-/* Sleep up to where this site's waits begin to end. */
-static uint64_t until_expected(const hpcb_nap_site_t *site, uint64_t late_ns,
+/* What this site's wait is for now. */
+static const hpcb_nap_time_t *expected(const hpcb_nap_site_t *site,
+                                       const hpcb_nap_wait_t *wait)
+{
+    return wait->came ? &site->end : &site->first;
+}
+
+/* Sleep up to where what is expected begins to happen. */
+static uint64_t until_expected(const hpcb_nap_time_t *time, uint64_t late_ns,
                                uint64_t elapsed_ns)
 {
-    uint64_t scatter = site->deviation_ns, before;
+    uint64_t scatter = time->deviation_ns, before;
     uint64_t end;
 
-    if (scatter > site->mean_ns / REGULAR_PART)
+    if (scatter > time->mean_ns / REGULAR_PART)
         scatter *= 2;
-    before = max_u64(scatter, site->mean_ns / AWAKE_PART) + late_ns;
-    end = site->mean_ns > before ? site->mean_ns - before : 0;
+    before = max_u64(scatter, time->mean_ns / AWAKE_PART) + late_ns;
+    end = time->mean_ns > before ? time->mean_ns - before : 0;
     return end > elapsed_ns ? end - elapsed_ns : 0;
 }
 
 /* The end may come at any time: a small part of the wait, if that is small against its
  * usual scatter too.  Once data have moved, what counts is how long none have since:
  * the wait may be a step of many, and each nap delays the next one. */
-static uint64_t at_any_time(const hpcb_nap_site_t *site, const hpcb_nap_table_t *table,
+static uint64_t at_any_time(const hpcb_nap_time_t *time, const hpcb_nap_table_t *table,
                             const hpcb_nap_wait_t *wait)
 {
     unsigned naps =
         table->trust >= TRUST_ENOUGH ? TRUSTED_NAPS_PER_WAIT : NAPS_PER_WAIT;
-    uint64_t wait_ns = max_u64(site->mean_ns, wait->elapsed_ns);
+    uint64_t wait_ns = max_u64(time->mean_ns, wait->elapsed_ns);
 
     if (wait->busy_ns > 0)
         return wait->quiet_ns / naps;
-    if (wait->elapsed_ns <= site->mean_ns + 4 * site->deviation_ns &&
-        wait_ns / NAPS_PER_WAIT > site->deviation_ns)
+    if (wait->elapsed_ns <= time->mean_ns + 4 * time->deviation_ns &&
+        wait_ns / NAPS_PER_WAIT > time->deviation_ns)
         return 0;
     return wait_ns / naps;
 }
 
-/* Whether the end can be told from earlier waits: not in the middle of a transfer. */
-static bool is_predictable(const hpcb_nap_site_t *site, const hpcb_nap_wait_t *wait)
+/* Whether time can be told from earlier waits: not in the middle of a transfer. */
+static bool is_predictable(const hpcb_nap_site_t *site, const hpcb_nap_time_t *time,
+                           const hpcb_nap_wait_t *wait)
 {
-    return site->waits >= 4 && site->mean_ns >= SHORT_WAIT_NS &&
+    return site->waits >= 4 && time->mean_ns >= SHORT_WAIT_NS &&
            (wait->busy_ns == 0 || wait->quiet_ns >= wait->elapsed_ns / 2);
 }
 
@@ -123,40 +131,46 @@ static bool is_serving(const hpcb_nap_table_t *table, const hpcb_nap_wait_t *wai
 uint64_t hpcb_nap_next(const hpcb_nap_conf_t *conf, const hpcb_nap_site_t *site,
                        const hpcb_nap_table_t *table, const hpcb_nap_wait_t *wait)
 {
+    const hpcb_nap_time_t *time = expected(site, wait);
     uint64_t nap = 0;
 
     if (wait->quiet_ns < conf->spin_ns || is_serving(table, wait))
         return 0;
-    if (is_predictable(site, wait))
-        nap = until_expected(site, table->late_ns, wait->elapsed_ns);
+    if (is_predictable(site, time, wait))
+        nap = until_expected(time, table->late_ns, wait->elapsed_ns);
     if (nap < LEAST_NAP_NS)
-        nap = min_u64(at_any_time(site, table, wait), conf->nap_max_ns / 2);
+        nap = min_u64(at_any_time(time, table, wait), conf->nap_max_ns / 2);
     if (nap < LEAST_NAP_NS)
         return 0;
     return min_u64(nap, conf->nap_max_ns);
 }
 
-void hpcb_nap_learn(hpcb_nap_site_t *site, uint64_t waited_ns)
+/* It happened after happened_ns; once: never before. */
+static void learn_time(hpcb_nap_time_t *time, uint64_t happened_ns, bool once)
 {
-    uint64_t waited = min_u64(waited_ns, LONGEST_WAIT_NS);
-    bool longer = waited > site->mean_ns;
-    uint64_t off = longer ? waited - site->mean_ns : site->mean_ns - waited;
+    uint64_t happened = min_u64(happened_ns, LONGEST_WAIT_NS);
+    bool later = happened > time->mean_ns;
+    uint64_t off = later ? happened - time->mean_ns : time->mean_ns - happened;
 
-    if (site->waits == 0) {
-        site->mean_ns = waited;
-        site->deviation_ns = waited / 2;
-        site->waits = 1;
+    if (once) {
+        *time = (hpcb_nap_time_t){happened, happened / 2};
         return;
     }
     /* A single wait that went wrong (a busy CPU, a lost packet) must not count as much
      * as it was long; a new habit of the site comes through in a few waits. */
-    off = min_u64(off, 4 * site->deviation_ns + LEAST_NAP_NS / 8);
-    if (longer)
-        site->mean_ns += off >> MEAN_SHIFT;
+    off = min_u64(off, 4 * time->deviation_ns + LEAST_NAP_NS / 8);
+    if (later)
+        time->mean_ns += off >> MEAN_SHIFT;
     else
-        site->mean_ns -= off >> MEAN_SHIFT;
-    site->deviation_ns += off >> DEVIATION_SHIFT;
-    site->deviation_ns -= site->deviation_ns >> DEVIATION_SHIFT;
+        time->mean_ns -= off >> MEAN_SHIFT;
+    time->deviation_ns += off >> DEVIATION_SHIFT;
+    time->deviation_ns -= time->deviation_ns >> DEVIATION_SHIFT;
+}
+
+void hpcb_nap_learn(hpcb_nap_site_t *site, uint64_t first_ns, uint64_t waited_ns)
+{
+    learn_time(&site->first, first_ns, site->waits == 0);
+    learn_time(&site->end, waited_ns, site->waits == 0);
     if (site->waits < UINT32_MAX)
         site->waits++;
 }

@@ -296,8 +296,8 @@ START_TEST(learns_how_long_waits_take)
     began = now_ns;
     ck_assert_uint_gt(wait_for(mpis[_i].pass, 4 * MS), 0);
     ck_assert_uint_lt(now_ns - began, 4 * MS + 20 * US);
-    ck_assert_uint_gt(hpcb_wait.site->mean_ns, 3900 * US);
-    ck_assert_uint_lt(hpcb_wait.site->mean_ns, 4100 * US);
+    ck_assert_uint_gt(hpcb_wait.site->end.mean_ns, 3900 * US);
+    ck_assert_uint_lt(hpcb_wait.site->end.mean_ns, 4100 * US);
 }
 END_TEST
 
@@ -330,6 +330,43 @@ START_TEST(short_waits_do_not_read_the_clock)
 }
 END_TEST
 
+/* A long message: it comes after a millisecond, then data move with a pause in between.
+ */
+static void wait_for_transfer(void (*pass)(void), uint64_t *late)
+{
+    uint64_t came;
+
+    ck_assert(hpcb_wait_enter(&hpcb_wait, 1, OUTER));
+    came = now_ns + MS;
+    idle_for(pass, MS);
+    *late = now_ns - came;
+    for (int burst = 0; burst < 2; burst++) {
+        for (int i = 0; i < 25; i++) {
+            found = 1;
+            pass == pass_yield ? pass_ucx() : pass();
+            found = 0;
+            ck_assert_uint_eq(idle_for(pass, 20 * US), 0);
+        }
+        if (burst == 0)
+            ck_assert_uint_eq(idle_for(pass, 100 * US), 0);
+    }
+    hpcb_wait_leave(&hpcb_wait);
+}
+
+START_TEST(learns_when_transfers_begin)
+{
+    uint64_t late;
+
+    begin_mpi(mpis[_i].marker);
+    for (int i = 0; i < 30; i++)
+        wait_for_transfer(mpis[_i].pass, &late);
+    ck_assert_uint_gt(hpcb_wait.site->end.mean_ns, 1500 * US);
+    ck_assert_uint_gt(hpcb_wait.site->first.mean_ns, 980 * US);
+    ck_assert_uint_lt(hpcb_wait.site->first.mean_ns, 1020 * US);
+    ck_assert_uint_lt(late, 5 * US);
+}
+END_TEST
+
 /* A wait with a pass of 3 ms in it; off: the thread was not on its CPU. */
 static void wait_with_long_pass(void (*pass)(void), bool off)
 {
@@ -347,10 +384,10 @@ START_TEST(learns_no_waits_from_copies)
     begin_mpi(mpis[_i].marker);
     for (int i = 0; i < 30; i++)
         wait_with_long_pass(mpis[_i].pass, false);
-    ck_assert_uint_lt(hpcb_wait.site->mean_ns, 200 * US);
+    ck_assert_uint_lt(hpcb_wait.site->end.mean_ns, 200 * US);
     for (int i = 0; i < 30; i++)
         wait_with_long_pass(mpis[_i].pass, true);
-    ck_assert_uint_gt(hpcb_wait.site->mean_ns, 2000 * US);
+    ck_assert_uint_gt(hpcb_wait.site->end.mean_ns, 2000 * US);
 }
 END_TEST
 
@@ -483,6 +520,7 @@ int main(void)
     tcase_add_test(tcase, nested_and_abandoned_calls);
     tcase_add_loop_test(tcase, learns_how_long_waits_take, 0, MPIS);
     tcase_add_loop_test(tcase, short_waits_do_not_read_the_clock, 0, MPIS);
+    tcase_add_loop_test(tcase, learns_when_transfers_begin, 0, MPIS);
     tcase_add_loop_test(tcase, learns_no_waits_from_copies, 0, MPIS);
     tcase_add_test(tcase, who_takes_no_naps_watches_nothing);
     tcase_add_loop_test(tcase, no_nap_in_a_call_that_was_left, 0, MPIS);

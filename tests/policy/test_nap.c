@@ -23,6 +23,12 @@ typedef struct {
 
 static const hpcb_nap_table_t table = {.late_ns = PRICE_NS};
 
+/* A wait that ends with the first thing that comes. */
+static void learn(hpcb_nap_site_t *site, uint64_t ns)
+{
+    hpcb_nap_learn(site, ns, ns);
+}
+
 /* Live through one wait as mpi/wait.c does, and learn from it. */
 static outcome_t wait_for(hpcb_nap_site_t *site, const hpcb_nap_conf_t *conf,
                           uint64_t ns)
@@ -41,7 +47,7 @@ static outcome_t wait_for(hpcb_nap_site_t *site, const hpcb_nap_conf_t *conf,
         now += nap > 0 ? nap + PRICE_NS : TEST_NS;
     }
     outcome.late = nap > 0 ? now - ns : 0;
-    hpcb_nap_learn(site, nap > 0 ? now - (nap + PRICE_NS) / 2 : now);
+    learn(site, nap > 0 ? now - (nap + PRICE_NS) / 2 : now);
     return outcome;
 }
 
@@ -71,14 +77,15 @@ START_TEST(test_spins_first)
     hpcb_nap_site_t site = {0};
 
     for (int i = 0; i < 20; i++)
-        hpcb_nap_learn(&site, 5 * MS);
+        learn(&site, 5 * MS);
     for (uint64_t t = 0; t < usual.spin_ns; t += 100)
-        ck_assert_uint_eq(
-            hpcb_nap_next(&usual, &site, &table, &(hpcb_nap_wait_t){t, t, 0, false}),
-            0);
-    ck_assert_uint_gt(hpcb_nap_next(&usual, &site, &table,
-                                    &(hpcb_nap_wait_t){11 * US, 11 * US, 0, false}),
-                      0);
+        ck_assert_uint_eq(hpcb_nap_next(&usual, &site, &table,
+                                        &(hpcb_nap_wait_t){t, t, 0, false, false}),
+                          0);
+    ck_assert_uint_gt(
+        hpcb_nap_next(&usual, &site, &table,
+                      &(hpcb_nap_wait_t){11 * US, 11 * US, 0, false, false}),
+        0);
 }
 END_TEST
 
@@ -87,13 +94,13 @@ START_TEST(test_spins_while_data_move)
     hpcb_nap_site_t site = {0};
 
     for (int i = 0; i < 20; i++)
-        hpcb_nap_learn(&site, 5 * MS);
-    ck_assert_uint_eq(
-        hpcb_nap_next(&usual, &site, &table, &(hpcb_nap_wait_t){MS, 9 * US, 0, false}),
-        0);
-    ck_assert_uint_gt(
-        hpcb_nap_next(&usual, &site, &table, &(hpcb_nap_wait_t){MS, 11 * US, 0, false}),
-        0);
+        learn(&site, 5 * MS);
+    ck_assert_uint_eq(hpcb_nap_next(&usual, &site, &table,
+                                    &(hpcb_nap_wait_t){MS, 9 * US, 0, false, false}),
+                      0);
+    ck_assert_uint_gt(hpcb_nap_next(&usual, &site, &table,
+                                    &(hpcb_nap_wait_t){MS, 11 * US, 0, false, false}),
+                      0);
 }
 END_TEST
 
@@ -104,7 +111,7 @@ static uint64_t quiet_until(const hpcb_nap_table_t *own, hpcb_nap_wait_t wait)
     hpcb_nap_site_t site = {0};
 
     for (int i = 0; i < 20; i++)
-        hpcb_nap_learn(&site, 100 * MS);
+        learn(&site, 100 * MS);
     while (hpcb_nap_next(&usual, &site, own, &wait) == 0) {
         wait.elapsed_ns += US;
         wait.quiet_ns += US;
@@ -115,7 +122,7 @@ static uint64_t quiet_until(const hpcb_nap_table_t *own, hpcb_nap_wait_t wait)
 static uint64_t quiet_until_nap(const hpcb_nap_table_t *own, uint64_t at_ns,
                                 uint64_t busy_ns)
 {
-    return quiet_until(own, (hpcb_nap_wait_t){at_ns, 0, busy_ns, false});
+    return quiet_until(own, (hpcb_nap_wait_t){at_ns, 0, busy_ns, false, false});
 }
 
 START_TEST(test_stays_awake_as_long_as_data_moved)
@@ -135,9 +142,10 @@ START_TEST(test_pauses_of_transfers_are_delayed_by_little)
 
     ck_assert_uint_eq(quiet_until_nap(&table, 200 * MS, 1), 640 * US);
     for (uint64_t quiet = US; quiet < 50 * MS; quiet += US)
-        ck_assert_uint_le(hpcb_nap_next(&usual, &site, &table,
-                                        &(hpcb_nap_wait_t){200 * MS, quiet, 1, false}),
-                          quiet / 16);
+        ck_assert_uint_le(
+            hpcb_nap_next(&usual, &site, &table,
+                          &(hpcb_nap_wait_t){200 * MS, quiet, 1, false, false}),
+            quiet / 16);
 }
 END_TEST
 
@@ -152,7 +160,8 @@ START_TEST(test_late_services_make_patient)
     ck_assert_uint_eq(quiet_until_nap(&own, 0, 1), 1 * MS);
     /* Only where something has moved: a pass that took long may have other reasons. */
     ck_assert_uint_eq(quiet_until_nap(&own, 0, 0), usual.spin_ns);
-    ck_assert_uint_eq(quiet_until(&own, (hpcb_nap_wait_t){0, 0, 1, true}), 50 * US);
+    ck_assert_uint_eq(quiet_until(&own, (hpcb_nap_wait_t){0, 0, 1, true, false}),
+                      50 * US);
     for (int i = 0; i < 1000; i++)
         hpcb_nap_learn_service(&own, false);
     ck_assert_uint_eq(quiet_until_nap(&own, 0, 1), 50 * US);
@@ -192,17 +201,16 @@ START_TEST(test_regular_waits_end_awake)
 }
 END_TEST
 
-/* One wait in twenty is disturbed: the others must still end awake. */
 /* How long before the expected end the first nap of a wait ends, beyond what naps are
  * late by, at a site with this mean deviation. */
 static uint64_t awake_before_end(uint64_t deviation_ns)
 {
     const hpcb_nap_conf_t conf = {.spin_ns = 0, .nap_max_ns = 100 * MS};
-    const hpcb_nap_site_t site = {
-        .mean_ns = 10 * MS, .deviation_ns = deviation_ns, .waits = 100};
+    const hpcb_nap_site_t site = {.first = {10 * MS, deviation_ns}, .waits = 100};
 
-    return site.mean_ns - table.late_ns -
-           hpcb_nap_next(&conf, &site, &table, &(hpcb_nap_wait_t){0, 0, 0, false});
+    return site.first.mean_ns - table.late_ns -
+           hpcb_nap_next(&conf, &site, &table,
+                         &(hpcb_nap_wait_t){0, 0, 0, false, false});
 }
 
 START_TEST(test_scattered_waits_are_awaited_for_longer)
@@ -213,14 +221,33 @@ START_TEST(test_scattered_waits_are_awaited_for_longer)
 }
 END_TEST
 
+/* The message whose data others wait for is awaited awake; what follows it, if nothing
+ * does for long, may last until the end. */
+START_TEST(test_first_and_end_are_expected_in_turn)
+{
+    const hpcb_nap_conf_t conf = {.spin_ns = 0, .nap_max_ns = 100 * MS};
+    const hpcb_nap_site_t site = {
+        .first = {2 * MS, 0}, .end = {10 * MS, 0}, .waits = 100};
+    hpcb_nap_wait_t wait = {0};
+
+    ck_assert_uint_eq(hpcb_nap_next(&conf, &site, &table, &wait),
+                      2 * MS - 2 * MS / 64 - table.late_ns);
+    wait = (hpcb_nap_wait_t){2 * MS, 2 * MS, 0, false, false};
+    ck_assert_uint_eq(hpcb_nap_next(&conf, &site, &table, &wait), 0);
+    wait = (hpcb_nap_wait_t){5 * MS, 3 * MS, 1, false, true};
+    ck_assert_uint_eq(hpcb_nap_next(&conf, &site, &table, &wait),
+                      5 * MS - 10 * MS / 64 - table.late_ns);
+}
+END_TEST
+
 /* The second nap of a wait of 10 ms whose end may come at any time. */
 static uint64_t nap_in_the_middle(const hpcb_nap_table_t *own)
 {
     const hpcb_nap_conf_t conf = {.spin_ns = 0, .nap_max_ns = 100 * MS};
-    const hpcb_nap_site_t site = {
-        .mean_ns = 10 * MS, .deviation_ns = 5 * MS, .waits = 100};
+    const hpcb_nap_site_t site = {.first = {10 * MS, 5 * MS}, .waits = 100};
 
-    return hpcb_nap_next(&conf, &site, own, &(hpcb_nap_wait_t){MS, MS, 0, false});
+    return hpcb_nap_next(&conf, &site, own,
+                         &(hpcb_nap_wait_t){MS, MS, 0, false, false});
 }
 
 START_TEST(test_naps_that_messages_end_are_long)
@@ -252,6 +279,7 @@ START_TEST(test_trust_is_lost_at_once)
 }
 END_TEST
 
+/* One wait in twenty is disturbed: the others must still end awake. */
 START_TEST(test_outliers_do_not_count)
 {
     hpcb_nap_site_t site = {0};
@@ -330,18 +358,18 @@ START_TEST(test_extreme_values)
 {
     hpcb_nap_site_t site = {0};
     hpcb_nap_table_t *own = calloc(1, sizeof *own);
-    hpcb_nap_wait_t wait = {UINT64_MAX, UINT64_MAX, UINT64_MAX, false};
+    hpcb_nap_wait_t wait = {UINT64_MAX, UINT64_MAX, UINT64_MAX, false, false};
 
     ck_assert_ptr_nonnull(own);
     for (int i = 0; i < 1000; i++) {
-        hpcb_nap_learn(&site, UINT64_MAX);
+        learn(&site, UINT64_MAX);
         hpcb_nap_learn_late(own, i % 2 ? 0 : UINT64_MAX, UINT64_MAX);
     }
     own->late_ns = UINT64_MAX / 4;
     ck_assert_uint_le(hpcb_nap_next(&usual, &site, own, &wait), usual.nap_max_ns);
     for (int i = 0; i < 1000; i++)
-        hpcb_nap_learn(&site, 0);
-    ck_assert_uint_lt(site.mean_ns, 1000);
+        learn(&site, 0);
+    ck_assert_uint_lt(site.end.mean_ns, 1000);
     free(own);
 }
 END_TEST
@@ -371,7 +399,7 @@ START_TEST(test_table)
 
     ck_assert_ptr_nonnull(own);
     for (uint64_t key = 0x400000; key < 0x400000 + 64 * 37; key += 37)
-        hpcb_nap_learn(hpcb_nap_site(own, key), MS);
+        learn(hpcb_nap_site(own, key), MS);
     for (uint64_t key = 0x400000; key < 0x400000 + 64 * 37; key += 37) {
         site = hpcb_nap_site(own, key);
         ck_assert_uint_eq(site->key, key);
@@ -400,6 +428,7 @@ int main(void)
     tcase_add_test(tcase, test_long_waits_sleep);
     tcase_add_test(tcase, test_regular_waits_end_awake);
     tcase_add_test(tcase, test_scattered_waits_are_awaited_for_longer);
+    tcase_add_test(tcase, test_first_and_end_are_expected_in_turn);
     tcase_add_test(tcase, test_naps_that_messages_end_are_long);
     tcase_add_test(tcase, test_trust_is_lost_at_once);
     tcase_add_test(tcase, test_outliers_do_not_count);
