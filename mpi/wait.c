@@ -89,9 +89,18 @@ static void make_slack_small(void)
     slack_is_small = true;
 }
 
-/* Choose when to look next, from how long it was since the last look. */
+/* Whether what has come came in the last nap, or just after it. */
+static bool is_just_after_nap(const hpcb_wait_t *wait)
+{
+    return wait->blind_from != 0 && wait->since_nap < LOOKS_BETWEEN_NAPS;
+}
+
+/* Choose when to look next, from how long it was since the last look; after a nap soon,
+ * since the next one may follow. */
 static void pace(hpcb_wait_t *wait, uint64_t took)
 {
+    if (is_just_after_nap(wait))
+        return;
     if (took > LOOK_NS)
         wait->stride /= 2;
     else if (took < LOOK_NS / 2 && wait->stride < STRIDE_MAX)
@@ -128,12 +137,6 @@ static bool was_running(uint64_t now, uint64_t took)
     off_before = off;
     asking = ASKING_WAITS;
     return running;
-}
-
-/* Whether what has come came in the last nap, or just after it. */
-static bool is_just_after_nap(const hpcb_wait_t *wait)
-{
-    return wait->blind_from != 0 && wait->since_nap < LOOKS_BETWEEN_NAPS;
 }
 
 /* When came what was noticed at seen: at any time of the nap, if the thread slept. */

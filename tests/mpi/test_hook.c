@@ -38,6 +38,7 @@ static unsigned naps, ended_by_others, unwatched;
 static unsigned found; /* by the next pass */
 
 static unsigned clock_reads;
+static uint64_t slept_until, awake_ns; /* between the last two naps */
 static uint64_t pass_ns = US;
 static uint64_t now_ns = 1000 * MS;
 static uint64_t off_ns; /* of these the thread was not on its CPU */
@@ -95,7 +96,9 @@ bool hpcb_sleep(uint64_t ns, uint64_t now)
     ck_assert_uint_gt(ns, 0);
     ck_assert_uint_eq(now, now_ns);
     naps++;
+    awake_ns = now_ns - slept_until;
     now_ns += ns + 10 * US;
+    slept_until = now_ns;
     off_ns += ns;
     return true;
 }
@@ -323,6 +326,7 @@ START_TEST(short_waits_do_not_read_the_clock)
     ck_assert_uint_le(clock_reads_of(mpis[_i].pass, 10 * US), 10 * US / 250);
     /* And a wait that is long sleeps all the same. */
     ck_assert_uint_gt(wait_for(mpis[_i].pass, 20 * MS), 10);
+    ck_assert_uint_le(awake_ns, 12 * pass_ns);
     /* Where a pass takes long, nothing is gained by looking seldom. */
     pass_ns = US;
     wait_for(mpis[_i].pass, 100 * US);
