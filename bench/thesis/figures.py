@@ -82,7 +82,7 @@ def queue(run, nodes):
 def of_run(run, nodes):
     """The figures of a run: of its queues, or of its primary.  idle: the part of all
     CPUs that nobody used, not known of all runs."""
-    if run["name"][:2] in ("s3", "s6", "s7"):
+    if run["name"][:2] in ("s3", "s6", "s7", "c7"):
         return {**queue(run, nodes), "idle": run.get("idle")}
     found = application(next(job for job in run["jobs"] if not job["low"]))
     if "active" in run:

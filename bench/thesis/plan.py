@@ -11,8 +11,9 @@ Four groups; the regimes of one experiment follow each other in random order:
 
   turns   t2 t5   the same, in turns with a twin without guests (turns.py)
 
-Four sets are ours: t2 and t5; s0, which is s1 with MPI as it is today (it polls); b2, the
-primary of s2 and s5 alone, right beside them in time.
+Five sets are ours: t2 and t5; s0, which is s1 with MPI as it is today (it polls); b2, the
+primary of s2 and s5 alone, right beside them in time; c7, which is s7 with three guests a
+core (GuestOversubscribe=3), and which is run only if it is asked for.
 """
 
 import random
@@ -51,6 +52,7 @@ class Regime:
     plain: bool
     guest: str = None
     polling: bool = False
+    a_core: int = 1   # guests that may have the same core
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ REGIMES = {
         Regime("s3", "dedicated", True),
         Regime("s6", "stock, nice -n 19", True, "nice"),
         Regime("s7", "ours, --guest", False, "guest"),
+        Regime("c7", "ours, --guest, three a core", False, "guest", a_core=3),
     ),
 }
 SETS = {regime.set: group for group, regimes in REGIMES.items() for regime in regimes}
@@ -227,7 +230,7 @@ def thesis_seconds(run):
     if run.group == "alone":
         return paper.MEANS[APPLICATIONS[run.number - 1]][1]
     if run.group == "queues":
-        return paper.queue_seconds(run.regime.set, run.number)
+        return paper.queue_seconds(run.regime.set.replace("c7", "s7"), run.number)
     alone = paper.MEANS[BESIDE[run.number - 1][0]][1]
     # With autogroup (Linux 2.6.38) a nice job of another session gets half of a CPU,
     # which the thesis' kernel did not give it.

@@ -204,6 +204,20 @@ def gains_table(results, key, title):
                  "Ours: median of pairs with s3 of one repetition; range and number of pairs.")
 
 
+def sharing_table(results):
+    """What it gives guests, and costs primaries, that three share a core."""
+    rows = []
+    for experiment in plan.numbers("queues"):
+        ours, one, none = (f"{name}e{experiment}" for name in ("c7", "s7", "s3"))
+        rows.append([f"e{experiment} {plan.QUEUES[experiment - 1]}"] +
+                    [spread(results.ratios(ours, one, key)) for key in GAINS] +
+                    [spread(results.ratios(name, none, "primary")) for name in (one, ours)])
+    return Table("Three guests a core (c7) against one (s7)",
+                 ("", *GAINS, "primaries, s7", "primaries, c7"), rows,
+                 "Median of pairs of one repetition; range and number of pairs.  primaries: "
+                 "change of their running time against s3.")
+
+
 def idle_table(results):
     rows = []
     for experiment in plan.numbers("queues"):
@@ -242,6 +256,8 @@ def tables(results):
                         "Change of the primaries' running time (figure 4-9)"),
             idle_table(results),
         ]
+    if any(results.has(f"c7e{experiment}") for experiment in plan.numbers("queues")):
+        found.append(sharing_table(results))
     return found
 
 
@@ -264,7 +280,8 @@ def primary_verdicts(results):
     found = []
     at_most = f"limit {100 * LIMIT:+.0f} %"
     for nice, ours, base, key in (("s2", "s5", "b2", "wall"),
-                                  ("s6", "s7", "s3", "primary")):
+                                  ("s6", "s7", "s3", "primary"),
+                                  ("s6", "c7", "s3", "primary")):
         for experiment in range(1, 9):
             alone = f"{base}e{experiment}"
             of_nice = results.ratios(f"{nice}e{experiment}", alone, key)

@@ -18,6 +18,7 @@ from cluster import BenchError, command
 from thesis.apps import APPS, fit
 from thesis.figures import application, span
 from thesis.plan import REGIMES, Job, jobs_of, thesis_seconds
+from thesis.sharing import Sharing
 from thesis.turns import HALVES, Turns, active
 
 # A run is made once more when others used more of the machine than this (not with
@@ -117,6 +118,7 @@ class Runner:
         self.nodes = state.settings["nodes"]
         self.work = state.settings["work"]
         self.getstats = around.workspace.program("thesis-getstats")
+        self.sharing = Sharing(self.clusters[False], self.nodes)
 
     def script(self, job, regime):
         """A directory with inputs and script of a job."""
@@ -176,6 +178,8 @@ class Runner:
         machine.wait_idle(0.05, self.patience)
         timeout = 120 + 20 * thesis_seconds(run) * self.scale
         batch = jobs_of(run, self.nodes)
+        if not run.regime.plain:
+            self.sharing.choose(run.regime.a_core)
         before = machine.use()
         with cluster.drained():
             submitted = self.start(run, batch)

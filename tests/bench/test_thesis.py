@@ -14,7 +14,7 @@ import unittest.mock
 
 from thesis import apps, figures, paper, plan, report
 from thesis import runner as thesis_run
-from thesis import turns
+from thesis import sharing, turns
 from cluster import BenchError
 from thesis.state import State, read
 
@@ -84,7 +84,7 @@ class Notation(unittest.TestCase):
 class Schedule(unittest.TestCase):
     def test_every_regime_of_every_experiment_once_a_repetition(self):
         runs = plan.schedule(3, 1, EVERYTHING)
-        self.assertEqual(len(runs), 3 * (6 * 3 + 8 * 3 + 8 * 2 + 8 * 3))
+        self.assertEqual(len(runs), 3 * (6 * 3 + 8 * 3 + 8 * 2 + 8 * 4))
         self.assertEqual(len({run.key for run in runs}), len(runs))
 
     def test_regimes_of_an_experiment_are_neighbours(self):
@@ -125,6 +125,8 @@ class Schedule(unittest.TestCase):
         runs = {run.name: run for run in plan.schedule(1, 1, EVERYTHING)}
         self.assertEqual(plan.thesis_seconds(runs["s1e3"]), 357)
         self.assertAlmostEqual(plan.thesis_seconds(runs["s3e4"]), 1295, delta=1)
+        self.assertEqual(plan.thesis_seconds(runs["c7e4"]),
+                         plan.thesis_seconds(runs["s7e4"]))
         self.assertEqual(plan.thesis_seconds(runs["s5e4"]), 392)
         self.assertEqual(plan.thesis_seconds(runs["t5e4"]), 2 * 392)
         self.assertAlmostEqual(plan.thesis_seconds(runs["t2e4"]), 2.8 * 392)
@@ -234,6 +236,32 @@ class Figures(unittest.TestCase):
         self.assertIn("cannot be told", report.taken_by_others(results))
         runs[1]["external"] = 0.1
         self.assertIn("10.0 % and 1.0 %", report.taken_by_others(results))
+
+
+class Sharing(unittest.TestCase):
+    SLURM = ("PartitionName=primary Nodes=ALL OverSubscribe=FORCE:1 State=UP\n"
+             "PartitionName=guest Nodes=ALL OverSubscribe=FORCE:1 State=UP\n")
+
+    def test_guests_share_cores_and_primaries_do_not(self):
+        text = sharing.slurm_conf(self.SLURM, 3)
+        self.assertIn("PartitionName=guest Nodes=ALL OverSubscribe=FORCE:3 State", text)
+        self.assertIn("PartitionName=primary Nodes=ALL OverSubscribe=FORCE:1 State", text)
+        self.assertEqual(sharing.slurm_conf(text, 1), self.SLURM)
+
+    def test_the_last_number_counts(self):
+        text = sharing.balance_conf("GuestPartition=guest\n", 3)
+        self.assertEqual(text, "GuestPartition=guest\nGuestOversubscribe=3\n")
+        self.assertEqual(sharing.balance_conf(text, 1),
+                         "GuestPartition=guest\nGuestOversubscribe=1\n")
+
+    def test_against_one_guest_a_core(self):
+        runs = [run_of(name, [job("WRF", [[0, wall, 5, 0]] * 2)], rep=rep)
+                for name, wall in (("s3e3", 10), ("s7e3", 8), ("c7e3", 4))
+                for rep in range(2)]
+        table = report.sharing_table(figures.Results({"nodes": 2, "scale": 0.01}, runs))
+        row = next(row for row in table.rows if row[0].startswith("e3 "))
+        self.assertIn("+100.0 %", row[1])
+        self.assertIn("-60.0 %", row[5])
 
 
 class InTurns(unittest.TestCase):
