@@ -8,8 +8,10 @@
 
 #define FARTHEST (~(hpcb_fit_square_t)0)
 
-/* Jobs whose ids are next to each other, and quanta for which owners stay the same. */
+/* Jobs whose ids are next to each other, in groups, and quanta for which owners stay
+ * the same. */
 #define SLOT_JOBS   16
+#define SLOT_GROUP  4
 #define SLOT_QUANTA 1024
 
 bool hpcb_gang_add(hpcb_gang_t *gang, hpcb_gang_job_t *job)
@@ -188,11 +190,15 @@ static uint64_t rank_in(uint32_t job_id, uint64_t quantum)
 }
 
 /* Which of a cycle's quanta the job owns: jobs that were submitted one after the other
- * have others each.  Of those that own the same one, most own different ones after some
- * quanta. */
+ * mostly have others each.  Groups of them move against each other, so that two that
+ * own the same one of four or more do so in half of these times at most. */
 static uint64_t slot_of(uint32_t job_id, uint64_t quantum)
 {
-    return job_id + rank_in(job_id / SLOT_JOBS, quantum / SLOT_QUANTA);
+    uint64_t time = quantum / SLOT_QUANTA;
+    uint32_t place = job_id % SLOT_JOBS;
+
+    return place + time % SLOT_GROUP * (place / SLOT_GROUP) +
+           rank_in(job_id / SLOT_JOBS, time);
 }
 
 /* The next of several nodes that owns the quantum, one of each cycle; cycle 1: the next
@@ -211,16 +217,15 @@ static size_t next_owner(const selection_t *selection, uint64_t quantum, unsigne
     return found;
 }
 
-/* Who has waited longest and for as long as it should; count: nobody. */
-static size_t next_overdue(const selection_t *selection)
+/* Who has waited longest, and for two rounds of a CPU with that many jobs; count:
+ * nobody. */
+static size_t next_overdue(const selection_t *selection, unsigned depth)
 {
     const hpcb_gang_t *gang = selection->gang;
-    size_t found = gang->count, taking_part = 0;
+    size_t found = gang->count;
 
     for (size_t i = 0; i < gang->count; i++)
-        taking_part += takes_part(gang->list[i]);
-    for (size_t i = 0; i < gang->count; i++)
-        if (!selection->out[i] && gang->list[i]->waited + 1 >= 2 * taking_part &&
+        if (!selection->out[i] && gang->list[i]->waited + 1 >= 2 * depth &&
             (found == gang->count || gang->list[i]->waited > gang->list[found]->waited))
             found = i;
     return found;
@@ -283,11 +288,11 @@ static bool is_owned_twice(const selection_t *selection, uint64_t quantum,
 }
 
 /* After so many quanta each job of several nodes has owned one: a power of two, so that
- * nodes with other numbers of jobs have turns of the job in common, and below the 2n
- * quanta after which a job is overdue. */
-static unsigned cycle_of(const selection_t *selection, uint64_t quantum)
+ * nodes with other numbers of jobs have turns of the job in common, and no more than
+ * the quanta after which a job is overdue. */
+static unsigned cycle_of(const selection_t *selection, uint64_t quantum, unsigned depth)
 {
-    unsigned depth = depth_of(selection), cycle = 1;
+    unsigned cycle = 1;
 
     while (cycle < depth)
         cycle *= 2;
@@ -301,8 +306,8 @@ static unsigned cycle_of(const selection_t *selection, uint64_t quantum)
 static void select_wide(selection_t *selection, uint64_t quantum, bool *selected)
 {
     const hpcb_gang_t *gang = selection->gang;
-    size_t count = gang->count, i = next_overdue(selection);
-    unsigned cycle = cycle_of(selection, quantum);
+    unsigned depth = depth_of(selection), cycle = cycle_of(selection, quantum, depth);
+    size_t count = gang->count, i = next_overdue(selection, depth);
 
     if (i < count)
         choose(selection, i, selected);

@@ -73,13 +73,15 @@ bool hpcb_gang_contends(const hpcb_gang_t *gang);
  * Algorithm 2: selected[i] is written for each of the list.
  *
  * A job of several nodes owns one quantum of each cycle, in which it goes before the
- * others; a cycle is n to 2n quanta, a power of two.  Which one follows from the job's
- * id and the number of the quantum: all nodes of the job give it that quantum, without
- * a message and whatever other jobs they have, unless another job owns it on one of
- * them. Jobs whose ids are next to each other own different ones; owners of the same
- * one get others after 1024 quanta.  Quanta that nobody owns belong to the jobs of one
- * node first. A job that has waited for 2n - 1 quanta goes before all: seldom, because
- * nodes that are out of step would stay so.
+ * others.  If a CPU has up to d jobs, a cycle is d to 2d quanta, a power of two.  Which
+ * one follows from the job's id and the number of the quantum, so that all its nodes
+ * give it that quantum without a message, unless another job owns it on one of them.
+ * Where a node has shorter cycles than another of the job's, it gives it more quanta,
+ * which the other one does not.  Jobs whose ids are next to each other mostly own
+ * different ones, and owners are dealt out anew each 1024 quanta.  Quanta that nobody
+ * owns belong to the jobs of one node first.  A job that has waited for 2d - 1 quanta
+ * goes before all, so that no job of one node starves between several that own all
+ * quanta; seldom else, because nodes that are out of step would stay so.
  *
  * capacity is what the node has for these jobs; 0: not known, then that axis is spread
  * over the quanta.  O(count * count), which is at most HPCB_GANG_JOBS_MAX squared.

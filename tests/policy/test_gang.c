@@ -326,6 +326,68 @@ START_TEST(a_job_of_two_nodes_leaves_others_their_turns)
 }
 END_TEST
 
+/* Jobs of several nodes on CPUs of their own, which own all quanta together, and one of
+ * this node that meets all of them. */
+static uint64_t turns_beside(unsigned wide_jobs, unsigned cpus_each)
+{
+    hpcb_gang_t gang = {.window = 2};
+    hpcb_gang_job_t jobs[64], narrow = {.job_id = 99};
+    bool run[HPCB_GANG_JOBS_MAX];
+
+    for (unsigned i = 0; i < wide_jobs; i++) {
+        jobs[i] = (hpcb_gang_job_t){.job_id = 100 + i, .wide = true};
+        for (unsigned cpu = i * cpus_each; cpu < (i + 1) * cpus_each; cpu++) {
+            hpcb_cpus_add(&jobs[i].cpus, cpu);
+            hpcb_cpus_add(&narrow.cpus, cpu);
+        }
+        hpcb_gang_add(&gang, &jobs[i]);
+    }
+    hpcb_gang_add(&gang, &narrow);
+    for (uint64_t quantum = 0; quantum < 4096; quantum++) {
+        hpcb_gang_select(&gang, &capacity, quantum, run);
+        hpcb_gang_begin(&gang, run);
+    }
+    for (unsigned i = 0; i < wide_jobs; i++)
+        ck_assert_uint_ge(jobs[i].turns, 4096 / 4);
+    return narrow.turns;
+}
+
+START_TEST(owners_of_all_quanta_leave_a_job_its_turns)
+{
+    ck_assert_uint_ge(turns_beside(2, 8), 4096 / 4);
+    ck_assert_uint_ge(turns_beside(64, 1), 4096 / 4);
+}
+END_TEST
+
+/* Three jobs of two nodes, whose ids lie a whole cycle apart; one of the nodes has a
+ * job of its own, which has the quanta that nobody owns. */
+START_TEST(no_ids_meet_for_good)
+{
+    hpcb_gang_t gangs[2] = {{.window = 2}, {.window = 2}};
+    hpcb_gang_job_t jobs[2][3], own = job_on(9, "0");
+    bool run[HPCB_GANG_JOBS_MAX];
+    unsigned whole[3] = {0};
+
+    for (unsigned node = 0; node < 2; node++)
+        for (unsigned i = 0; i < 3; i++) {
+            jobs[node][i] = job_on(100 + 4 * i, "0");
+            jobs[node][i].wide = true;
+            hpcb_gang_add(&gangs[node], &jobs[node][i]);
+        }
+    hpcb_gang_add(&gangs[0], &own);
+    for (uint64_t quantum = 0; quantum < 8192; quantum++) {
+        for (unsigned node = 0; node < 2; node++) {
+            hpcb_gang_select(&gangs[node], &capacity, quantum, run);
+            hpcb_gang_begin(&gangs[node], run);
+        }
+        for (unsigned i = 0; i < 3; i++)
+            whole[i] += jobs[0][i].runs && jobs[1][i].runs;
+    }
+    for (unsigned i = 0; i < 3; i++)
+        ck_assert_uint_ge(whole[i], 8192 / 8);
+}
+END_TEST
+
 /* Two jobs whose turns began at different moments on two nodes. */
 START_TEST(nodes_out_of_step_get_into_step)
 {
@@ -451,6 +513,10 @@ static void run_cluster(cluster_t *cluster, uint64_t quanta)
         for (unsigned i = 0; i < SPREAD; i++)
             count_turn(cluster, i, quantum);
     }
+    /* Who never had one has waited all the time. */
+    for (unsigned i = 0; i < SPREAD; i++)
+        if (quanta - cluster->last[i] > cluster->longest[i])
+            cluster->longest[i] = quanta - cluster->last[i];
 }
 
 /* Nodes that have other jobs besides elect a job of several of them at once. */
@@ -486,7 +552,7 @@ START_TEST(whatever_their_ids_jobs_run_on_all_their_nodes)
             ids[i] = i * 1000 + below(1000);
         add_jobs(&cluster, ids);
         run_cluster(&cluster, 16384);
-        for (unsigned i = 2; i < SPREAD; i++) {
+        for (unsigned i = 0; i < SPREAD; i++) {
             whole += cluster.whole[i];
             some += cluster.some[i];
             least = cluster.whole[i] < least ? cluster.whole[i] : least;
@@ -513,6 +579,8 @@ int main(void)
     tcase_add_test(tc, the_list_ends_somewhere);
     tcase_add_test(tc, nobody_starves_nothing_is_overcommitted);
     tcase_add_test(tc, a_job_of_two_nodes_leaves_others_their_turns);
+    tcase_add_test(tc, owners_of_all_quanta_leave_a_job_its_turns);
+    tcase_add_test(tc, no_ids_meet_for_good);
     tcase_add_test(tc, nodes_out_of_step_get_into_step);
     tcase_add_test(tc, nodes_agree_without_a_word);
     tcase_add_test(tc, a_job_runs_on_all_its_nodes_at_once);
