@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The slurm-hpc-balance developers
 """Prints how many seconds of CPU time the hpcbd of this node has taken: all its processes,
-to the nanosecond, and children that it has waited for, to a clock tick."""
+to the nanosecond, and children that it has waited for, to a clock tick.  If none runs that
+is an error."""
 
 import os
+import sys
 
 
 def text_of(*path):
@@ -33,7 +35,10 @@ def of_children(pid):
 
 def main():
     pids = [pid for pid in os.listdir("/proc") if pid.isdigit() and is_hpcbd(pid)]
+    if not pids:
+        sys.exit("no hpcbd runs here")
     print(sum(of_threads(pid) + of_children(pid) for pid in pids))
 
 
-main()
+if __name__ == "__main__":
+    main()

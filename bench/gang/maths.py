@@ -6,21 +6,24 @@ A switch is (time, node, job, stopped), decisions are those of hpcbctl gang list
 
 from collections import defaultdict
 
-# Switches of a job that belong together are less far apart: half a quantum.
-SAME_SECONDS = 0.25
+from gang import plan
+
+# A switch is written so long before the edge that it belongs to, at most.
+EARLY_SECONDS = 0.02
 
 
 def turns(decisions):
     """{job: {"rounds", "elected", "longest", "jobs"}} of a node: rounds in which the job
     might have been elected and those in which it was, the most rounds from one election to
-    the next, or to the end, and the most jobs that a round was about."""
-    found, waited = {}, defaultdict(int)
+    the next, or to the end, and the most jobs that a round was about.  The first wait is
+    as long as hpcbd says, so that a wait from one part to the next counts whole."""
+    found, waited = {}, {}
     for decision in sorted(decisions, key=lambda decision: decision["quantum"]):
         jobs = [job for job in decision["jobs"] or [] if not job["paused"]]
         for job in jobs:
             figures = found.setdefault(job["job"], {"rounds": 0, "elected": 0, "longest": 0,
                                                     "jobs": 0})
-            waited[job["job"]] += 1
+            waited[job["job"]] = waited.get(job["job"], job["waited"]) + 1
             figures["rounds"] += 1
             figures["jobs"] = max(figures["jobs"], len(jobs))
             figures["longest"] = max(figures["longest"], waited[job["job"]])
@@ -50,21 +53,51 @@ def together(by_node, nodes_of):
     return whole, some
 
 
-def skews(switches):
-    """Seconds from the first node's to the last node's switch, for each edge at which several
-    nodes of a job switch it the same way."""
-    found = []
-    groups = defaultdict(list)
-    for when, node, job, stopped in sorted(switches):
-        groups[job, stopped].append((when, node))
-    for events in groups.values():
-        edge = []
-        for when, node in [*events, (float("inf"), None)]:
-            if edge and when - edge[0][0] > SAME_SECONDS:
-                if len({name for _, name in edge}) > 1:
-                    found.append(edge[-1][0] - edge[0][0])
-                edge = []
-            edge.append((when, node))
+def elections(decisions):
+    """{quantum: jobs that were elected}"""
+    return {decision["quantum"]: {job["job"] for job in decision["jobs"] or []
+                                  if job["elected"]} for decision in decisions}
+
+
+def edges(by_node, nodes_of):
+    """{(quantum, job, stopped): nodes}: where a job must be stopped or set going when that
+    quantum begins, because it was elected for that one or the one before and not for both.
+    A node that has taken no decision meanwhile, but one before and one after, counts as one
+    that must."""
+    found = defaultdict(set)
+    elected = {node: elections(decisions) for node, decisions in by_node.items()}
+    for node, quanta in elected.items():
+        for quantum in quanta:
+            before, now = quanta.get(quantum - 1), quanta[quantum]
+            for job in (before ^ now if before is not None else ()):
+                found[quantum, job, job not in now].add(node)
+    for (quantum, job, _), nodes in found.items():
+        nodes.update(node for node in nodes_of[job]
+                     if elected[node] and quantum not in elected[node]
+                     and min(elected[node]) < quantum < max(elected[node]))
+    return {edge: nodes for edge, nodes in found.items() if len(nodes) > 1}
+
+
+def switched_at(switches, begin):
+    """When it was switched first in the quantum that begins then; None: not at all."""
+    return min((when for when in switches
+                if -EARLY_SECONDS <= when - begin < plan.QUANTUM_SECONDS - EARLY_SECONDS),
+               default=None)
+
+
+def skews(by_node, nodes_of, switches, end):
+    """Seconds from the first node's to the last node's switch, for each edge up to end that
+    a job has on several nodes; a node that does not switch it in that quantum is a whole
+    quantum late.  by_node, nodes_of: as together() takes them."""
+    found, times = [], defaultdict(list)
+    for when, node, job, stopped in switches:
+        times[node, int(job), stopped].append(when)
+    for (quantum, job, stopped), nodes in sorted(edges(by_node, nodes_of).items()):
+        begin = quantum * plan.QUANTUM_SECONDS
+        if begin + plan.QUANTUM_SECONDS > end:
+            continue
+        seen = [switched_at(times[node, job, stopped], begin) for node in nodes]
+        found.append(plan.QUANTUM_SECONDS if None in seen else max(seen) - min(seen))
     return found
 
 
@@ -87,15 +120,31 @@ def stands_still(switches, node, jobs, begin, end):
     return all((node, job) in stopped and stopped[node, job] <= begin for job in jobs)
 
 
-def longest_stop(switches, begin, end):
-    """The most seconds, of those from begin to end, for which a job was stopped on a node
-    without a break; a stop that began before begin counts from its own begin."""
-    longest, since = 0.0, stopped_at(switches, begin)
+def longest_stops(switches, begin, end):
+    """{(node, job): the most seconds for which it was stopped without a break}, of stops that
+    are not over at begin; they count from their own begin, to their end or to end."""
+    since = stopped_at(switches, begin)
+    found = defaultdict(float)
     for at, node, job, stopped in sorted(switches):
         if not begin < at <= end:
             continue
         if stopped:
             since.setdefault((node, job), at)
         elif (node, job) in since:
-            longest = max(longest, at - since.pop((node, job)))
-    return max([longest, *(end - at for at in since.values())])
+            found[node, job] = max(found[node, job], at - since.pop((node, job)))
+    for key, at in since.items():
+        found[key] = max(found[key], end - at)
+    return dict(found)
+
+
+def too_long(switches, limits, begin, end):
+    """[(node, job)] of those that were stopped for longer than limits[node] seconds."""
+    return sorted((node, job) for (node, job), seconds
+                  in longest_stops(switches, begin, end).items() if seconds > limits[node])
+
+
+def not_let_go(switches, places, since):
+    """Those (node, job) of places that nobody has set going since then."""
+    gone = {(node, job) for when, node, job, stopped in switches
+            if when > since and not stopped}
+    return [place for place in places if place not in gone]

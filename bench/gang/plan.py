@@ -25,11 +25,21 @@ JOBS = (
 # a disturbance lasts.
 CALM_SECONDS = 2.0
 
+# With jobs of several nodes each runs at least once in three times as many rounds as a node
+# has jobs (policy/gang.h).
+ROUNDS_A_JOB = 3
+
 KINDS = ("kill", "cut", "step")
 # hpcbd more often than those that it works with.
 DAEMONS = ("hpcbd", "hpcbd", "hpcbd", "slurmd", "munged", "slurmctld")
 # Less than a quantum, some quanta, more than any limit of time.
 STEPS_SECONDS = (0.013, 0.2, 1.7, 30.0, 3600.0)
+
+
+def stop_limit(node):
+    """For so many seconds may a job be stopped there without a break, come what may."""
+    jobs = sum(node in nodes for nodes in JOBS)
+    return ROUNDS_A_JOB * jobs * QUANTUM_SECONDS + CALM_SECONDS
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import jobs
@@ -21,6 +22,16 @@ POLL_SECONDS = 8
 # All jobs of a node stopped for so long is no switch under way.
 STILL_SECONDS = 0.2
 SIGNAL_HPCBD = 'kill -s {} "$(cat /run/pids/hpcbd)"'
+
+
+def add_decisions(node, found, listed):
+    """Into found, {quantum: decision}, which has one already: those that came later, of
+    what hpcbd still has."""
+    newest = max(found)
+    if listed[0]["quantum"] > newest + 1:
+        raise BenchError(f"{node}: hpcbd has forgotten decisions after quantum {newest}")
+    found.update({decision["quantum"]: decision for decision in listed
+                  if decision["quantum"] > newest})
 
 
 class Node:
@@ -65,9 +76,14 @@ class Node:
         return [(float(when), self.name, job, stopped == "1") for when, job, stopped in lines]
 
     def end(self):
-        if self.watcher:
-            self.watcher.terminate()
+        if not self.watcher:
+            return
+        self.watcher.terminate()
+        try:
             self.watcher.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            self.watcher.kill()
+            self.watcher.wait(30)
 
     # ---- what is done to it ----
 
@@ -132,9 +148,11 @@ class Bench:
         self.progress.clear()
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             signal.signal(number, signal.SIG_IGN)
-        for node in self.nodes:
-            node.end()
-        self.cluster.down()
+        for step in (*(node.end for node in self.nodes), self.cluster.down):
+            try:
+                step()
+            except (BenchError, OSError, subprocess.SubprocessError) as failed:
+                print(failed, file=sys.stderr)
         self.workspace.remove()
         shutil.rmtree(self.home, ignore_errors=True)
 
@@ -177,32 +195,29 @@ class Bench:
     # ---- nobody disturbs them ----
 
     def watch_calm(self, seconds):
-        decisions = {node.name: {} for node in self.nodes}
-        first = {node.name: node.listed()["quanta"] and node.listed()["decisions"][-1]["quantum"]
-                 for node in self.nodes}
+        last = {node.name: node.listed()["decisions"][-1] for node in self.nodes}
+        decisions = {node: {decision["quantum"]: decision} for node, decision in last.items()}
         cpu = {node.name: -node.cpu_seconds() for node in self.nodes}
-        begin, started = time.time(), time.monotonic()
+        started = time.monotonic()
         while time.monotonic() < started + seconds:
             time.sleep(min(POLL_SECONDS, max(0, started + seconds - time.monotonic())))
             for node in self.nodes:
-                decisions[node.name].update(
-                    {found["quantum"]: found for found in node.listed()["decisions"]
-                     if found["quantum"] > first[node.name]})
+                add_decisions(node.name, decisions[node.name], node.listed()["decisions"])
         end, took = time.time(), time.monotonic() - started
         for node in self.nodes:
             cpu[node.name] += node.cpu_seconds()
         return self.calm_record({node: list(found.values())
-                                 for node, found in decisions.items()}, cpu, begin, end, took)
+                                 for node, found in decisions.items()}, cpu, end, took)
 
-    def calm_record(self, decisions, cpu, begin, end, took):
+    def calm_record(self, decisions, cpu, end, took):
+        nodes_of = {int(job): nodes for job, nodes in zip(self.jobs, plan.JOBS)}
         index_of = {int(job): str(index) for index, job in enumerate(self.jobs)}
         turns = {node: {index_of[job]: figures for job, figures in maths.turns(found).items()}
                  for node, found in decisions.items()}
-        edges = [switch for switch in self.switches() if begin <= switch[0] <= end]
+        skews = maths.skews(decisions, nodes_of, self.switches(), end)
         return {"mode": "calm", "seconds": took, "turns": turns,
-                "together": maths.together(decisions, {int(job): nodes for job, nodes
-                                                       in zip(self.jobs, plan.JOBS)}),
-                "skews": [round(skew, 6) for skew in maths.skews(edges)],
+                "together": maths.together(decisions, nodes_of),
+                "skews": [round(skew, 6) for skew in skews],
                 "cpu": cpu, "replay": self.replayed(decisions)}
 
     def switches(self):
@@ -234,19 +249,23 @@ class Bench:
         if self.lost:
             raise BenchError(f"job {self.lost[0]} was lost: go on with new ones (--state)")
         node = self.node(planned.target)
-        time.sleep(planned.pause)
         begin = time.time()
+        time.sleep(planned.pause)
         self.act(planned, node)
         stuck = self.stuck_after(planned, time.time())
         self.undo(planned, node)
+        undone = time.time()
         if planned.kind == "step":
-            stuck += self.stuck_after(planned, time.time())
-        stuck += self.without_turns(time.time())
+            stuck += self.stuck_after(planned, undone)
+        stuck += self.wait_until_let_go(undone)
+        end, switches = time.time(), self.switches()
+        limits = {node.name: plan.stop_limit(node.name) for node in self.nodes}
+        stuck += maths.too_long(switches, limits, begin, end)
         self.lost = self.find_lost()
         return {"mode": "disturb", "number": planned.number, "kind": planned.kind,
                 "daemon": planned.daemon, "target": planned.target, "step": planned.step,
-                "stuck": stuck, "lost": self.lost,
-                "longest": maths.longest_stop(self.switches(), begin, time.time())}
+                "stuck": list(dict.fromkeys(stuck)), "lost": self.lost,
+                "longest": max(maths.longest_stops(switches, begin, end).values())}
 
     @staticmethod
     def act(planned, node):
@@ -267,30 +286,30 @@ class Bench:
             node.step_clock(0)
 
     def stuck_after(self, planned, began):
-        """[[node, job]] that are stopped although nobody is there who would let them go; a
+        """[(node, job)] that are stopped although nobody is there who would let them go; a
         node of which no job runs has no job's number."""
         until = began + plan.CALM_SECONDS
         time.sleep(max(0, until - time.time()))
         switches = self.switches()
         if planned.daemon == "hpcbd":
-            dead = [[node, job] for node, job in maths.stopped_at(switches, until)
+            dead = [(node, job) for node, job in maths.stopped_at(switches, until)
                     if node == planned.target]
         else:
             dead = []
-        return dead + [[node.name, None] for node in self.nodes
+        return dead + [(node.name, None) for node in self.nodes
                        if maths.stands_still(switches, node.name, self.jobs_of(node),
                                              until - STILL_SECONDS, until)]
 
-    def without_turns(self, began):
-        """[[node, None]] on which nobody has been stopped for another since then."""
+    def wait_until_let_go(self, since):
+        """Until each job has been set going on each of its nodes: turns are taken again, and
+        by all.  [(node, job)] of those that were not, in START_SECONDS."""
+        places = [(node.name, job) for node in self.nodes for job in self.jobs_of(node)]
         deadline = time.monotonic() + START_SECONDS
-        waiting = list(self.nodes)
-        while waiting and time.monotonic() < deadline:
+        while True:
+            left = maths.not_let_go(self.switches(), places, since)
+            if not left or time.monotonic() > deadline:
+                return left
             time.sleep(0.3)
-            waiting = [node for node in waiting
-                       if not any(when > began and stopped
-                                  for when, _, _, stopped in node.switches())]
-        return [[node.name, None] for node in waiting]
 
     def find_lost(self):
         """Jobs that Slurm does not know as running any more."""
