@@ -323,7 +323,9 @@ uint64_t bench_kernel_step(bench_kernel_t *kernel)
 
 void bench_kernel_damage(bench_kernel_t *kernel)
 {
-    if (kernel->index && !kernel->b)
+    if (kernel->index && kernel->b)
+        kernel->a[kernel->index[kernel->n / 2]] ^= 1;
+    else if (kernel->index)
         kernel->index[kernel->n / 2] ^= 1;
     else
         kernel->a[kernel->words / 2] ^= 1;

@@ -33,7 +33,7 @@ PROGRAMS = {program.name: program for program in (
             (BLOCK, "--stride=1", "--reuse=8", "--write")),
     Program("net", "netbench, messages of 64 KiB", "netbench", ("--size=65536",)),
     *(Program(kernel, f"goes to memory as {kernel} of the NAS benchmarks", "nas",
-              (f"--kernel={kernel}", "--size=160")) for kernel in NAS_MB_S),
+              (f"--kernel={kernel}",)) for kernel in NAS_MB_S),
 )}
 
 # In the order in which they are submitted: with two CPUs the first two have one each, the
@@ -77,15 +77,6 @@ def waits_of(name):
     return WAITS if "net" in SETS[name] else WAITS[:1]
 
 
-def nas_work(rates, units_a_second):
-    """{kernel: --work of nas}: units of computing after each MiB, so that memory bandwidths
-    are in proportion to the paper's.  rates: bytes in a second of CPU time without any."""
-    whole = rates["CG"] / NAS_MB_S["CG"]
-    return {kernel: max(0, round((1 / (whole * NAS_MB_S[kernel]) - 1 / rate)
-                                 * 2**20 * units_a_second))
-            for kernel, rate in rates.items()}
-
-
 def schedule(sets, rounds, seed):
     """[(round, set, wait, regime)]: the regimes of a set follow each other, in random
     order, so that a slow minute of the machine hits all of them."""
@@ -99,10 +90,11 @@ def schedule(sets, rounds, seed):
     return steps
 
 
-def arguments_of(program, host, wait, work):
-    """work: of nas_work."""
+def arguments_of(program, host, wait, demand):
+    """demand: of demand.measure()."""
     if program.command == "nas":
-        return (*program.arguments, f"--work={work[program.name]}")
+        return (*program.arguments, f"--size={demand['size']}",
+                f"--work={demand['work'][program.name]}")
     if program.command != "netbench":
         return program.arguments
     return (*program.arguments, f"--connect={host}", f"--port={PORT}", f"--wait={wait}")

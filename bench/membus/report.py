@@ -6,6 +6,7 @@ from math import exp, log
 from statistics import mean, median
 
 from membus import plan
+from membus.demand import MIB, VECTOR_PART
 from stats import UNDECIDED, median_interval, verdict
 
 OTHERS = ("linux", "slurm", "order")
@@ -127,6 +128,27 @@ def spreads(found):
         yield f"| {name}, {wait}s | " + " | ".join(cells) + " |"
 
 
+def held(cache, vector):
+    """Which part of the vector a cache may hold."""
+    if cache == 0:
+        return "a last-level cache of unknown size may hold any part of that vector"
+    part = "all" if cache >= vector else f"{100 * cache / vector:.0f} %"
+    return f"a last-level cache of {cache / MIB:.0f} MiB may hold {part} of that vector"
+
+
+def demands(demand):
+    """What was chosen for the NAS kernels, and what it is not."""
+    vector = demand["size"] * MIB * VECTOR_PART
+    yield (f"The NAS kernels have {demand['size']} MiB each, of which CG's vector is "
+           f"{vector / MIB:.0f}; {held(demand['cache'], vector)}, and CG then goes to memory for "
+           "less than the bytes that are counted. After each MiB they compute, so that their "
+           "demands are in proportion to the paper's, in units of about a microsecond: "
+           + ", ".join(f"{kernel} {work}" for kernel, work in demand["work"].items()) + ".")
+    for kernel, part in demand["slower"].items():
+        yield (f"{kernel} asks for {100 * part:.0f} % of its share of memory bandwidth at most, "
+               "though it computes nothing between.")
+
+
 def document(settings, records):
     found = groups(records)
     rounds = {record["round"] for record in records}
@@ -144,6 +166,8 @@ def document(settings, records):
            + ". Figures are progress, 1.000 is the job alone on its CPU and network; *all* is "
            "the geometric mean. Gains are medians of ratios within a round, with the 95 % "
            "interval of the median.")
+    yield ""
+    yield from demands(settings["machine"]["demand"])
     yield ""
     yield from verdicts(found)
     yield ""

@@ -2,19 +2,37 @@
 # Copyright (C) 2026 The slurm-hpc-balance developers
 """netbench as a program, and what bench/membus plans and computes."""
 
+import importlib.util
 import json
 import os
+import signal
 import socket
 import subprocess
 import tempfile
 import time
 import unittest
+from importlib.machinery import SourceFileLoader
+from types import SimpleNamespace
+from unittest import mock
 
-from membus import plan, report
+from cluster import BenchError
+from membus import demand, plan, report
 
 BENCH = os.path.join(os.environ.get("HPCB_BUILDDIR", "."), "bench")
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 LIMIT = 60
+
+
+def load_run():
+    """bench/membus/run as a module."""
+    loader = SourceFileLoader("membus_run", os.path.join(TOP, "bench", "membus", "run"))
+    spec = importlib.util.spec_from_loader("membus_run", loader)
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+RUN = load_run()
 
 
 def netbench(*arguments):
@@ -96,6 +114,12 @@ class Nas(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout), (1, ""))
             self.assertIn(f"{kernel}: a result is wrong", done.stderr)
 
+    def test_damage_is_found_whatever_the_size(self):
+        for kernel in plan.NAS_MB_S:
+            for size in range(1, 13):
+                done = nas("--kernel", kernel, f"--size={size}", "--seconds=3", "--damage")
+                self.assertEqual(done.returncode, 1, (kernel, size))
+
     def test_refused(self):
         for arguments in ((), ("--kernel=XY",), ("--kernel=CG", "--size=0"),
                           ("--kernel=CG", "more")):
@@ -123,10 +147,42 @@ class Plan(unittest.TestCase):
 
     def test_demands_are_in_proportion_to_the_papers(self):
         rates = {"CG": 6.74e9, "EP": 18e9, "LU": 4e9}
-        work = plan.nas_work(rates, 1e6)
+        work = demand.nas_work(rates, 1e6)
         self.assertEqual((work["CG"], work["LU"]), (0, 0))
         took = 2**20 / rates["EP"] + work["EP"] / 1e6
         self.assertAlmostEqual(2**20 / took / 1.62e9, 1, delta=0.01)
+
+    def test_who_cannot_reach_its_share_is_named(self):
+        slow = demand.slower({"CG": 6.74e9, "EP": 18e9, "LU": 2.455e9, "MG": 5.65e9})
+        self.assertEqual(list(slow), ["LU"])
+        self.assertAlmostEqual(slow["LU"], 0.5)
+
+    def test_memory_of_the_kernels(self):
+        mib = 2**20
+        self.assertEqual(demand.size_mib(32 * mib, 24000), 512)
+        self.assertEqual(demand.size_mib(2 * mib, 24000), demand.LEAST_MIB)
+        self.assertEqual(demand.size_mib(300 * mib, 24000), demand.MOST_MIB)
+        self.assertEqual(demand.size_mib(0, 24000), demand.MOST_MIB)
+        # Four jobs have to be on the node.
+        for memory in (2000, 4000):
+            size = demand.size_mib(300 * mib, memory)
+            self.assertLess(4 * (size + demand.OTHER_MIB), 0.8 * memory)
+
+    def test_the_last_cache(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            self.assertEqual(demand.cache_bytes(scratch), 0)
+            for index, size in enumerate(("32K", "1024K", "32M")):
+                os.mkdir(os.path.join(scratch, f"index{index}"))
+                with open(os.path.join(scratch, f"index{index}", "size"), "w",
+                          encoding="ascii") as file:
+                    file.write(size + "\n")
+            self.assertEqual(demand.cache_bytes(scratch), 32 * 2**20)
+
+    def test_arguments(self):
+        found = plan.arguments_of(plan.PROGRAMS["EP"], "host", "sleep", DEMAND)
+        self.assertEqual(found, ("--kernel=EP", "--size=512", "--work=77"))
+        self.assertIn("--size=160M", plan.arguments_of(plan.PROGRAMS["min"], "host", "sleep",
+                                                       DEMAND))
 
     def test_the_papers_mixes_have_its_names(self):
         with open(os.path.join(TOP, "sim", "scenarios", "002-mixes.json"),
@@ -137,6 +193,62 @@ class Plan(unittest.TestCase):
         names = {f"{first} + {last}" for first, _, _, last in scenario["mixes"]}
         ours = {name for name, kinds in plan.SETS.items() if set(kinds) & set(plan.NAS_MB_S)}
         self.assertLessEqual(ours, names)
+
+
+DEMAND = {"size": 512, "cache": 32 * 2**20, "work": {"CG": 0, "EP": 77, "LU": 0},
+          "slower": {"LU": 0.5}}
+
+
+class Demand(unittest.TestCase):
+    """Measured once for all of a series."""
+
+    def arguments(self, state):
+        return SimpleNamespace(state=state, build=None, patience=0)
+
+    def test_it_is_kept(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            state = os.path.join(scratch, "state")
+            with mock.patch.object(RUN.demand, "measure", return_value=DEMAND) as measure, \
+                    mock.patch.object(RUN.session, "build_directory", return_value="build"):
+                first = RUN.facts_of(self.arguments(state), mock.Mock())
+                RUN.Journal(state, RUN.KIND, {"seed": 1}, first)
+                again = RUN.facts_of(self.arguments(state), mock.Mock())
+            self.assertEqual((first, again), ({"demand": DEMAND}, {"demand": DEMAND}))
+            measure.assert_called_once()
+
+    def test_it_is_measured(self):
+        def said(argv, _timeout):
+            if "--calibrate" in argv:
+                return '{"units_per_second": 1000000}'
+            self.assertTrue(any(word.startswith("--size=") for word in argv))
+            return '{"bytes": 1000000000, "cpu": 2}'
+
+        with mock.patch.object(demand, "command", side_effect=said), \
+                mock.patch.object(demand.machine, "wait_idle"):
+            found = demand.measure("build", 0, mock.Mock())
+        self.assertEqual(set(found["work"]), set(plan.NAS_MB_S))
+        self.assertEqual(found["work"]["CG"], 0)
+        self.assertGreater(found["work"]["EP"], found["work"]["FT"])
+        self.assertEqual(found["slower"], {})
+
+
+class End(unittest.TestCase):
+    def setUp(self):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+            self.addCleanup(signal.signal, number, signal.getsignal(number))
+
+    def test_one_sandbox_that_fails_does_not_keep_the_other(self):
+        bench = RUN.Bench.__new__(RUN.Bench)
+        bench.progress, bench.workspace = mock.Mock(), mock.Mock()
+        bench.home = tempfile.mkdtemp()
+        bench.hosts = {False: mock.Mock(), True: mock.Mock()}
+        bench.hosts[False].cluster.down.side_effect = BenchError("down fails")
+        with mock.patch("sys.stderr"):
+            bench.close()
+        bench.hosts[True].cluster.down.assert_called_once()
+        bench.workspace.remove.assert_called_once()
+        self.assertFalse(os.path.exists(bench.home))
+        self.assertEqual(signal.getsignal(signal.SIGINT), signal.SIG_IGN)
 
 
 def records_of(name, progress, rounds=8):
@@ -170,12 +282,24 @@ class Report(unittest.TestCase):
         self.assertEqual(report.decide([0.3] * 5, 0.2), "undecided")
 
     def test_the_document(self):
-        text = "\n".join(report.document({"seconds": 40, "mbit": 400},
-                                         records_of("max + min", self.PROGRESS)))
+        text = self.document()
         self.assertIn("8 rounds of 40 s", text)
+        self.assertIn("512 MiB", text)
+        self.assertIn("EP 77", text)
+        self.assertIn("LU asks for 50 % of its share", text)
         self.assertIn("| max of max + min, netbench sleeps: gains at least +19.9 %", text)
         self.assertIn("| kept |", text)
         self.assertIn("| max | 0.30", text)
+
+    def test_what_a_cache_may_hold_is_said(self):
+        self.assertIn("of 32 MiB may hold 25 % of that vector", self.document())
+        self.assertIn("may hold 50 % of that vector", self.document(cache=64 * 2**20))
+        self.assertIn("may hold all of that vector", self.document(cache=2**30))
+        self.assertIn("may hold any part of that vector", self.document(cache=0))
+
+    def document(self, **changed):
+        settings = {"seconds": 40, "mbit": 400, "machine": {"demand": {**DEMAND, **changed}}}
+        return "\n".join(report.document(settings, records_of("max + min", self.PROGRESS)))
 
 
 if __name__ == "__main__":
