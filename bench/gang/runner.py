@@ -136,6 +136,7 @@ class Bench:
             self.wait_for_turns()
             for node in self.nodes:
                 node.watch(self.jobs_of(node))
+            self.wait_for_watchers()
         except BaseException:
             self.close()
             raise
@@ -191,6 +192,23 @@ class Bench:
                     raise BenchError(f"{node.name}: not all jobs take turns after "
                                      f"{START_SECONDS} s")
                 time.sleep(1)
+
+    def places(self):
+        """[(node, job)]"""
+        return [(node.name, job) for node in self.nodes for job in self.jobs_of(node)]
+
+    def wait_for_watchers(self):
+        """They say of each job how it is when they begin; what they miss is no switch."""
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            seen = {(node, job) for _, node, job, _ in self.switches()}
+            left = [place for place in self.places() if place not in seen]
+            if not left:
+                return
+            if time.monotonic() > deadline:
+                raise BenchError(f"{left[0][0]}: job {left[0][1]} is not watched after "
+                                 f"{START_SECONDS} s")
+            time.sleep(0.1)
 
     # ---- nobody disturbs them ----
 
@@ -303,10 +321,9 @@ class Bench:
     def wait_until_let_go(self, since):
         """Until each job has been set going on each of its nodes: turns are taken again, and
         by all.  [(node, job)] of those that were not, in START_SECONDS."""
-        places = [(node.name, job) for node in self.nodes for job in self.jobs_of(node)]
         deadline = time.monotonic() + START_SECONDS
         while True:
-            left = maths.not_let_go(self.switches(), places, since)
+            left = maths.not_let_go(self.switches(), self.places(), since)
             if not left or time.monotonic() > deadline:
                 return left
             time.sleep(0.3)

@@ -190,6 +190,21 @@ class Disturb(unittest.TestCase):
         self.assertEqual(self.disturb(("3", 10.0, 6.0 + limit))["stuck"], [])
 
 
+class Watchers(unittest.TestCase):
+    def test_each_job_is_watched_before_anything_is_measured(self):
+        clock = Clock()
+        bench = FakeBench(clock)
+        seen = [(1.0, "n1", job, True) for job in bench.jobs_of(bench.nodes[0])]
+        with mock.patch.object(runner, "time", clock), \
+                mock.patch.object(bench, "switches", side_effect=[[], seen[:-1], seen]) as looks:
+            bench.wait_for_watchers()
+        self.assertEqual(looks.call_count, 3)
+        with mock.patch.object(runner, "time", clock), \
+                mock.patch.object(bench, "switches", return_value=seen[:-1]), \
+                self.assertRaisesRegex(BenchError, "n1"):
+            bench.wait_for_watchers()
+
+
 class End(unittest.TestCase):
     def setUp(self):
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
