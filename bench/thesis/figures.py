@@ -102,7 +102,7 @@ class Results:
             self.by_name[run["name"]][run["rep"]] = of_run(run, settings["nodes"])
 
     def has(self, name):
-        return name in self.by_name
+        return bool(self.by_name.get(name))
 
     def values(self, name, key):
         return [figures[key] for _rep, figures in sorted(self.by_name[name].items())]

@@ -263,6 +263,11 @@ class Sharing(unittest.TestCase):
         self.assertIn("+100.0 %", row[1])
         self.assertIn("-60.0 %", row[5])
 
+    def test_what_was_asked_for_is_not_there_for_that(self):
+        results = figures.Results({"nodes": 2}, [])
+        self.assertEqual(results.values("c7e1", "throughput"), [])
+        self.assertFalse(results.has("c7e1"))
+
 
 class InTurns(unittest.TestCase):
     def test_the_time_of_a_half_is_that_of_its_slices(self):
