@@ -104,8 +104,10 @@ def _heading(key):
     return {"name": "JobName", "cpus": "CPUs"}.get(key, key.capitalize())
 
 
-def _methods(runs):
+def _methods(said):
     """" (2 by run_delay)", if it is known."""
+    runs = {method: said[f"guest_cost_by_{method}_runs"]
+            for method in ("run_delay", "instructions", "iterations")}
     parts = [f"{count} by {method}" for method, count in runs.items() if count]
     return f" ({', '.join(parts)})" if parts else ""
 
@@ -136,7 +138,7 @@ def _summary(report):
         yield (f"Guests cost primaries {cell(said['guest_cost'], 'share')} of their time "
                f"(95%: {cell(said['guest_cost_low'], 'share')} to "
                f"{cell(said['guest_cost_high'], 'share')}), by experiment, in "
-               f"{said['guest_cost_runs']} runs{_methods(said['guest_cost_methods'])}")
+               f"{said['guest_cost_runs']} runs{_methods(said)}")
     if said["guard_steps"] or said["guests_requeued"] or said["starved_seconds"]:
         yield (f"Guests restricted {said['guard_steps']} times, throttled "
                f"{cell(said['throttled_seconds'], 'hours')} h, stopped "

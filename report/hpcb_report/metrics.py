@@ -264,8 +264,7 @@ def _guest_cost(group):
     cost = ratio(group.cost, group.cost_wall)
     half = None if cost is None else math.sqrt(group.cost_square) / group.cost_wall / 2
     return {"guest_cost_runs": group.cost_runs,
-            "guest_cost_methods": {name.removeprefix("by_"): int(getattr(group, name))
-                                   for name in _METHODS},
+            **{f"guest_cost_{name}_runs": int(getattr(group, name)) for name in _METHODS},
             "guest_cost": cost,
             "guest_cost_low": None if cost is None else cost - half,
             "guest_cost_high": None if cost is None else cost + half}
