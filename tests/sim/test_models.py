@@ -256,6 +256,21 @@ class Models(unittest.TestCase):
         self.assertEqual(results.runs_needed(found), math.ceil(2 * 1.96 ** 2))
         self.assertEqual(results.runs_needed([{"alone": 1, "stopped": 1}] * 3), 3)
 
+    def test_results_say_more_than_1_percent_if_no_larger_size_contradicts(self):
+        """Least and most of the repetitions, by size."""
+        said = load_results().more_than_1
+        self.assertEqual(said({2: [-1, 1], 16: [0, 0.9]}), "never")
+        self.assertEqual(said({2: [0, 1], 16: [0, 2], 128: [0, 3]}), "undecided from 16 on")
+        self.assertEqual(said({2: [0, 1], 16: [2, 3], 1024: [2, 4]}), "16 nodes")
+        self.assertEqual(said({2: [0, 2], 16: [2, 3], 1024: [1.1, 4]}),
+                         "16 nodes (undecided from 2)")
+        self.assertEqual(said({2: [0, 1], 16: [2, 3], 1024: [-4, 7]}),
+                         "undecided from 16 on")
+        self.assertEqual(said({16: [2, 3], 128: [1, 7], 1024: [3, 8], 16384: [2, 9]}),
+                         "1,024 nodes (undecided from 16)")
+        # One that no repetition sees contradicts as well.
+        self.assertEqual(said({2: [2, 3], 16: [0, 1]}), "undecided from 2 on")
+
     def test_gang_keeps_those_apart_that_saturate_the_bus(self):
         found = {(row["mix"], row["regime"]): row for row in rows("002-mixes",
                                                                    "nodes=[4]")}
