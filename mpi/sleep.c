@@ -24,6 +24,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -49,6 +50,9 @@
 #define FIRST_FILE 500
 
 #define NEVER UINT64_MAX
+
+/* What the events of another thread carry; those of connections carry 0. */
+#define ENDER 1
 
 /* Headers may be older than the kernel; all ABIs of today have the same number. */
 #ifndef SYS_epoll_pwait2
@@ -179,12 +183,23 @@ static void look_for_connections(uint64_t now)
     atomic_flag_clear(&looking);
 }
 
-static bool plain_sleep(const struct timespec *time)
+static hpcb_sleep_end_t plain_sleep(const struct timespec *time)
 {
-    return syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, time, NULL) == 0;
+    if (syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, time, NULL) == 0)
+        return HPCB_SLEEP_TO_THE_END;
+    return HPCB_SLEEP_STIRRED;
 }
 
-static bool sleep_or_wake(uint64_t ns, uint64_t now_ns)
+/* No event at all: a signal. */
+static hpcb_sleep_end_t end_by(const struct epoll_event *events, long count)
+{
+    for (long i = 0; i < count; i++)
+        if (events[i].data.u32 != ENDER)
+            return HPCB_SLEEP_WOKEN;
+    return HPCB_SLEEP_STIRRED;
+}
+
+static hpcb_sleep_end_t sleep_or_wake(uint64_t ns, uint64_t now_ns)
 {
     struct timespec time = {.tv_sec = (time_t)(ns / NS_PER_S),
                             .tv_nsec = (long)(ns % NS_PER_S)};
@@ -197,20 +212,22 @@ static bool sleep_or_wake(uint64_t ns, uint64_t now_ns)
         return plain_sleep(&time);
     count = syscall(SYS_epoll_pwait2, atomic_load(&watcher), events, EVENTS, &time,
                     NULL, 0);
-    if (count >= 0 || errno == EINTR)
-        return count == 0;
+    if (count == 0)
+        return HPCB_SLEEP_TO_THE_END;
+    if (count > 0 || errno == EINTR)
+        return end_by(events, count);
     /* No such call here, or the program has closed what it did not know. */
     give_up();
     return plain_sleep(&time);
 }
 
-bool hpcb_sleep(uint64_t ns, uint64_t now_ns)
+hpcb_sleep_end_t hpcb_sleep(uint64_t ns, uint64_t now_ns)
 {
     int saved = errno;
-    bool to_the_end = sleep_or_wake(ns, now_ns);
+    hpcb_sleep_end_t end = sleep_or_wake(ns, now_ns);
 
     errno = saved;
-    return to_the_end;
+    return end;
 }
 
 void hpcb_sleep_unwatch(void)
@@ -227,7 +244,7 @@ void hpcb_sleep_unwatch(void)
 
 void hpcb_sleep_can_be_ended(void)
 {
-    struct epoll_event event = {.events = EPOLLOUT | EPOLLET};
+    struct epoll_event event = {.events = EPOLLOUT | EPOLLET, .data.u32 = ENDER};
     int epoll = make_watcher();
     int fd;
 
@@ -245,7 +262,7 @@ void hpcb_sleep_can_be_ended(void)
 
 void hpcb_sleep_end_one(void)
 {
-    struct epoll_event event = {.events = EPOLLOUT | EPOLLET};
+    struct epoll_event event = {.events = EPOLLOUT | EPOLLET, .data.u32 = ENDER};
     int saved = errno;
 
     if (atomic_load(&ender) >= 0)

@@ -7,16 +7,22 @@
 #ifndef HPCB_MPI_SLEEP_H
 #define HPCB_MPI_SLEEP_H
 
-#include <stdbool.h>
 #include <stdint.h>
+
+/* What ended a sleep. */
+typedef enum {
+    HPCB_SLEEP_TO_THE_END, /* its time is over */
+    HPCB_SLEEP_WOKEN,      /* data came in, or a connection that was full takes some */
+    HPCB_SLEEP_STIRRED,    /* neither: another thread, or a signal */
+} hpcb_sleep_end_t;
 
 /*
  * Sleep for ns nanoseconds, or until data come in on any TCP connection of the process,
  * a signal is handled, or another thread calls hpcb_sleep_end_one.  now_ns
- * (CLOCK_MONOTONIC) says when it is time to look for new connections.  Return true if
- * it slept to the end.  Any thread; no cancellation point.
+ * (CLOCK_MONOTONIC) says when it is time to look for new connections.  Any thread; no
+ * cancellation point.
  */
-bool hpcb_sleep(uint64_t ns, uint64_t now_ns);
+hpcb_sleep_end_t hpcb_sleep(uint64_t ns, uint64_t now_ns);
 
 /* Stop to watch connections until hpcb_sleep looks for new ones: with each message that
  * comes in while nobody sleeps the watching costs some 100 ns.  Any thread; no

@@ -19,8 +19,8 @@
 #define MOVED_NS       3000
 #define MOVED_AFTER_NS 15000
 
-/* Data that move again within this time (ns) belong to one burst; and of a pass that
- * took longer than this it is asked whether the thread was on its CPU. */
+/* Data that begin to move again within this time (ns) belong to one burst; and of a
+ * pass that took longer than this it is asked whether the thread was on its CPU. */
 #define BREAK_NS 50000
 
 /* It can be told only if it has been asked before.  Otherwise one that took longer than
@@ -139,10 +139,19 @@ static bool was_running(uint64_t now, uint64_t took)
     return running;
 }
 
-/* When came what was noticed at seen: at any time of the nap, if the thread slept. */
+/* Since when nothing moves. */
+static uint64_t quiet_since(const hpcb_wait_t *wait)
+{
+    return wait->served ? wait->moved : wait->began;
+}
+
+/* When came what was noticed at seen: at any time of the nap, if the thread slept and
+ * no data have moved since then.  Never before quiet_since. */
 static uint64_t arrival(const hpcb_wait_t *wait, uint64_t seen)
 {
-    if (is_just_after_nap(wait) && wait->blind_from < seen)
+    bool after_data = wait->served && wait->moved >= wait->blind_from;
+
+    if (is_just_after_nap(wait) && wait->blind_from < seen && !after_data)
         return wait->blind_from + (seen - wait->blind_from) / 2;
     return seen;
 }
@@ -150,8 +159,8 @@ static uint64_t arrival(const hpcb_wait_t *wait, uint64_t seen)
 /* Data moved between since and now.  sure: not just a pass that took long. */
 static void note_move(hpcb_wait_t *wait, uint64_t since, uint64_t now, bool sure)
 {
-    uint64_t before = wait->served ? wait->moved : wait->began;
-    bool of_burst = wait->served && now - before <= BREAK_NS;
+    uint64_t before = quiet_since(wait);
+    bool of_burst = wait->served && since - before <= BREAK_NS;
 
     if (!of_burst) {
         wait->burst = since;
@@ -179,10 +188,12 @@ static void judge_pass(hpcb_wait_t *wait, uint64_t now)
 {
     uint64_t took = now - wait->looked;
     bool running = took <= BREAK_NS || was_running(now, took);
-    bool came = wait->event || hpcb_threads_came();
-    bool moved = came || (was_slow(wait, took) && running);
+    bool event = wait->event;
+    bool moved = event || (was_slow(wait, took) && running);
 
     wait->event = false;
+    if (hpcb_threads_came())
+        wait->stirred = now;
     /* The wait goes on, so what came was for others: did they wait for this rank?  Not
      * if it was woken by what came. */
     if (wait->since_nap == 0 && wait->blind_from != 0 &&
@@ -190,7 +201,7 @@ static void judge_pass(hpcb_wait_t *wait, uint64_t now)
         hpcb_nap_learn_service(&table, moved);
     /* If the thread was not running, at some time in between. */
     if (moved)
-        note_move(wait, running ? wait->looked : now, now, came);
+        note_move(wait, running ? wait->looked : now, now, event);
     wait->looked = now;
     wait->since_nap++;
 }
@@ -198,28 +209,54 @@ static void judge_pass(hpcb_wait_t *wait, uint64_t now)
 /* Whether it slept. */
 static bool nap(hpcb_wait_t *wait, uint64_t now, uint64_t ns, bool locked)
 {
-    bool to_the_end;
+    hpcb_sleep_end_t end;
 
     if (!hpcb_threads_nap_begin(locked))
         return false;
     make_slack_small();
-    to_the_end = hpcb_sleep(ns, now);
-    hpcb_threads_nap_end(!to_the_end);
+    end = hpcb_sleep(ns, now);
+    hpcb_threads_nap_end(end != HPCB_SLEEP_TO_THE_END);
     wait->looked = clock_ns();
     off_before += wait->looked - now;
     wait->since_nap = 0;
     wait->left = wait->stride = 0;
     waits_since_nap = 0;
-    wait->blind_from = now;
-    wait->woken = !to_the_end;
-    if (to_the_end) {
+    wait->woken = end == HPCB_SLEEP_WOKEN;
+    switch (end) {
+    case HPCB_SLEEP_TO_THE_END:
+        wait->blind_from = now;
         hpcb_nap_learn_late(&table, ns, wait->looked - now);
-        return true;
+        break;
+    case HPCB_SLEEP_WOKEN: /* what has come in has not been waiting long */
+        wait->blind_from = wait->looked;
+        note_move(wait, wait->looked, wait->looked, true);
+        break;
+    case HPCB_SLEEP_STIRRED: /* says nothing about messages */
+        wait->blind_from = 0;
+        wait->stirred = wait->looked;
+        break;
     }
-    /* Woken because something has come in: it has not been waiting long. */
-    wait->blind_from = wait->looked;
-    note_move(wait, wait->looked, wait->looked, true);
     return true;
+}
+
+/* How the wait stands.  For what may be on the way it stays awake as if data had moved,
+ * but learns nothing from it. */
+static hpcb_nap_wait_t standing(const hpcb_wait_t *wait, uint64_t now)
+{
+    hpcb_nap_wait_t so_far = {.elapsed_ns = now - wait->began,
+                              .quiet_ns = now - quiet_since(wait),
+                              .came = wait->first > 0};
+
+    if (wait->served) {
+        so_far.busy_ns = wait->moved - wait->burst + 1;
+        so_far.doubtful = wait->doubtful;
+    }
+    if (wait->stirred > quiet_since(wait)) {
+        so_far.quiet_ns = now - wait->stirred;
+        so_far.busy_ns += !wait->served;
+        so_far.doubtful = false;
+    }
+    return so_far;
 }
 
 bool hpcb_wait_look(hpcb_wait_t *wait, bool locked)
@@ -236,11 +273,7 @@ bool hpcb_wait_look(hpcb_wait_t *wait, bool locked)
     judge_pass(wait, now);
     if (wait->since_nap < LOOKS_BETWEEN_NAPS)
         return false;
-    so_far.elapsed_ns = now - wait->began;
-    so_far.quiet_ns = wait->served ? now - wait->moved : so_far.elapsed_ns;
-    so_far.busy_ns = wait->served ? wait->moved - wait->burst + 1 : 0;
-    so_far.doubtful = wait->served && wait->doubtful;
-    so_far.came = wait->first > 0;
+    so_far = standing(wait, now);
     ns = hpcb_nap_next(&conf, wait->site, &table, &so_far);
     return ns > 0 && nap(wait, now, ns, locked);
 }
@@ -250,7 +283,7 @@ bool hpcb_wait_look(hpcb_wait_t *wait, bool locked)
 static uint64_t end_of_wait(const hpcb_wait_t *wait)
 {
     if (wait->served && wait->looked - wait->moved <= BREAK_NS)
-        return arrival(wait, wait->burst);
+        return wait->came;
     return arrival(wait, wait->looked);
 }
 

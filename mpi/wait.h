@@ -34,7 +34,7 @@ typedef struct {
     bool yields;         /* the progress loop calls sched_yield; see hook.c */
     bool served;         /* data moved in this wait: moved and burst are valid */
     bool doubtful;       /* the last burst is one pass that took long */
-    bool woken;          /* the last nap was ended early */
+    bool woken;          /* the last nap was ended by a message */
     unsigned left;       /* passes that find nothing before the next look */
     unsigned stride;     /* the same from one look to the next; of the thread */
     unsigned since_nap;  /* looks since the last nap, or since began */
@@ -45,7 +45,8 @@ typedef struct {
     uint64_t came;       /* the same, but for the nap that it may have come in */
     uint64_t quiet;      /* for how long nothing had moved before that */
     uint64_t first;      /* when something came after it had been quiet; 0: not yet */
-    uint64_t blind_from; /* begin of the last nap, its end if it was woken; 0: none */
+    uint64_t stirred;    /* when another thread or a signal came in between; 0: never */
+    uint64_t blind_from; /* begin of the last nap, its end if woken; 0: none, stirred */
     uint64_t usual_pass; /* the shortest time between two looks */
     hpcb_nap_site_t *site;
 } hpcb_wait_t;

@@ -35,10 +35,12 @@ unsigned ucp_worker_progress(void *worker);
 static const char *marker = "";
 static bool user_yields, told_to_yield;
 static unsigned naps, ended_by_others, unwatched;
-static unsigned found; /* by the next pass */
+static unsigned found;            /* by the next pass */
+static hpcb_sleep_end_t next_end; /* of the next sleep; half as long if ended */
 
 static unsigned clock_reads;
-static uint64_t slept_until, awake_ns; /* between the last two naps */
+static uint64_t slept_until, slept_ns; /* the last nap */
+static uint64_t awake_ns;              /* between the last two */
 static uint64_t pass_ns = US;
 static uint64_t now_ns = 1000 * MS;
 static uint64_t off_ns; /* of these the thread was not on its CPU */
@@ -91,16 +93,20 @@ hpcb_fn_t hpcb_need(const char *name, const char *fallback, const void *caller)
                                               : (hpcb_fn_t)make_ucx_pass;
 }
 
-bool hpcb_sleep(uint64_t ns, uint64_t now)
+hpcb_sleep_end_t hpcb_sleep(uint64_t ns, uint64_t now)
 {
+    hpcb_sleep_end_t end = next_end;
+
     ck_assert_uint_gt(ns, 0);
     ck_assert_uint_eq(now, now_ns);
+    next_end = HPCB_SLEEP_TO_THE_END;
     naps++;
     awake_ns = now_ns - slept_until;
-    now_ns += ns + 10 * US;
+    slept_ns = end == HPCB_SLEEP_TO_THE_END ? ns + 10 * US : ns / 2;
+    now_ns += slept_ns;
     slept_until = now_ns;
     off_ns += ns;
-    return true;
+    return end;
 }
 
 void hpcb_sleep_unwatch(void)
@@ -131,6 +137,14 @@ static void pass_yield(void)
 {
     now_ns += pass_ns;
     sched_yield();
+}
+
+/* A pass that finds something. */
+static void pass_with_event(void (*pass)(void))
+{
+    found = 1;
+    pass == pass_yield ? pass_ucx() : pass();
+    found = 0;
 }
 
 /* MPI_Init of the MPI that has name. */
@@ -258,12 +272,7 @@ START_TEST(stays_awake_while_it_serves)
     begin_mpi(mpis[_i].marker);
     ck_assert(hpcb_wait_enter(&hpcb_wait, 1, OUTER));
     for (uint64_t until = now_ns + 30 * MS; now_ns < until;) {
-        found = 1;
-        if (mpis[_i].pass == pass_yield)
-            pass_ucx();
-        else
-            mpis[_i].pass();
-        found = 0;
+        pass_with_event(mpis[_i].pass);
         slept += idle_for(mpis[_i].pass, 20 * US);
     }
     ck_assert_uint_eq(slept, 0);
@@ -346,9 +355,7 @@ static void wait_for_transfer(void (*pass)(void), uint64_t *late)
     *late = now_ns - came;
     for (int burst = 0; burst < 2; burst++) {
         for (int i = 0; i < 25; i++) {
-            found = 1;
-            pass == pass_yield ? pass_ucx() : pass();
-            found = 0;
+            pass_with_event(pass);
             ck_assert_uint_eq(idle_for(pass, 20 * US), 0);
         }
         if (burst == 0)
@@ -368,6 +375,131 @@ START_TEST(learns_when_transfers_begin)
     ck_assert_uint_gt(hpcb_wait.site->first.mean_ns, 980 * US);
     ck_assert_uint_lt(hpcb_wait.site->first.mean_ns, 1020 * US);
     ck_assert_uint_lt(late, 5 * US);
+}
+END_TEST
+
+/* A pass that takes so much longer. */
+static void pass_slowly(void (*pass)(void), uint64_t more_ns)
+{
+    pass_ns += more_ns;
+    pass();
+    pass_ns -= more_ns;
+}
+
+/* Begin a wait, and return in the pass after its first sleep, in which data have moved:
+ * when the sleep began. */
+static uint64_t data_after_nap(void (*pass)(void))
+{
+    uint64_t began = 0;
+
+    ck_assert(hpcb_wait_enter(&hpcb_wait, 1, OUTER));
+    for (unsigned before = naps; naps == before;) {
+        began = now_ns + pass_ns;
+        pass();
+    }
+    pass_slowly(pass, 16 * US);
+    return began;
+}
+
+/* Within eight looks of the sleep; but data have moved in between, so that what comes
+ * now has not come in the sleep. */
+START_TEST(second_burst_after_a_nap_is_none_of_it)
+{
+    uint64_t moved;
+
+    begin_mpi(mpis[_i].marker);
+    pass_ns = 10 * US;
+    data_after_nap(mpis[_i].pass);
+    moved = now_ns;
+    ck_assert_uint_eq(idle_for(mpis[_i].pass, 60 * US), 0);
+    pass_with_event(mpis[_i].pass);
+    mpis[_i].pass();
+    ck_assert_uint_eq(hpcb_wait.first, moved + 60 * US);
+    hpcb_wait_leave(&hpcb_wait);
+    ck_assert_uint_eq(hpcb_wait.site->end.mean_ns, moved + 60 * US - hpcb_wait.began);
+}
+END_TEST
+
+/* A message that came in the sleep, and that takes more than a pass. */
+START_TEST(long_copy_after_a_nap_belongs_to_it)
+{
+    uint64_t slept_at;
+
+    begin_mpi(mpis[_i].marker);
+    pass_ns = 10 * US;
+    slept_at = data_after_nap(mpis[_i].pass);
+    pass_slowly(mpis[_i].pass, 200 * US);
+    pass_slowly(mpis[_i].pass, 16 * US);
+    ck_assert_uint_gt(hpcb_wait.first, slept_at);
+    ck_assert_uint_lt(hpcb_wait.first, slept_until);
+    hpcb_wait_leave(&hpcb_wait);
+    ck_assert_uint_eq(hpcb_wait.site->end.mean_ns, hpcb_wait.site->first.mean_ns);
+}
+END_TEST
+
+/* Waits of 2 ms, of which the first sleep is ended early. */
+static void waits_with_sleep_ended(void (*pass)(void), hpcb_sleep_end_t end)
+{
+    for (int i = 0; i < 20; i++) {
+        next_end = end;
+        wait_for(pass, 2 * MS);
+    }
+}
+
+/* A message is what is waited for, a signal is not. */
+START_TEST(learns_from_the_sleeps_that_messages_end)
+{
+    begin_mpi(mpis[_i].marker);
+    waits_with_sleep_ended(mpis[_i].pass, HPCB_SLEEP_STIRRED);
+    ck_assert_uint_gt(hpcb_wait.site->first.mean_ns, 1900 * US);
+    waits_with_sleep_ended(mpis[_i].pass, HPCB_SLEEP_WOKEN);
+    ck_assert_uint_lt(hpcb_wait.site->first.mean_ns, 1700 * US);
+    ck_assert_uint_gt(hpcb_wait.site->end.mean_ns, 1900 * US);
+}
+END_TEST
+
+/* How long after the begin of a wait at a new place its first sleep begins, which ends
+ * like that; the wait ends just after it. */
+static uint64_t first_sleep_after(void (*pass)(void), hpcb_sleep_end_t end)
+{
+    static uintptr_t place = 1000;
+    uint64_t began = now_ns;
+
+    next_end = end;
+    ck_assert(hpcb_wait_enter(&hpcb_wait, place++, OUTER));
+    for (unsigned before = naps; naps == before;)
+        pass();
+    hpcb_wait_leave(&hpcb_wait);
+    return slept_until - slept_ns - began;
+}
+
+/* Where messages end sleeps, there are long ones soon.  A signal is no message, but
+ * neither has it been a message that nobody noticed. */
+START_TEST(trusts_the_sleeps_that_messages_end)
+{
+    begin_mpi(mpis[_i].marker);
+    for (int i = 0; i < 20; i++)
+        first_sleep_after(mpis[_i].pass, HPCB_SLEEP_STIRRED);
+    for (int i = 0; i < 20; i++)
+        ck_assert_uint_gt(first_sleep_after(mpis[_i].pass, HPCB_SLEEP_WOKEN),
+                          i < 16 ? 600 * US : 0);
+    for (int i = 0; i < 3; i++)
+        ck_assert_uint_lt(first_sleep_after(mpis[_i].pass, HPCB_SLEEP_STIRRED),
+                          100 * US);
+}
+END_TEST
+
+/* What has ended it may be for this thread after all. */
+START_TEST(stays_awake_after_a_sleep_that_others_end)
+{
+    begin_mpi(mpis[_i].marker);
+    next_end = HPCB_SLEEP_STIRRED;
+    ck_assert(hpcb_wait_enter(&hpcb_wait, 1, OUTER));
+    while (naps == 0)
+        mpis[_i].pass();
+    ck_assert_uint_eq(idle_for(mpis[_i].pass, 45 * US), 0);
+    ck_assert_uint_gt(idle_for(mpis[_i].pass, 2 * MS), 0);
+    hpcb_wait_leave(&hpcb_wait);
 }
 END_TEST
 
@@ -473,6 +605,28 @@ START_TEST(who_enters_ends_naps)
 }
 END_TEST
 
+/* What another thread begins is nothing that comes; but it may be on the way. */
+START_TEST(who_enters_is_not_what_is_waited_for)
+{
+    begin_mpi(mpis[_i].marker);
+    hpcb_threads_setup();
+    for (int i = 0; i < 20; i++) {
+        ck_assert(hpcb_threads_enter(OUTER));
+        ck_assert(hpcb_wait_enter(&hpcb_wait, 1, OUTER));
+        idle_for(mpis[_i].pass, 400 * US);
+        in_another_thread(enter_and_leave);
+        ck_assert_uint_eq(idle_for(mpis[_i].pass, 40 * US), 0);
+        idle_for(mpis[_i].pass, 1560 * US);
+        in_another_thread(enter_and_leave);
+        mpis[_i].pass();
+        hpcb_wait_leave(&hpcb_wait);
+        hpcb_threads_leave();
+    }
+    ck_assert_uint_gt(hpcb_wait.site->first.mean_ns, 1900 * US);
+    ck_assert_uint_gt(hpcb_wait.site->end.mean_ns, 1900 * US);
+}
+END_TEST
+
 static void *try_to_nap(void *unused)
 {
     ck_assert(hpcb_threads_enter(1000));
@@ -525,10 +679,16 @@ int main(void)
     tcase_add_loop_test(tcase, learns_how_long_waits_take, 0, MPIS);
     tcase_add_loop_test(tcase, short_waits_do_not_read_the_clock, 0, MPIS);
     tcase_add_loop_test(tcase, learns_when_transfers_begin, 0, MPIS);
+    tcase_add_loop_test(tcase, second_burst_after_a_nap_is_none_of_it, 0, MPIS);
+    tcase_add_loop_test(tcase, long_copy_after_a_nap_belongs_to_it, 0, MPIS);
+    tcase_add_loop_test(tcase, learns_from_the_sleeps_that_messages_end, 0, MPIS);
+    tcase_add_loop_test(tcase, trusts_the_sleeps_that_messages_end, 0, MPIS);
+    tcase_add_loop_test(tcase, stays_awake_after_a_sleep_that_others_end, 0, MPIS);
     tcase_add_loop_test(tcase, learns_no_waits_from_copies, 0, MPIS);
     tcase_add_test(tcase, who_takes_no_naps_watches_nothing);
     tcase_add_loop_test(tcase, no_nap_in_a_call_that_was_left, 0, MPIS);
     tcase_add_test(tcase, who_enters_ends_naps);
+    tcase_add_loop_test(tcase, who_enters_is_not_what_is_waited_for, 0, MPIS);
     tcase_add_test(tcase, no_nap_with_a_lock_that_others_need);
     tcase_add_test(tcase, an_abandoned_call_counts_once);
     suite_add_tcase(suite, tcase);

@@ -7,6 +7,9 @@
 #include <check.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -30,6 +33,11 @@ static uint64_t clock_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000 * MS + (uint64_t)now.tv_nsec;
+}
+
+static bool sleeps_to_the_end(uint64_t ns, uint64_t now)
+{
+    return hpcb_sleep(ns, now) == HPCB_SLEEP_TO_THE_END;
 }
 
 /* Make a sleep believe that it is time to look for connections. */
@@ -69,13 +77,13 @@ static void *write_soon(void *fd)
 }
 
 /* How long a sleep of ns takes while a byte is written to fd soon after its begin. */
-static uint64_t sleep_while_writing(int *fd, uint64_t ns, bool *to_the_end)
+static uint64_t sleep_while_writing(int *fd, uint64_t ns, hpcb_sleep_end_t *end)
 {
     uint64_t began = clock_ns();
     pthread_t writer;
 
     ck_assert_int_eq(pthread_create(&writer, NULL, write_soon, fd), 0);
-    *to_the_end = hpcb_sleep(ns, began);
+    *end = hpcb_sleep(ns, began);
     began = clock_ns() - began;
     pthread_join(writer, NULL);
     return began;
@@ -85,32 +93,32 @@ START_TEST(test_without_connections)
 {
     uint64_t began = clock_ns();
 
-    ck_assert(hpcb_sleep(20 * MS, began));
+    ck_assert(sleeps_to_the_end(20 * MS, began));
     ck_assert_uint_ge(clock_ns() - began, 20 * MS);
-    ck_assert(hpcb_sleep(0, began));
+    ck_assert(sleeps_to_the_end(0, began));
 }
 END_TEST
 
 START_TEST(test_message_ends_sleep)
 {
-    bool to_the_end;
+    hpcb_sleep_end_t end;
 
     connect_both();
-    ck_assert_uint_lt(sleep_while_writing(&there, LONG_NS, &to_the_end), EARLY_NS);
-    ck_assert(!to_the_end);
+    ck_assert_uint_lt(sleep_while_writing(&there, LONG_NS, &end), EARLY_NS);
+    ck_assert_int_eq(end, HPCB_SLEEP_WOKEN);
 }
 END_TEST
 
 START_TEST(test_unread_message_ends_one_sleep)
 {
-    bool to_the_end;
+    hpcb_sleep_end_t end;
 
     connect_both();
-    sleep_while_writing(&there, LONG_NS, &to_the_end);
-    ck_assert(hpcb_sleep(20 * MS, clock_ns()));
-    ck_assert(hpcb_sleep(20 * MS, clock_ns()));
-    ck_assert_uint_lt(sleep_while_writing(&there, LONG_NS, &to_the_end), EARLY_NS);
-    ck_assert(!to_the_end);
+    sleep_while_writing(&there, LONG_NS, &end);
+    ck_assert(sleeps_to_the_end(20 * MS, clock_ns()));
+    ck_assert(sleeps_to_the_end(20 * MS, clock_ns()));
+    ck_assert_uint_lt(sleep_while_writing(&there, LONG_NS, &end), EARLY_NS);
+    ck_assert_int_eq(end, HPCB_SLEEP_WOKEN);
 }
 END_TEST
 
@@ -120,10 +128,10 @@ START_TEST(test_read_message_ends_no_sleep)
     char byte;
 
     connect_both();
-    ck_assert(hpcb_sleep(MS, clock_ns()));
+    ck_assert(sleeps_to_the_end(MS, clock_ns()));
     ck_assert_int_eq(write(there, "x", 1), 1);
     ck_assert_int_eq(read(here, &byte, 1), 1);
-    ck_assert(hpcb_sleep(20 * MS, clock_ns()));
+    ck_assert(sleeps_to_the_end(20 * MS, clock_ns()));
 }
 END_TEST
 
@@ -150,59 +158,59 @@ START_TEST(test_room_ends_sleep)
     do {
         while (send(here, bytes, sizeof bytes, MSG_DONTWAIT) > 0)
             continue;
-    } while (!hpcb_sleep(20 * MS, clock_ns()));
+    } while (!sleeps_to_the_end(20 * MS, clock_ns()));
     ck_assert_int_eq(pthread_create(&reader, NULL, read_soon, &there), 0);
     began = clock_ns();
-    ck_assert(!hpcb_sleep(LONG_NS, began));
+    ck_assert_int_eq(hpcb_sleep(LONG_NS, began), HPCB_SLEEP_WOKEN);
     ck_assert_uint_lt(clock_ns() - began, EARLY_NS);
     pthread_join(reader, NULL);
     /* That there still is room ends none. */
     hpcb_sleep(20 * MS, clock_ns());
-    ck_assert(hpcb_sleep(20 * MS, clock_ns()));
+    ck_assert(sleeps_to_the_end(20 * MS, clock_ns()));
 }
 END_TEST
 
 START_TEST(test_other_files_end_no_sleep)
 {
-    bool to_the_end;
+    hpcb_sleep_end_t end;
     int pair[2], ends[2];
 
     connect_both();
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     ck_assert_int_eq(pipe(ends), 0);
-    sleep_while_writing(&pair[0], 60 * MS, &to_the_end);
-    ck_assert(to_the_end);
-    sleep_while_writing(&ends[1], 60 * MS, &to_the_end);
-    ck_assert(to_the_end);
+    sleep_while_writing(&pair[0], 60 * MS, &end);
+    ck_assert_int_eq(end, HPCB_SLEEP_TO_THE_END);
+    sleep_while_writing(&ends[1], 60 * MS, &end);
+    ck_assert_int_eq(end, HPCB_SLEEP_TO_THE_END);
 }
 END_TEST
 
 START_TEST(test_connection_made_later)
 {
-    bool to_the_end;
+    hpcb_sleep_end_t end;
 
     connect_both();
-    ck_assert(hpcb_sleep(MS, clock_ns()));
+    ck_assert(sleeps_to_the_end(MS, clock_ns()));
     connect_both();
-    ck_assert_uint_lt(sleep_while_writing(&there, LONG_NS, &to_the_end), EARLY_NS);
-    ck_assert(!to_the_end);
+    ck_assert_uint_lt(sleep_while_writing(&there, LONG_NS, &end), EARLY_NS);
+    ck_assert_int_eq(end, HPCB_SLEEP_WOKEN);
 }
 END_TEST
 
 /* Until it is time to look for connections again. */
 START_TEST(test_unwatched_message_ends_no_sleep)
 {
-    bool to_the_end;
+    hpcb_sleep_end_t end;
 
     connect_both();
-    ck_assert(hpcb_sleep(MS, clock_ns()));
+    ck_assert(sleeps_to_the_end(MS, clock_ns()));
     hpcb_sleep_unwatch();
     hpcb_sleep_unwatch();
-    sleep_while_writing(&there, 60 * MS, &to_the_end);
-    ck_assert(to_the_end);
+    sleep_while_writing(&there, 60 * MS, &end);
+    ck_assert_int_eq(end, HPCB_SLEEP_TO_THE_END);
     look_again();
-    ck_assert_uint_lt(sleep_while_writing(&there, LONG_NS, &to_the_end), EARLY_NS);
-    ck_assert(!to_the_end);
+    ck_assert_uint_lt(sleep_while_writing(&there, LONG_NS, &end), EARLY_NS);
+    ck_assert_int_eq(end, HPCB_SLEEP_WOKEN);
 }
 END_TEST
 
@@ -226,11 +234,61 @@ START_TEST(test_another_thread_ends_sleeps)
     for (int i = 0; i < 3; i++) {
         began = clock_ns();
         ck_assert_int_eq(pthread_create(&thread, NULL, end_soon, NULL), 0);
-        ck_assert(!hpcb_sleep(LONG_NS, began));
+        ck_assert_int_eq(hpcb_sleep(LONG_NS, began), HPCB_SLEEP_STIRRED);
         ck_assert_uint_lt(clock_ns() - began, EARLY_NS);
         pthread_join(thread, NULL);
-        ck_assert(hpcb_sleep(20 * MS, clock_ns()));
+        ck_assert(sleeps_to_the_end(20 * MS, clock_ns()));
     }
+}
+END_TEST
+
+/* Of what has come, a message counts for more. */
+START_TEST(test_message_and_thread_end_sleep)
+{
+    hpcb_sleep_can_be_ended();
+    connect_both();
+    hpcb_sleep(MS, clock_ns());
+    hpcb_sleep_end_one();
+    ck_assert_int_eq(write(there, "x", 1), 1);
+    ck_assert_int_eq(hpcb_sleep(LONG_NS, clock_ns()), HPCB_SLEEP_WOKEN);
+}
+END_TEST
+
+static void ignore(int number)
+{
+    (void)number;
+}
+
+static atomic_bool signalled_enough;
+
+/* More than one: on a busy machine the first may come before the sleep. */
+static void *send_signals(void *thread)
+{
+    struct timespec soon = {0, 30 * MS};
+
+    while (!atomic_load(&signalled_enough)) {
+        nanosleep(&soon, NULL);
+        ck_assert_int_eq(pthread_kill(*(pthread_t *)thread, SIGUSR1), 0);
+    }
+    return NULL;
+}
+
+/* With a connection to watch, and without. */
+START_TEST(test_signal_ends_sleep)
+{
+    struct sigaction action = {.sa_handler = ignore};
+    pthread_t self = pthread_self(), thread;
+    uint64_t began;
+
+    ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
+    if (_i == 1)
+        connect_both();
+    began = clock_ns();
+    ck_assert_int_eq(pthread_create(&thread, NULL, send_signals, &self), 0);
+    ck_assert_int_eq(hpcb_sleep(LONG_NS, began), HPCB_SLEEP_STIRRED);
+    ck_assert_uint_lt(clock_ns() - began, EARLY_NS);
+    atomic_store(&signalled_enough, true);
+    pthread_join(thread, NULL);
 }
 END_TEST
 
@@ -247,7 +305,7 @@ START_TEST(test_closed_eventfd_is_not_written)
         dup2(fd, number);
     hpcb_sleep_end_one();
     ck_assert_int_eq(lseek(fd, 0, SEEK_END), 0);
-    ck_assert(hpcb_sleep(MS, clock_ns()));
+    ck_assert(sleeps_to_the_end(MS, clock_ns()));
 }
 END_TEST
 
@@ -261,7 +319,7 @@ START_TEST(test_all_files_closed)
     for (int fd = there + 1; fd < FILES; fd++)
         close(fd);
     began = clock_ns();
-    ck_assert(hpcb_sleep(20 * MS, began));
+    ck_assert(sleeps_to_the_end(20 * MS, began));
     ck_assert_uint_ge(clock_ns() - began, 20 * MS);
 }
 END_TEST
@@ -294,7 +352,9 @@ int main(void)
         tcase_add_test(tcase, test_connection_made_later);
         tcase_add_test(tcase, test_unwatched_message_ends_no_sleep);
         tcase_add_test(tcase, test_another_thread_ends_sleeps);
+        tcase_add_test(tcase, test_message_and_thread_end_sleep);
     }
+    tcase_add_loop_test(tcase, test_signal_ends_sleep, 0, 2);
     tcase_add_test(tcase, test_all_files_closed);
     tcase_add_test(tcase, test_closed_eventfd_is_not_written);
     suite_add_tcase(suite, tcase);
