@@ -44,6 +44,12 @@
 #define LOOK_NS    500
 #define STRIDE_MAX 63
 
+/* If they take longer than this (ns), the stride was learned from passes that were much
+ * quicker.  It becomes 0 at once, not by halves: a wait that ends within the free
+ * passes and a stride is never looked at, so that short waits cannot shorten what a
+ * long one has left too long. */
+#define LOOK_TOO_LATE_NS (8 * LOOK_NS)
+
 _Thread_local hpcb_wait_t hpcb_wait;
 
 static hpcb_nap_conf_t conf;
@@ -101,7 +107,9 @@ static void pace(hpcb_wait_t *wait, uint64_t took)
 {
     if (is_just_after_nap(wait))
         return;
-    if (took > LOOK_NS)
+    if (took > LOOK_TOO_LATE_NS)
+        wait->stride = 0;
+    else if (took > LOOK_NS)
         wait->stride /= 2;
     else if (took < LOOK_NS / 2 && wait->stride < STRIDE_MAX)
         wait->stride = 2 * wait->stride + 1;

@@ -503,6 +503,19 @@ START_TEST(stays_awake_after_a_sleep_that_others_end)
 }
 END_TEST
 
+/* Looks are as far apart as passes have been quick, and a wait of fewer passes than
+ * that does not say that they are quick no longer: one long wait does. */
+START_TEST(slow_passes_are_looked_at_soon)
+{
+    begin_mpi(mpis[_i].marker);
+    pass_ns = 5;
+    clock_reads_of(mpis[_i].pass, 10 * US);
+    pass_ns = 10 * US;
+    wait_for(mpis[_i].pass, 1500 * US);
+    ck_assert_uint_ge(clock_reads_of(mpis[_i].pass, 300 * US), 20);
+}
+END_TEST
+
 /* A wait with a pass of 3 ms in it; off: the thread was not on its CPU. */
 static void wait_with_long_pass(void (*pass)(void), bool off)
 {
@@ -684,6 +697,7 @@ int main(void)
     tcase_add_loop_test(tcase, learns_from_the_sleeps_that_messages_end, 0, MPIS);
     tcase_add_loop_test(tcase, trusts_the_sleeps_that_messages_end, 0, MPIS);
     tcase_add_loop_test(tcase, stays_awake_after_a_sleep_that_others_end, 0, MPIS);
+    tcase_add_loop_test(tcase, slow_passes_are_looked_at_soon, 0, MPIS);
     tcase_add_loop_test(tcase, learns_no_waits_from_copies, 0, MPIS);
     tcase_add_test(tcase, who_takes_no_naps_watches_nothing);
     tcase_add_loop_test(tcase, no_nap_in_a_call_that_was_left, 0, MPIS);
