@@ -4,10 +4,15 @@
  */
 #include "policy/guard.h"
 
+/* What is collected at the bound is weighed with each comparison, because more may be
+ * proven by then.  After so many times look_ns it is forgotten. */
+#define LOOKS_AT_BOUND 3
+
 static void step_to(hpcb_guard_t *guard, hpcb_guard_level_t level, uint64_t now_ns)
 {
     guard->level = level;
-    guard->since_ns = now_ns;
+    guard->since_ns = guard->from_ns = now_ns;
+    guard->refused = false;
 }
 
 /* Where the kernel takes no slices their level does not exist. */
@@ -28,6 +33,18 @@ static void lengthen_pause(const hpcb_guard_conf_t *conf, hpcb_guard_t *guard)
     guard->pause_ns = pause > conf->longest_ns / 2 ? conf->longest_ns : 2 * pause;
 }
 
+/* Evidence that calls for a step which the bound refuses would pile up for as long as
+ * the harm lasts, and weigh as much when that is over. */
+static void begin_anew(const hpcb_guard_conf_t *conf, hpcb_guard_t *guard, bool refused,
+                       uint64_t now_ns)
+{
+    guard->refused |= refused;
+    if (now_ns - guard->from_ns < LOOKS_AT_BOUND * conf->look_ns)
+        return;
+    guard->from_ns = now_ns;
+    guard->refused = refused;
+}
+
 static void restrict_further(const hpcb_guard_conf_t *conf, hpcb_guard_t *guard,
                              uint64_t now_ns)
 {
@@ -35,8 +52,10 @@ static void restrict_further(const hpcb_guard_conf_t *conf, hpcb_guard_t *guard,
     hpcb_guard_level_t next =
         again ? HPCB_GUARD_REQUEUE : level_after(conf, guard->level, 1);
 
-    if (conf->most != HPCB_GUARD_FREE && next > conf->most)
+    if (conf->most != HPCB_GUARD_FREE && next > conf->most) {
+        begin_anew(conf, guard, true, now_ns);
         return;
+    }
     lengthen_pause(conf, guard);
     step_to(guard, next, now_ns);
 }
@@ -59,13 +78,15 @@ hpcb_guard_level_t hpcb_guard_step(const hpcb_guard_conf_t *conf, hpcb_guard_t *
     /* While guests are stopped there is nothing to compare. */
     bool blind = guard->level == HPCB_GUARD_STOP;
 
-    if (guard->level == HPCB_GUARD_REQUEUE || quiet < conf->look_ns)
+    if (guard->level == HPCB_GUARD_REQUEUE || now_ns - guard->from_ns < conf->look_ns)
         return guard->level;
     if (!blind && estimate && estimate->low > conf->max_slowdown)
         restrict_further(conf, guard, now_ns);
     else if (guard->level > HPCB_GUARD_FREE && quiet >= pause &&
              (blind || (estimate && estimate->high < conf->max_slowdown)))
         give_back(conf, guard, now_ns);
+    else if (guard->refused && estimate)
+        begin_anew(conf, guard, false, now_ns); /* what was collected is mixed */
     return guard->level;
 }
 

@@ -55,14 +55,16 @@ typedef struct {
 typedef struct {
     hpcb_guard_level_t level;
     uint64_t since_ns; /* of the last step */
+    uint64_t from_ns;  /* evidence is collected from here on: that step or later */
     uint64_t pause_ns; /* before the next step back; 0: the first one */
     bool tried_again;  /* after a stop, and not free since */
+    bool refused;      /* by the bound, when evidence was clear last */
 } hpcb_guard_t;
 
 /*
  * Take a step, if it is time for one, and return the level.  estimate: of comparisons
- * that were made since the last step; NULL: there is none yet.  Once at REQUEUE it
- * stays there: those guests are gone.
+ * that were made since from_ns (when it changes, the caller forgets older ones); NULL:
+ * there is none yet.  Once at REQUEUE it stays there: those guests are gone.
  */
 hpcb_guard_level_t hpcb_guard_step(const hpcb_guard_conf_t *conf, hpcb_guard_t *guard,
                                    const hpcb_harm_estimate_t *estimate,

@@ -53,7 +53,7 @@ typedef struct {
     uint32_t job_id;
     uint64_t begin_us; /* of the job */
     hpcb_progress_t ever;
-    hpcb_progress_t since; /* the last step of the guard */
+    hpcb_progress_t since; /* guard.from_ns */
     hpcb_guard_t guard;
     bool doubted, capped; /* that is in the log */
 } primary_t;
@@ -333,6 +333,7 @@ static hpcb_guard_level_t step_guard(primary_t *primary)
         .slices = hpcbd_slices_possible(),
     };
     hpcb_guard_level_t was = primary->guard.level, level;
+    uint64_t from_ns = primary->guard.from_ns;
     hpcb_progress_verdict_t verdict;
     bool known = hpcb_progress_judge(&primary->since, &verdict);
 
@@ -343,11 +344,12 @@ static hpcb_guard_level_t step_guard(primary_t *primary)
     }
     level = hpcb_guard_step(&policy, &primary->guard, known ? &verdict.found : NULL,
                             (uint64_t)clock_ns(CLOCK_MONOTONIC));
+    if (primary->guard.from_ns != from_ns)
+        hpcb_progress_clear(&primary->since);
     if (level == was)
         return level;
     say_step(primary, was, known ? &verdict : NULL);
     note_step(primary, was);
-    hpcb_progress_clear(&primary->since);
     if (level == HPCB_GUARD_REQUEUE)
         primary->guard = (hpcb_guard_t){.level = HPCB_GUARD_FREE};
     return level;

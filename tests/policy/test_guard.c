@@ -137,6 +137,56 @@ START_TEST(no_step_leads_beyond_the_bound)
 }
 END_TEST
 
+/* At the bound, which refuses a step each second up to the time that is returned; with
+ * the last one evidence is forgotten. */
+static uint64_t at_the_bound(hpcb_guard_t *guard, hpcb_guard_conf_t *bound)
+{
+    uint64_t now = 1000 * S;
+
+    *bound = conf;
+    bound->most = HPCB_GUARD_QUARTER;
+    seconds_until(guard, HPCB_GUARD_QUARTER, &harmful, &now);
+    ck_assert_uint_eq(guard->from_ns, now);
+    for (uint64_t end = now + 481 * S; now < end; now += S) {
+        hpcb_guard_step(bound, guard, &harmful, now);
+        ck_assert_uint_lt(now - guard->from_ns, 30 * S);
+    }
+    ck_assert_uint_eq(guard->since_ns, 1010 * S);
+    ck_assert_uint_eq(guard->from_ns, now - S);
+    return now;
+}
+
+/* Else what is known at the bound would soon rest on hours that are long over. */
+START_TEST(evidence_at_the_bound_is_forgotten)
+{
+    hpcb_guard_conf_t bound;
+    hpcb_guard_t guard = {0};
+    uint64_t now = at_the_bound(&guard, &bound);
+
+    /* A look takes as long as always, the pause since the step is over. */
+    ck_assert_uint_eq(seconds_until(&guard, HPCB_GUARD_HALF, &harmless, &now), 9);
+    ck_assert_uint_eq(guard.from_ns, now);
+    ck_assert_uint_eq(guard.since_ns, now);
+}
+END_TEST
+
+/* Once: from then on it is of one kind, and decides when there is enough of it. */
+START_TEST(mixed_evidence_is_forgotten_once)
+{
+    hpcb_guard_conf_t bound;
+    hpcb_guard_t guard = {0};
+    uint64_t now = at_the_bound(&guard, &bound), from = guard.from_ns, end;
+
+    for (end = now + 30 * S; now < end; now += S)
+        hpcb_guard_step(&bound, &guard, &unclear, now);
+    ck_assert_uint_eq(guard.from_ns, from + 30 * S);
+    for (end = now + 500 * S; now < end; now += S)
+        hpcb_guard_step(&bound, &guard, &unclear, now);
+    ck_assert_uint_eq(guard.from_ns, from + 30 * S);
+    ck_assert_int_eq(guard.level, HPCB_GUARD_QUARTER);
+}
+END_TEST
+
 START_TEST(stopped_guests_are_tried_again)
 {
     hpcb_guard_t guard = {0};
@@ -276,6 +326,8 @@ int main(void)
     tcase_add_test(tcase, harm_stops_guests_step_by_step);
     tcase_add_test(tcase, slices_come_first);
     tcase_add_test(tcase, no_step_leads_beyond_the_bound);
+    tcase_add_test(tcase, evidence_at_the_bound_is_forgotten);
+    tcase_add_test(tcase, mixed_evidence_is_forgotten_once);
     tcase_add_test(tcase, slices_that_cure_stay);
     tcase_add_test(tcase, nothing_without_evidence);
     tcase_add_test(tcase, undecided_keeps_the_level);
