@@ -24,14 +24,19 @@ const char *hpcb_progress_name(hpcb_progress_source_t source)
 }
 
 /* A page is brought up to date every 5 ms or more seldom (mpi/observe.c), which is much
- * of a stop of 200 ms.  So what is under way counts as a part, at the pace of late. */
+ * of a stop of 200 ms.  So what is under way counts as a part, at the pace of late; and
+ * what has ended since, while others were read, is taken away again. */
 bool hpcb_progress_place(uint64_t iterations, uint64_t mean_ns, uint64_t ended_ns,
                          uint64_t now_ns, double *place)
 {
-    if (mean_ns == 0 || ended_ns > now_ns ||
-        now_ns - ended_ns > HPCB_PROGRESS_SILENT_NS)
+    bool ahead = ended_ns > now_ns;
+    uint64_t apart_ns = ahead ? ended_ns - now_ns : now_ns - ended_ns;
+    double part;
+
+    if (mean_ns == 0 || apart_ns > HPCB_PROGRESS_SILENT_NS)
         return false;
-    *place = (double)iterations + (double)(now_ns - ended_ns) / (double)mean_ns;
+    part = (double)apart_ns / (double)mean_ns;
+    *place = (double)iterations + (ahead ? -part : part);
     return true;
 }
 

@@ -46,7 +46,8 @@ const char *hpcb_progress_name(hpcb_progress_source_t source);
 /* A page claims at most that guests double the primary's time, or halve it. */
 #define HPCB_PROGRESS_CLAIM_MAX 2.0
 
-/* A page that has said nothing for so long is not a measure of now. */
+/* A page that has said nothing for so long is not a measure of now, nor is one that is
+ * ahead by as much. */
 #define HPCB_PROGRESS_SILENT_NS UINT64_C(100000000)
 
 /* A source that has nothing to say in so many comparisons in a row begins anew. */
@@ -65,7 +66,8 @@ typedef struct {
 
 /*
  * Where a rank is in its iterations at now_ns: it has ended so many at ended_ns, and
- * each took mean_ns lately.  Return false if its page says nothing of now.
+ * each took mean_ns lately.  Pages are read one after the other, so ended_ns may be a
+ * little later than now_ns.  Return false if its page says nothing of now.
  */
 bool hpcb_progress_place(uint64_t iterations, uint64_t mean_ns, uint64_t ended_ns,
                          uint64_t now_ns, double *place);

@@ -100,10 +100,12 @@ int hpcbd_progress_begin(hpcbd_progress_t *progress, const hpcbd_job_t *job)
     return 0;
 }
 
+/* The time is that of the pages: a count of iterations is by it, the other figures are
+ * by one another, and counters of thousands of threads take milliseconds. */
 int hpcbd_progress_read(hpcbd_progress_t *progress, hpcb_progress_at_t *at)
 {
     hpcb_sample_t sample;
-    uint64_t time_ns = now_ns();
+    uint64_t time_ns;
 
     if (!progress->sensed)
         return -1;
@@ -114,6 +116,7 @@ int hpcbd_progress_read(hpcbd_progress_t *progress, hpcb_progress_at_t *at)
         forget(progress);
         return -1;
     }
+    time_ns = now_ns();
     *at = (hpcb_progress_at_t){
         .time_us = time_ns / 1000,
         .cpu_us = sample.figure[HPCB_FIGURE_CPU].value,

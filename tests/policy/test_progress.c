@@ -219,8 +219,21 @@ START_TEST(what_is_under_way_counts_as_a_part)
     ck_assert_double_eq_tol(place, 8.5, 1e-9);
     ck_assert(hpcb_progress_place(7, 4 * NS_MS, 100 * NS_MS, 200 * NS_MS, &place));
     ck_assert(!hpcb_progress_place(7, 4 * NS_MS, 100 * NS_MS, 201 * NS_MS, &place));
-    ck_assert(!hpcb_progress_place(7, 4 * NS_MS, 100 * NS_MS, 99 * NS_MS, &place));
     ck_assert(!hpcb_progress_place(7, 0, 100 * NS_MS, 106 * NS_MS, &place));
+}
+END_TEST
+
+/* Its rank has gone on since the clock was read. */
+START_TEST(a_page_that_is_ahead_counts_back)
+{
+    double place;
+
+    ck_assert(hpcb_progress_place(7, 4 * NS_MS, 106 * NS_MS, 100 * NS_MS, &place));
+    ck_assert_double_eq_tol(place, 5.5, 1e-9);
+    ck_assert(hpcb_progress_place(7, 4 * NS_MS, 200 * NS_MS, 100 * NS_MS, &place));
+    ck_assert(!hpcb_progress_place(7, 4 * NS_MS, 201 * NS_MS, 100 * NS_MS, &place));
+    ck_assert(!hpcb_progress_place(7, 4 * NS_MS, UINT64_MAX, 100 * NS_MS, &place));
+    ck_assert(!hpcb_progress_place(7, 4 * NS_MS, 0, UINT64_MAX, &place));
 }
 END_TEST
 
@@ -375,6 +388,7 @@ int main(void)
     tcase_add_test(tcase, sleep_is_not_harm);
     tcase_add_test(tcase, readings_that_are_not_of_one_another_have_no_rate);
     tcase_add_test(tcase, what_is_under_way_counts_as_a_part);
+    tcase_add_test(tcase, a_page_that_is_ahead_counts_back);
     tcase_add_loop_test(tcase, no_page_hides_what_is_proven, 0, 4);
     tcase_add_test(tcase, no_page_hides_it_by_noise);
     tcase_add_test(tcase, instructions_are_a_floor_too);

@@ -43,6 +43,9 @@ static char state_dir[PATH_MAX];
 static bool counts; /* the node has counters */
 static long long count;
 static int sets, opened;
+static uint64_t clock_ns;
+static uint64_t read_ns; /* what it takes to read a counter */
+static bool going_on;    /* the ranks publish meanwhile */
 
 static int start_fake(hpcb_error_t *err)
 {
@@ -59,11 +62,16 @@ static int open_fake(const char *const *names, size_t n, pid_t tid, hpcb_error_t
     return sets++;
 }
 
+static void say_at(unsigned rank, uint64_t iterations, uint64_t ended_ns);
+
 static int read_fake(int set, long long *values, hpcb_error_t *err)
 {
     (void)set;
     (void)err;
     values[0] = count;
+    clock_ns += read_ns;
+    for (unsigned i = 0; going_on && i < RANKS; i++)
+        say_at(i, (clock_ns - NOW) / (4 * MS), clock_ns);
     return 0;
 }
 
@@ -79,8 +87,8 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 {
     (void)clock;
-    now->tv_sec = (time_t)(NOW / 1000000000);
-    now->tv_nsec = (long)(NOW % 1000000000);
+    now->tv_sec = (time_t)(clock_ns / 1000000000);
+    now->tv_nsec = (long)(clock_ns % 1000000000);
     return 0;
 }
 
@@ -108,8 +116,8 @@ static void make_page(unsigned rank)
     close(fd);
 }
 
-/* So many iterations of 4 ms each, the last of which ended ago_ms ago. */
-static void say(unsigned rank, uint64_t iterations, uint64_t ago_ms)
+/* So many iterations of 4 ms each. */
+static void say_at(unsigned rank, uint64_t iterations, uint64_t ended_ns)
 {
     const hpcb_page_t page = {.magic = HPCB_PAGE_MAGIC,
                               .version = HPCB_PAGE_VERSION,
@@ -118,12 +126,18 @@ static void say(unsigned rank, uint64_t iterations, uint64_t ago_ms)
                               .iterations = iterations,
                               .samples = 1,
                               .mean_ns = 4 * MS,
-                              .ended_ns = NOW - ago_ms * MS};
+                              .ended_ns = ended_ns};
     int fd = open(page_path(rank), O_WRONLY);
 
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(pwrite(fd, &page, sizeof(page), 0), (int)sizeof(page));
     close(fd);
+}
+
+/* The last of them ended ago_ms ago. */
+static void say(unsigned rank, uint64_t iterations, uint64_t ago_ms)
+{
+    say_at(rank, iterations, NOW - ago_ms * MS);
 }
 
 static void put_step(const char *step)
@@ -163,7 +177,10 @@ static void begin(void)
     for (unsigned i = 0; i < RANKS; i++)
         ranks.task[i] = (hpcb_ranks_task_t){100 + (pid_t)i, 1};
     hpcb_counters_use(&fake);
-    sets = 0;
+    sets = opened = 0;
+    clock_ns = NOW;
+    read_ns = 0;
+    going_on = false;
     snprintf(state_dir, sizeof(state_dir), "%s", scratch("state"));
     progress = hpcbd_progress_new(node, state_dir, &err);
     ck_assert_ptr_nonnull(progress);
@@ -303,19 +320,64 @@ START_TEST(two_steps_say_nothing)
 }
 END_TEST
 
-START_TEST(many_ranks_are_read_in_part)
+static void with_ranks(unsigned n)
 {
-    static hpcbd_pages_t pages;
-    double iterations;
-
     begin();
-    ranks.n = 2 * HPCBD_PAGES_MAX;
+    ranks.n = n;
     for (unsigned i = 0; i < ranks.n; i++) {
         ranks.task[i] = (hpcb_ranks_task_t){100 + (pid_t)i, 1};
         make_page(i);
         say(i, i, 0);
     }
     put_step("0");
+}
+
+/* While others are read: each has published since the clock was, one after the other.
+ */
+START_TEST(ranks_go_on_while_they_are_read)
+{
+    static hpcbd_pages_t pages;
+    double iterations;
+
+    with_ranks(HPCBD_PAGES_MAX);
+    for (unsigned i = 0; i < ranks.n; i++)
+        say_at(i, 1000, NOW + i * MS);
+    hpcbd_pages_open(&pages, scratch("state"), &primary);
+    ck_assert(hpcbd_pages_read(&pages, NOW, &iterations));
+    ck_assert_double_eq_tol(iterations, 1000 - (HPCBD_PAGES_MAX - 1) / 8.0, 1e-6);
+    say_at(1, 1000, NOW + 101 * MS);
+    ck_assert(!hpcbd_pages_read(&pages, NOW, &iterations));
+    hpcbd_pages_close(&pages);
+    end();
+}
+END_TEST
+
+/* Counters of many threads take their time, in which ranks publish. */
+START_TEST(the_clock_goes_on_while_counters_are_read)
+{
+    hpcb_progress_at_t at;
+
+    counts = true;
+    with_pages();
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary), 0);
+    going_on = true;
+    read_ns = 60 * MS;
+    for (unsigned i = 1; i <= 4; i++) {
+        at = reading();
+        ck_assert(at.has_iterations && at.has_instructions);
+        ck_assert_uint_eq(at.time_us, (NOW + i * 120 * MS) / 1000);
+        ck_assert_double_eq_tol(at.iterations, i * 30, 1e-6);
+    }
+    end();
+}
+END_TEST
+
+START_TEST(many_ranks_are_read_in_part)
+{
+    static hpcbd_pages_t pages;
+    double iterations;
+
+    with_ranks(2 * HPCBD_PAGES_MAX);
     hpcbd_pages_open(&pages, scratch("state"), &primary);
     ck_assert_uint_eq(pages.n, HPCBD_PAGES_MAX);
     ck_assert(hpcbd_pages_read(&pages, NOW, &iterations));
@@ -365,6 +427,8 @@ int main(void)
     tcase_add_test(tc, what_cannot_be_is_not_heard);
     tcase_add_test(tc, a_page_of_somebody_else_is_not_heard);
     tcase_add_test(tc, two_steps_say_nothing);
+    tcase_add_test(tc, ranks_go_on_while_they_are_read);
+    tcase_add_test(tc, the_clock_goes_on_while_counters_are_read);
     tcase_add_test(tc, many_ranks_are_read_in_part);
     tcase_add_test(tc, threads_count_instructions);
     suite_add_tcase(suite, tc);
