@@ -142,7 +142,9 @@ static size_t rests_on(const hpcb_harm_t *harm)
     return harm->count < HPCB_HARM_COMPARISONS ? harm->count : HPCB_HARM_COMPARISONS;
 }
 
-/* Let it count if it is not below what is proven as a whole. */
+/* Let it count if it is not below what is proven as a whole.  What is proven is a floor
+ * for all three of its figures, and no more than that: the larger one of two that
+ * scatter would be too large in the mean. */
 static void hear(const hpcb_progress_t *progress, hpcb_progress_source_t source,
                  hpcb_progress_verdict_t *verdict)
 {
@@ -159,9 +161,9 @@ static void hear(const hpcb_progress_t *progress, hpcb_progress_source_t source,
         return;
     }
     *found = (hpcb_harm_estimate_t){
-        .cost = fmax(claim.cost, found->cost),
+        .cost = fmax(claim.cost, found->low),
         .low = fmax(claim.low, found->low),
-        .high = fmax(claim.high, found->high),
+        .high = fmax(claim.high, found->low),
         .comparisons = claim.comparisons,
     };
     verdict->source = source;

@@ -100,8 +100,8 @@ void hpcb_progress_add(hpcb_progress_t *progress,
                        const hpcb_progress_at_t at[HPCB_PROGRESS_READINGS]);
 
 typedef struct {
-    /* What guests cost, and the source that says so.  Nowhere below what run delay
-     * and instructions prove. */
+    /* What guests cost, and the source that says so.  No figure is below what run
+     * delay and instructions prove, the lower ends of their intervals. */
     hpcb_harm_estimate_t found;
     hpcb_progress_source_t source;
     /* The lower end of what is proven, without a page's word. */
