@@ -124,6 +124,7 @@ static void forget_gone(const hpcbd_registry_t *registry)
     for (size_t i = engine.count; i-- > 0;) {
         if (hpcbd_registry_find(registry, engine.primaries[i]->job_id))
             continue;
+        hpcbd_progress_end(engine.progress, engine.primaries[i]->job_id);
         free(engine.primaries[i]);
         engine.primaries[i] = engine.primaries[--engine.count];
     }
@@ -243,6 +244,13 @@ static void conclude(primary_t *primary)
         return;
     hpcb_progress_add(&primary->ever, engine.at);
     hpcb_progress_add(&primary->since, engine.at);
+}
+
+/* Sensors of primaries whose experiments are over for now. */
+static void close_sensors(void)
+{
+    for (size_t i = 0; i < engine.count; i++)
+        hpcbd_progress_end(engine.progress, engine.primaries[i]->job_id);
 }
 
 /* ---- what follows from it ---- */
@@ -386,6 +394,7 @@ static void plan_next(const hpcbd_registry_t *registry)
     } else {
         hpcbd_restrain_guests(HPCB_GUARD_FREE);
         hpcbd_slices_end();
+        close_sensors();
     }
     for (size_t i = 0; wanted && i < registry->count; i++) {
         const hpcbd_job_t *job = registry->jobs[i];

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "hpcbd/harm/pages.h"
@@ -13,13 +14,23 @@
 
 #define WANTED (1U << HPCB_FIGURE_RUN_DELAY | 1U << HPCB_FIGURE_INSTRUCTIONS)
 
-struct hpcbd_progress {
-    const char *state_dir;
-    hpcb_sensing_t *sensing;
-    /* Of the job that was begun last: experiments are of one at a time. */
+typedef struct {
     uint32_t job_id;
     uint64_t begin_us;
+    bool lacks; /* some figures, at its last sample */
+    bool tried; /* to open it with nothing kept of others, and it lacked some */
     hpcb_sensed_t *sensed;
+} kept_t;
+
+struct hpcbd_progress {
+    const char *state_dir;
+    const hpcb_sensor_t *rows[HPCB_SENSORS_MAX];
+    size_t row_count;
+    hpcb_sensing_t *sensing;
+    size_t count;
+    kept_t kept[HPCBD_PROGRESS_JOBS]; /* who was begun last is first */
+    /* Of the job that was begun last: experiments are of one at a time. */
+    hpcb_sensed_t *current; /* one of those kept, or NULL */
     hpcbd_pages_t pages;
 };
 
@@ -31,62 +42,176 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-hpcbd_progress_t *hpcbd_progress_new(const hpcb_node_t *node, const char *state_dir,
-                                     hpcb_error_t *err)
+static void choose_rows(hpcbd_progress_t *progress)
 {
-    static const hpcb_sensor_t *rows[HPCB_SENSORS_MAX];
-    size_t count, wanted = 0;
+    size_t count;
     const hpcb_sensor_t *const *all = hpcb_sensors(&count);
-    hpcbd_progress_t *progress = calloc(1, sizeof(*progress));
 
     for (size_t i = 0; i < count; i++)
         if (all[i]->figures & WANTED)
-            rows[wanted++] = all[i];
+            progress->rows[progress->row_count++] = all[i];
+}
+
+hpcbd_progress_t *hpcbd_progress_new(const hpcb_node_t *node, const char *state_dir,
+                                     hpcb_error_t *err)
+{
+    hpcbd_progress_t *progress = calloc(1, sizeof(*progress));
+
     if (!progress) {
         hpcb_error(err, "out of memory");
         return NULL;
     }
     progress->state_dir = state_dir;
-    if (hpcb_sensing_open(node, rows, wanted, &progress->sensing, err) == 0)
+    choose_rows(progress);
+    if (hpcb_sensing_open(node, progress->rows, progress->row_count, &progress->sensing,
+                          err) == 0)
         return progress;
     free(progress);
     return NULL;
 }
 
-static void forget(hpcbd_progress_t *progress)
+static size_t find(const hpcbd_progress_t *progress, uint32_t job_id)
 {
-    if (progress->sensed)
-        hpcb_sensed_close(progress->sensed);
-    progress->sensed = NULL;
-    progress->job_id = 0;
-    hpcbd_pages_close(&progress->pages);
+    size_t i = 0;
+
+    while (i < progress->count && progress->kept[i].job_id != job_id)
+        i++;
+    return i;
+}
+
+/* Out of those kept, which stay in order. */
+static kept_t take_out(hpcbd_progress_t *progress, size_t i)
+{
+    kept_t kept = progress->kept[i];
+
+    progress->count--;
+    memmove(&progress->kept[i], &progress->kept[i + 1],
+            (progress->count - i) * sizeof(kept));
+    return kept;
+}
+
+static void put_first(hpcbd_progress_t *progress, kept_t kept)
+{
+    memmove(&progress->kept[1], &progress->kept[0], progress->count * sizeof(kept));
+    progress->count++;
+    progress->kept[0] = kept;
+    progress->current = kept.sensed;
+}
+
+static void forget(hpcbd_progress_t *progress, size_t i)
+{
+    kept_t kept = take_out(progress, i);
+
+    if (kept.sensed == progress->current)
+        progress->current = NULL;
+    hpcb_sensed_close(kept.sensed);
+}
+
+static void forget_all(hpcbd_progress_t *progress)
+{
+    while (progress->count > 0)
+        forget(progress, progress->count - 1);
 }
 
 void hpcbd_progress_free(hpcbd_progress_t *progress)
 {
     if (!progress)
         return;
-    forget(progress);
+    forget_all(progress);
+    hpcbd_pages_close(&progress->pages);
     hpcb_sensing_close(progress->sensing);
     free(progress);
+}
+
+void hpcbd_progress_end(hpcbd_progress_t *progress, uint32_t job_id)
+{
+    size_t i = find(progress, job_id);
+
+    if (i < progress->count)
+        forget(progress, i);
+}
+
+/* True if a sensor that the node has gives nothing. */
+static bool lacks_some(const hpcbd_progress_t *progress, const hpcb_sample_t *sample)
+{
+    unsigned wanted = 0;
+
+    for (size_t i = 0; i < progress->row_count; i++)
+        if (!hpcb_sensing_why_not(progress->sensing, i))
+            wanted |= progress->rows[i]->figures;
+    for (size_t i = 0; i < HPCB_FIGURES; i++)
+        if (wanted & 1U << i && !sample->figure[i].sensor)
+            return true;
+    return false;
+}
+
+/* Of the job that was begun last. */
+static void take_sample(hpcbd_progress_t *progress, hpcb_sample_t *sample)
+{
+    hpcb_sensing_round(progress->sensing);
+    hpcb_sensed_sample(progress->current, sample);
+    progress->kept[0].lacks = lacks_some(progress, sample);
+}
+
+static int open_first(hpcbd_progress_t *progress, const hpcbd_job_t *job)
+{
+    kept_t kept = {.job_id = job->state.job_id, .begin_us = job->state.begin_us};
+
+    if (progress->count == HPCBD_PROGRESS_JOBS)
+        forget(progress, progress->count - 1);
+    if (hpcb_sensed_open(progress->sensing, kept.job_id, job->dir, &kept.sensed, NULL) <
+        0)
+        return -1;
+    put_first(progress, kept);
+    return 0;
+}
+
+/* The first sample opens files, too. */
+static int open_and_try(hpcbd_progress_t *progress, const hpcbd_job_t *job)
+{
+    hpcb_sample_t sample;
+
+    if (open_first(progress, job) < 0)
+        return -1;
+    take_sample(progress, &sample);
+    return 0;
+}
+
+/* All jobs share a number of files (sensor/stat.h): what is kept of others may leave
+ * this one without. */
+static int open_new(hpcbd_progress_t *progress, const hpcbd_job_t *job)
+{
+    if (open_and_try(progress, job) < 0)
+        return -1;
+    if (progress->count > 1 && progress->kept[0].lacks) {
+        forget_all(progress);
+        if (open_and_try(progress, job) < 0)
+            return -1;
+    }
+    progress->kept[0].tried = progress->kept[0].lacks;
+    return 0;
+}
+
+/* One that has lost some since is opened anew. */
+static bool is_good(const kept_t *kept, const hpcbd_job_t *job)
+{
+    return kept->begin_us == job->state.begin_us && (!kept->lacks || kept->tried);
 }
 
 /* Sensors stay open, so that threads that have ended go on to count. */
 static int follow(hpcbd_progress_t *progress, const hpcbd_job_t *job)
 {
-    if (progress->job_id == job->state.job_id &&
-        progress->begin_us == job->state.begin_us) {
-        hpcb_sensed_adopt(progress->sensed);
-        return 0;
+    size_t i = find(progress, job->state.job_id);
+
+    progress->current = NULL;
+    if (i < progress->count && !is_good(&progress->kept[i], job)) {
+        forget(progress, i);
+        i = progress->count;
     }
-    forget(progress);
-    if (hpcb_sensed_open(progress->sensing, job->state.job_id, job->dir,
-                         &progress->sensed, NULL) < 0) {
-        progress->sensed = NULL;
-        return -1;
-    }
-    progress->job_id = job->state.job_id;
-    progress->begin_us = job->state.begin_us;
+    if (i == progress->count)
+        return open_new(progress, job);
+    put_first(progress, take_out(progress, i));
+    hpcb_sensed_adopt(progress->current);
     return 0;
 }
 
@@ -107,13 +232,12 @@ int hpcbd_progress_read(hpcbd_progress_t *progress, hpcb_progress_at_t *at)
     hpcb_sample_t sample;
     uint64_t time_ns;
 
-    if (!progress->sensed)
+    if (!progress->current)
         return -1;
-    hpcb_sensing_round(progress->sensing);
-    hpcb_sensed_sample(progress->sensed, &sample);
+    take_sample(progress, &sample);
     if (!sample.figure[HPCB_FIGURE_RUN_DELAY].sensor ||
         !sample.figure[HPCB_FIGURE_CPU].sensor) {
-        forget(progress);
+        forget(progress, 0);
         return -1;
     }
     time_ns = now_ns();

@@ -40,6 +40,7 @@ static bool frozen, can_freeze, readable;
 static unsigned held; /* why the guest is stopped besides */
 static int64_t frozen_at, frozen_ns, decide_ns;
 static unsigned stops, begun;
+static bool kept; /* the primary's sensors, since its last experiment */
 /* What the log has of sources that are not believed, and of the bound for them. */
 static unsigned doubts, caps;
 /* The primary's work up to now. */
@@ -129,7 +130,14 @@ int hpcbd_progress_begin(hpcbd_progress_t *progress, const hpcbd_job_t *job)
     (void)progress;
     ck_assert(job == &primary || job == &other);
     begun++;
+    kept |= readable && job == &primary;
     return readable ? 0 : -1;
+}
+
+void hpcbd_progress_end(hpcbd_progress_t *progress, uint32_t job_id)
+{
+    (void)progress;
+    kept &= job_id != PRIMARY;
 }
 
 int hpcbd_progress_read(hpcbd_progress_t *progress, hpcb_progress_at_t *at)
@@ -251,6 +259,7 @@ static void begin(void)
     ran_us = waited_us = 0;
     pace = claimed = iterated = 0;
     begun = doubts = caps = 0;
+    kept = false;
     hpcb_log_set_sink(count_lines);
     harm = HARM;
     level = worst = HPCB_GUARD_FREE;
@@ -612,6 +621,28 @@ START_TEST(a_page_that_hides_harm_is_not_believed)
 }
 END_TEST
 
+/* Counters cost their threads a little: nobody has them for nothing. */
+START_TEST(sensors_go_with_the_primary_and_with_guests)
+{
+    begin();
+    run(20);
+    ck_assert(kept);
+    registry.count = 1;
+    registry.jobs[0] = &guest;
+    run(20);
+    ck_assert(!kept);
+    registry.count = 2;
+    registry.jobs[0] = &primary;
+    registry.jobs[1] = &guest;
+    run(20);
+    ck_assert(kept);
+    registry.count = 1;
+    run(20);
+    ck_assert(!kept);
+    end();
+}
+END_TEST
+
 START_TEST(without_its_primary_guests_run)
 {
     begin();
@@ -648,6 +679,7 @@ int main(void)
     tcase_add_test(tc, iterations_are_the_method_where_there_are_some);
     tcase_add_test(tc, a_page_that_claims_harm_is_bounded);
     tcase_add_test(tc, a_page_that_hides_harm_is_not_believed);
+    tcase_add_test(tc, sensors_go_with_the_primary_and_with_guests);
     tcase_add_test(tc, without_its_primary_guests_run);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

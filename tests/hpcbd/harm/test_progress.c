@@ -24,15 +24,17 @@
 #include "hpcbd/harm/pages.h"
 #include "hpcbd/harm/progress.h"
 #include "sensor/counters.h"
+#include "sensor/stat.h"
 #include "tests/cgroup/fake_kernel.h"
 #include "tests/common/scratch.h"
 
-#define JOB_DIR "sys/fs/cgroup/system.slice/slurmstepd.scope/job_4"
-#define STEP    JOB_DIR "/step_0/user"
-#define JOB     4
-#define RANKS   2
-#define MS      UINT64_C(1000000)
-#define NOW     (UINT64_C(5000) * MS) /* ns */
+#define SLURM_DIR "sys/fs/cgroup/system.slice/slurmstepd.scope"
+#define JOB_DIR   SLURM_DIR "/job_4"
+#define STEP      JOB_DIR "/step_0/user"
+#define JOB       4
+#define RANKS     2
+#define MS        UINT64_C(1000000)
+#define NOW       (UINT64_C(5000) * MS) /* ns */
 
 static const char *root;
 static hpcb_node_t *node;
@@ -416,6 +418,143 @@ START_TEST(threads_count_instructions)
 }
 END_TEST
 
+/* A primary with two threads. */
+static hpcbd_job_t another(uint32_t job_id)
+{
+    static const char *const below[] = {"", "/step_0", "/step_0/user",
+                                        "/step_0/user/task_0"};
+    hpcbd_job_t job = primary;
+    char name[PATH_MAX];
+
+    job.state.job_id = job_id;
+    for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
+        snprintf(name, sizeof(name), SLURM_DIR "/job_%u%s", job_id, below[i]);
+        make_dir(name);
+    }
+    snprintf(job.dir, sizeof(job.dir), "%s/" SLURM_DIR "/job_%u", root, job_id);
+    snprintf(name, sizeof(name), SLURM_DIR "/job_%u/step_0/user/task_0/cgroup.threads",
+             job_id);
+    fake_write(name, "300\n301\n");
+    snprintf(name, sizeof(name), SLURM_DIR "/job_%u/cpu.stat", job_id);
+    fake_write(name, "usage_usec 77\n");
+    snprintf(name, sizeof(name), SLURM_DIR "/job_%u/cpu.pressure", job_id);
+    fake_write(name, "some avg10=0.00 total=5\nfull total=0\n");
+    return job;
+}
+
+/* How many counters are opened for the job's next experiment. */
+static int opened_for(const hpcbd_job_t *job)
+{
+    opened = 0;
+    ck_assert_int_eq(hpcbd_progress_begin(progress, job), 0);
+    return opened;
+}
+
+/* To attach to each thread anew in each experiment of each would keep hpcbd busy. */
+START_TEST(primaries_keep_their_counters)
+{
+    hpcbd_job_t second;
+
+    counts = true;
+    begin();
+    second = another(5);
+    ck_assert_int_ge(opened_for(&primary), 2);
+    ck_assert_int_ge(opened_for(&second), 2);
+    ck_assert_int_eq(sets, 4);
+    ck_assert_int_eq(opened_for(&primary), 0);
+    ck_assert_uint_eq(reading().cpu_us, 1000);
+    ck_assert_int_eq(opened_for(&second), 0);
+    ck_assert_uint_eq(reading().cpu_us, 77);
+    /* Until one goes. */
+    hpcbd_progress_end(progress, 4);
+    ck_assert_int_eq(sets, 2);
+    ck_assert_uint_eq(reading().cpu_us, 77);
+    hpcbd_progress_end(progress, 5);
+    hpcbd_progress_end(progress, 6);
+    ck_assert_int_eq(sets, 0);
+    ck_assert_int_eq(hpcbd_progress_read(progress, &(hpcb_progress_at_t){0}), -1);
+    end();
+}
+END_TEST
+
+/* Whoever has had no experiment for longest makes room. */
+START_TEST(so_many_keep_their_counters)
+{
+    hpcbd_job_t job[HPCBD_PROGRESS_JOBS + 1];
+
+    counts = true;
+    begin();
+    for (uint32_t i = 0; i <= HPCBD_PROGRESS_JOBS; i++) {
+        job[i] = another(10 + i);
+        ck_assert_int_ge(opened_for(&job[i]), 2);
+        ck_assert_int_eq(opened_for(&job[0]), 0);
+    }
+    ck_assert_int_eq(sets, 2 * HPCBD_PROGRESS_JOBS);
+    ck_assert_int_eq(opened_for(&job[HPCBD_PROGRESS_JOBS]), 0);
+    ck_assert_int_ge(opened_for(&job[1]), 2);
+    ck_assert_int_eq(sets, 2 * HPCBD_PROGRESS_JOBS);
+    end();
+}
+END_TEST
+
+/* Files for counters are bounded: what a primary of many threads keeps, others have
+ * not. So what is kept goes as soon as one of them lacks some. */
+START_TEST(nobody_is_deprived_of_counters)
+{
+    const size_t others = HPCB_STAT_FILES_MAX - 3;
+    hpcbd_job_t second;
+
+    counts = true;
+    begin();
+    second = another(5);
+    ck_assert_int_eq(hpcb_stat_take(others, NULL), 0);
+    ck_assert_int_ge(opened_for(&primary), 2);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_ge(opened_for(&second), 2);
+        ck_assert(reading().has_instructions);
+        ck_assert_int_ge(opened_for(&primary), 2);
+        ck_assert(reading().has_instructions);
+        ck_assert_int_eq(sets, 2);
+    }
+    hpcb_stat_give(others);
+    end();
+}
+END_TEST
+
+/* Nor later, when one has started another task.  Who has too many in any case is not
+ * tried again and again. */
+START_TEST(who_starts_more_tasks_makes_room)
+{
+    const size_t others = HPCB_STAT_FILES_MAX - 4;
+    hpcbd_job_t second;
+
+    counts = true;
+    begin();
+    second = another(5);
+    ck_assert_int_eq(hpcb_stat_take(others, NULL), 0);
+    ck_assert_int_ge(opened_for(&second), 2);
+    ck_assert_int_ge(opened_for(&primary), 2);
+    ck_assert_int_eq(sets, 4);
+    make_dir(STEP "/task_1");
+    fake_write(STEP "/task_1/cgroup.threads", "200\n");
+    opened_for(&primary);
+    ck_assert(!reading().has_instructions);
+    ck_assert_int_ge(opened_for(&primary), 3);
+    ck_assert(reading().has_instructions);
+    ck_assert_int_eq(sets, 3);
+    make_dir(STEP "/task_2");
+    fake_write(STEP "/task_2/cgroup.threads", "400\n401\n");
+    for (int i = 0; i < 2; i++) {
+        opened_for(&primary);
+        ck_assert(!reading().has_instructions);
+    }
+    ck_assert_int_eq(opened_for(&primary), 0);
+    ck_assert(!reading().has_instructions);
+    hpcb_stat_give(others);
+    end();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("harm_progress");
@@ -431,6 +570,10 @@ int main(void)
     tcase_add_test(tc, the_clock_goes_on_while_counters_are_read);
     tcase_add_test(tc, many_ranks_are_read_in_part);
     tcase_add_test(tc, threads_count_instructions);
+    tcase_add_test(tc, primaries_keep_their_counters);
+    tcase_add_test(tc, so_many_keep_their_counters);
+    tcase_add_test(tc, nobody_is_deprived_of_counters);
+    tcase_add_test(tc, who_starts_more_tasks_makes_room);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
