@@ -411,6 +411,8 @@ static void stop(hpcbd_t *daemon)
     (void)daemon;
     hpcb_source_remove(sense.tick);
     hpcb_source_remove(sense.soon);
+    sense.tick = sense.soon = NULL;
+    sense.tries = 0;
     while (sense.count > 0) {
         save(sense.jobs[0]);
         close_job(0);
@@ -418,6 +420,7 @@ static void stop(hpcbd_t *daemon)
     hpcb_sensing_close(sense.sensing);
     sense.sensing = NULL;
     hpcb_node_close(sense.node);
+    sense.node = NULL;
 }
 
 const hpcbd_part_t hpcbd_sense = {.name = "sense", .start = start, .stop = stop};
