@@ -36,6 +36,28 @@ static uint32_t tasks_that_fit(const hpcb_spread_job_t *job)
     return tasks > 0 ? (uint32_t)tasks : 1;
 }
 
+static uint32_t smaller(uint32_t a, uint64_t b)
+{
+    return a < b ? a : (uint32_t)b;
+}
+
+uint32_t hpcb_spread_packed(const hpcb_spread_room_t *room)
+{
+    uint32_t threads = room->threads > 0 ? room->threads : 1;
+    uint32_t cores = room->cpus / threads;
+    uint32_t per_task = room->cpus_per_task > 0 ? room->cpus_per_task : 1;
+    uint32_t tasks;
+
+    if (room->threads_per_core > 0)
+        threads = smaller(threads, room->threads_per_core);
+    tasks = cores * threads / per_task;
+    if (room->tasks_per_core > 0)
+        tasks = smaller(tasks, (uint64_t)cores * room->tasks_per_core);
+    if (room->memory > 0 && room->memory_per_cpu > 0)
+        tasks = smaller(tasks, room->memory / room->memory_per_cpu / per_task);
+    return tasks;
+}
+
 static hpcb_spread_t nothing(hpcb_spread_verdict_t verdict)
 {
     return (hpcb_spread_t){.verdict = verdict};
@@ -56,14 +78,20 @@ static hpcb_spread_t with_tasks(const hpcb_spread_job_t *job, uint32_t tasks)
 
 hpcb_spread_t hpcb_spread_decide(const hpcb_spread_job_t *job)
 {
+    if (job->laid_out)
+        return nothing(HPCB_SPREAD_LAID_OUT);
     if (job->demand == 0)
         return nothing(HPCB_SPREAD_NO_DEMAND);
     if (job->capacity == 0)
         return nothing(HPCB_SPREAD_NO_CAPACITY);
-    if (job->packed < 2 || job->tasks < 2)
+    if (job->packed == 0 || job->tasks == 0)
+        return nothing(HPCB_SPREAD_NO_TASKS);
+    if (job->packed == 1 || job->tasks == 1)
         return nothing(HPCB_SPREAD_ONE);
     if (job->demand <= allowed(job))
         return nothing(HPCB_SPREAD_FITS);
+    if (job->vain)
+        return nothing(HPCB_SPREAD_VAIN);
     return with_tasks(job, tasks_that_fit(job));
 }
 

@@ -29,6 +29,8 @@ typedef struct {
      * tasks wanted: then there are at most half as many on a node. */
     bool measured;
     uint64_t capacity; /* bytes/s that a node can move; 0: not known */
+    bool laid_out;     /* the job says itself how many tasks a node gets */
+    bool vain;         /* it could have had more nodes before, and did not start */
 } hpcb_spread_job_t;
 
 typedef enum {
@@ -36,8 +38,11 @@ typedef enum {
     HPCB_SPREAD_NO_DEMAND,   /* that is not known */
     HPCB_SPREAD_NO_CAPACITY, /* likewise */
     HPCB_SPREAD_FITS,        /* packed tasks do not fill a node */
+    HPCB_SPREAD_NO_TASKS,    /* likewise: how many the job has, or a node can have */
     HPCB_SPREAD_ONE,         /* packed is one task, or the job has one */
     HPCB_SPREAD_NO_NODES,    /* the job may not have more nodes */
+    HPCB_SPREAD_LAID_OUT,    /* as the job has it */
+    HPCB_SPREAD_VAIN,        /* likewise */
 } hpcb_spread_verdict_t;
 
 typedef struct {
@@ -45,6 +50,20 @@ typedef struct {
     /* With HPCB_SPREAD_YES: at most so many on each of so many nodes. */
     uint32_t tasks, nodes;
 } hpcb_spread_t;
+
+/* What of a node tasks take. */
+typedef struct {
+    uint32_t cpus;             /* of the node that jobs may use */
+    uint32_t threads;          /* of these, of one core; 0 as 1 */
+    uint32_t cpus_per_task;    /* 0 as 1 */
+    uint32_t threads_per_core; /* that the job uses; 0: all */
+    uint32_t tasks_per_core;   /* that the job allows; 0: any */
+    uint64_t memory;           /* of the node, MiB; 0: does not count */
+    uint64_t memory_per_cpu;   /* MiB; 0: does not grow with tasks */
+} hpcb_spread_room_t;
+
+/* As many tasks as Slurm would put on such a node. */
+uint32_t hpcb_spread_packed(const hpcb_spread_room_t *room);
 
 /* The most tasks a node that do not fill it, at least one, on as many nodes as that
  * takes and the job may have; then as few on each as these nodes allow. */

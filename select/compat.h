@@ -85,6 +85,15 @@ typedef bitstr_t hpcb_exc_t;
 	((details)->whole_node == WHOLE_NODE_REQUIRED)
 #endif
 
+/* Is memory allocated? A bit that has another name since 25.11. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
+#define HPCB_ALLOCATES_MEMORY \
+	((slurm_conf.select_type_param & SELECT_MEMORY) != 0)
+#else
+#define HPCB_ALLOCATES_MEMORY \
+	((slurm_conf.select_type_param & CR_MEMORY) != 0)
+#endif
+
 /* job_overlap_and_running() has one more since 24.11. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0)
 #define HPCB_LICENSES_PARAMETER struct xlist *licenses __attribute__((unused)),

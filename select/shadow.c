@@ -226,6 +226,7 @@ extern int select_p_job_begin(job_record_t *job_ptr)
 	if ((rc == SLURM_SUCCESS) && job_ptr) {
 		_let_guests_in(job_ptr);
 		hpcb_unclaim(job_ptr->job_id);
+		hpcb_spread_begin(job_ptr);
 		hpcb_jobs_begin(job_ptr);
 	}
 	return rc;

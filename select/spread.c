@@ -6,14 +6,17 @@
  * --bw-spread: a primary that would saturate the memory of its nodes gets fewer
  * tasks a node (policy/spread), as if its user had asked for these with
  * --ntasks-per-node, for the time of one test. A wish, not a condition: what
- * cannot be had now is asked for with fewer nodes, and in the end as without.
- * So no job waits for being spread, and where nothing is known nothing changes.
+ * cannot be had now, with nobody preempted for it, is asked for with fewer nodes,
+ * and in the end as without; so is who did not start on more nodes (offers.c).
+ * So no job waits for being spread but from one look to the next, and where
+ * nothing is known nothing changes.
  */
 #include "select/shadow.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "common/log.h"
 #include "policy/spread.h"
@@ -34,11 +37,11 @@ static bool _has_layout(const job_record_t *job_ptr)
 {
 	const __typeof__(*job_ptr->details) *details = job_ptr->details;
 	const multi_core_data_t *cores = details->mc_ptr;
+	const uint32_t dist = details->task_dist & SLURM_DIST_STATE_BASE;
 
 	return _is_given(details->ntasks_per_node) ||
 	       _is_given(details->ntasks_per_tres) || details->overcommit ||
-	       ((details->task_dist & SLURM_DIST_STATE_BASE) ==
-		SLURM_DIST_ARBITRARY) ||
+	       (dist == SLURM_DIST_ARBITRARY) || (dist == SLURM_DIST_PLANE) ||
 	       (cores && (_is_given(cores->ntasks_per_board) ||
 			  _is_given(cores->ntasks_per_socket)));
 }
@@ -47,6 +50,44 @@ static uint32_t _cpus_per_task(const job_record_t *job_ptr)
 {
 	return _is_given(job_ptr->details->cpus_per_task) ?
 		job_ptr->details->cpus_per_task : 1;
+}
+
+/* Of the node, but for cores that are specialized: those of the node, or as the job
+ * has it. */
+static uint32_t _usable_cpus(const job_record_t *job_ptr,
+			     const node_record_t *node_ptr)
+{
+	const uint16_t spec = job_ptr->details->core_spec;
+	uint32_t taken;
+
+	if ((spec == NO_VAL16) || (spec == INFINITE16))
+		return node_ptr->cpus_efctv ? node_ptr->cpus_efctv :
+					      node_ptr->cpus;
+	taken = (spec & CORE_SPEC_THREAD) ?
+		(spec & ~CORE_SPEC_THREAD) : spec * MAX(node_ptr->tpc, 1);
+	return (taken < node_ptr->cpus) ? node_ptr->cpus - taken : 0;
+}
+
+static uint32_t _packed_on(const job_record_t *job_ptr,
+			   const node_record_t *node_ptr)
+{
+	const multi_core_data_t *cores = job_ptr->details->mc_ptr;
+	const uint64_t memory = job_ptr->details->pn_min_memory;
+	hpcb_spread_room_t room = {
+		.cpus = _usable_cpus(job_ptr, node_ptr),
+		.threads = node_ptr->tpc,
+		.cpus_per_task = _cpus_per_task(job_ptr),
+	};
+
+	if (cores && _is_given(cores->threads_per_core))
+		room.threads_per_core = cores->threads_per_core;
+	if (cores && _is_given(cores->ntasks_per_core))
+		room.tasks_per_core = cores->ntasks_per_core;
+	if (HPCB_ALLOCATES_MEMORY && (memory & MEM_PER_CPU)) {
+		room.memory = node_ptr->real_memory - node_ptr->mem_spec_limit;
+		room.memory_per_cpu = memory & ~MEM_PER_CPU;
+	}
+	return hpcb_spread_packed(&room);
 }
 
 /* As many tasks as the largest of the nodes holds, and the smallest of the
@@ -65,8 +106,7 @@ static void _look_at_nodes(const job_record_t *job_ptr, const bitstr_t *bitmap,
 		if (!bit_test(nodes, i) || !node_ptr)
 			continue;
 		capacity = hpcb_capacity(i)->mem;
-		job->packed = MAX(job->packed,
-				  node_ptr->cpus / _cpus_per_task(job_ptr));
+		job->packed = MAX(job->packed, _packed_on(job_ptr, node_ptr));
 		if (capacity && (!job->capacity || (capacity < job->capacity)))
 			job->capacity = capacity;
 	}
@@ -81,6 +121,7 @@ static hpcb_spread_job_t _describe(const job_record_t *job_ptr,
 		.nodes_max = bit_set_count((bitstr_t *) nodes),
 		.demand = demand->mem_known ? demand->use.mem : 0,
 		.measured = demand->learned,
+		.laid_out = _has_layout(job_ptr),
 	};
 
 	if (job.tasks == NO_VAL)
@@ -92,7 +133,8 @@ static hpcb_spread_job_t _describe(const job_record_t *job_ptr,
 	return job;
 }
 
-/* As a job with --ntasks-per-node. A forecast counts only if it is "now". */
+/* As a job with --ntasks-per-node, for which nobody is preempted. A forecast counts
+ * only if it is "now". */
 static int _ask_so(const hpcb_test_t *test, const hpcb_spread_t *spread,
 		   hpcb_ask_t ask)
 {
@@ -104,6 +146,8 @@ static int _ask_so(const hpcb_test_t *test, const hpcb_spread_t *spread,
 	hpcb_test_t wider = *test;
 	int rc;
 
+	wider.preemptees = NULL;
+	wider.preemptee_list = NULL;
 	wider.min_nodes = MAX(test->min_nodes, spread->nodes);
 	wider.req_nodes = MAX(test->req_nodes, spread->nodes);
 	details->ntasks_per_node = spread->tasks;
@@ -139,6 +183,9 @@ static int _ask_spread(const hpcb_test_t *test, const hpcb_spread_job_t *job,
 		}
 	}
 	FREE_NULL_BITMAP(candidates);
+	/* Guests in the way of the others, for whom it is not asked here. */
+	if ((rc == SLURM_SUCCESS) && (test->mode == SELECT_MODE_RUN_NOW))
+		hpcb_clear_components(test);
 	return rc;
 }
 
@@ -151,8 +198,14 @@ static void _explain(const hpcb_spread_job_t *job, const hpcb_spread_t *spread,
 		[HPCB_SPREAD_NO_CAPACITY] =
 			"what nodes can move is not known (MemBandwidth)",
 		[HPCB_SPREAD_FITS] = "it does not saturate a node",
+		[HPCB_SPREAD_NO_TASKS] =
+			"how many tasks it has is not known (--ntasks)",
 		[HPCB_SPREAD_ONE] = "a node has one task anyway",
 		[HPCB_SPREAD_NO_NODES] = "it could not have more nodes",
+		[HPCB_SPREAD_LAID_OUT] =
+			"the job says itself how its tasks lie",
+		[HPCB_SPREAD_VAIN] =
+			"slurmctld did not let it start on more nodes, as limits of its account or QOS can say",
 	};
 
 	if (spread->verdict != HPCB_SPREAD_YES)
@@ -179,44 +232,63 @@ static void _tell(job_record_t *job_ptr, const char *text)
 	job_ptr->system_comment = xstrdup(text);
 }
 
-/* Of a job that starts, not of one that waits for guests to go. */
-static bool _starts(const hpcb_test_t *test, int rc)
+/* What was decided for the job that may start now: slurmctld has still to look at
+ * limits, and an array is one job until then. */
+static struct {
+	const job_record_t *job_ptr;	/* NULL: none */
+	uint32_t id;
+	hpcb_spread_job_t job;
+	hpcb_spread_t spread;
+} decided;
+
+static void _decide(const hpcb_test_t *test, const hpcb_spread_job_t *job,
+		    const hpcb_spread_t *spread, time_t now)
 {
-	return (rc == SLURM_SUCCESS) && (test->mode == SELECT_MODE_RUN_NOW) &&
-	       !(test->preemptee_list && *test->preemptee_list);
+	decided.job_ptr = test->job_ptr;
+	decided.id = test->job_ptr->job_id;
+	decided.job = *job;
+	decided.spread = *spread;
+	/* It does not start where guests have to go for another component. */
+	if ((spread->verdict == HPCB_SPREAD_YES) &&
+	    !(test->preemptee_list && *test->preemptee_list))
+		hpcb_offer(decided.id, now);
+}
+
+extern void hpcb_spread_begin(job_record_t *job_ptr)
+{
+	char text[256];
+
+	hpcb_offer_forget(job_ptr->job_id);
+	if ((job_ptr != decided.job_ptr) ||
+	    ((job_ptr->job_id != decided.id) &&
+	     (job_ptr->array_job_id != decided.id)))
+		return;
+	hpcb_offer_forget(decided.id);
+	_explain(&decided.job, &decided.spread, text, sizeof(text));
+	_tell(job_ptr, text);
+	decided.job_ptr = NULL;
 }
 
 static int _spread(const hpcb_test_t *test, const hpcb_demand_t *demand,
 		   hpcb_ask_t ask)
 {
+	const time_t now = time(NULL);
 	hpcb_spread_job_t job;
 	hpcb_spread_t spread;
-	char text[256];
 	int rc = SLURM_ERROR;
 
 	hpcb_capacity_refresh();
 	job = _describe(test->job_ptr, demand, test->node_bitmap,
 			test->min_nodes);
 	job.nodes_max = MIN(job.nodes_max, test->max_nodes);
+	job.vain = hpcb_offer_was_vain(test->job_ptr->job_id, now);
 	spread = hpcb_spread_decide(&job);
 	if (spread.verdict == HPCB_SPREAD_YES)
 		rc = _ask_spread(test, &job, &spread, ask);
 	if (rc != SLURM_SUCCESS)
 		rc = ask(test);
-	if (_starts(test, rc)) {
-		_explain(&job, &spread, text, sizeof(text));
-		_tell(test->job_ptr, text);
-	}
-	return rc;
-}
-
-static int _as_it_is(const hpcb_test_t *test, hpcb_ask_t ask)
-{
-	int rc = ask(test);
-
-	if (_starts(test, rc))
-		_tell(test->job_ptr,
-		      OURS "nothing changed: the job says itself how its tasks lie");
+	if ((rc == SLURM_SUCCESS) && (test->mode == SELECT_MODE_RUN_NOW))
+		_decide(test, &job, &spread, now);
 	return rc;
 }
 
@@ -227,11 +299,11 @@ extern int hpcb_ask_spread(const hpcb_test_t *test, hpcb_ask_t ask)
 						      job_ptr->user_id,
 						      job_ptr->admin_comment);
 
+	if (test->mode == SELECT_MODE_RUN_NOW)
+		decided.job_ptr = NULL;
 	/* "Could it ever run?": as without. */
 	if (!demand.spread || (test->mode == SELECT_MODE_TEST_ONLY))
 		return ask(test);
-	if (_has_layout(job_ptr))
-		return _as_it_is(test, ask);
 	return _spread(test, &demand, ask);
 }
 

@@ -137,13 +137,80 @@ START_TEST(one_task_cannot_be_spread)
 
     job.tasks = 1;
     expect_not(&job, HPCB_SPREAD_ONE);
-    job.tasks = 0;
-    expect_not(&job, HPCB_SPREAD_ONE);
     job = heavy;
     job.packed = 1;
     expect_not(&job, HPCB_SPREAD_ONE);
+}
+END_TEST
+
+/* Not the same: who does not say how many tasks it has may have many. */
+START_TEST(a_number_that_is_not_known_is_not_one)
+{
+    hpcb_spread_job_t job = heavy;
+
+    job.tasks = 0;
+    expect_not(&job, HPCB_SPREAD_NO_TASKS);
+    job = heavy;
     job.packed = 0;
-    expect_not(&job, HPCB_SPREAD_ONE);
+    expect_not(&job, HPCB_SPREAD_NO_TASKS);
+}
+END_TEST
+
+static void expect_packed(const hpcb_spread_room_t *room, uint32_t tasks)
+{
+    ck_assert_uint_eq(hpcb_spread_packed(room), tasks);
+}
+
+/* 32 cores of two threads. */
+START_TEST(packed_is_what_slurm_would_put_on_a_node)
+{
+    static const hpcb_spread_room_t node = {
+        .cpus = 64, .threads = 2, .cpus_per_task = 1, .memory = 65536};
+    hpcb_spread_room_t room = node;
+
+    expect_packed(&room, 64);
+    room.cpus_per_task = 3;
+    expect_packed(&room, 21);
+    room.cpus_per_task = 0;
+    room.threads = 0;
+    expect_packed(&room, 64);
+    room = node;
+    room.threads_per_core = 1; /* --hint=nomultithread */
+    expect_packed(&room, 32);
+    room.cpus_per_task = 4;
+    expect_packed(&room, 8);
+    room.threads_per_core = 4;
+    expect_packed(&room, 16);
+    room = node;
+    room.tasks_per_core = 1;
+    expect_packed(&room, 32);
+    room.cpus_per_task = 16;
+    expect_packed(&room, 4);
+    room = node;
+    room.memory_per_cpu = 4096;
+    expect_packed(&room, 16);
+    room.cpus_per_task = 2;
+    expect_packed(&room, 8);
+    room.memory_per_cpu = 1 << 20;
+    expect_packed(&room, 0);
+    room.memory = 0;
+    expect_packed(&room, 32);
+    room = (hpcb_spread_room_t){.cpus = 1, .threads = 2};
+    expect_packed(&room, 0);
+}
+END_TEST
+
+START_TEST(who_knows_better_is_left_as_it_is)
+{
+    hpcb_spread_job_t job = heavy;
+
+    job.vain = true;
+    expect_not(&job, HPCB_SPREAD_VAIN);
+    job.demand = G;
+    expect_not(&job, HPCB_SPREAD_FITS);
+    job.demand = 0;
+    job.laid_out = true;
+    expect_not(&job, HPCB_SPREAD_LAID_OUT);
 }
 END_TEST
 
@@ -227,6 +294,9 @@ int main(void)
     tcase_add_test(tcase, of_a_measured_demand_only_half_is_packed);
     tcase_add_test(tcase, what_is_not_known_changes_nothing);
     tcase_add_test(tcase, one_task_cannot_be_spread);
+    tcase_add_test(tcase, a_number_that_is_not_known_is_not_one);
+    tcase_add_test(tcase, packed_is_what_slurm_would_put_on_a_node);
+    tcase_add_test(tcase, who_knows_better_is_left_as_it_is);
     tcase_add_test(tcase, where_nodes_lack_it_is_less);
     tcase_add_test(tcase, a_node_with_fewer_tasks_moves_less);
     tcase_add_test(tcase, any_job_keeps_its_bounds);

@@ -747,6 +747,36 @@ static int _nodes_of(job_record_t *job, uint16_t mode, int cpus)
 	return nodes;
 }
 
+/* It starts on what it is offered (of an array, one element, which gets an id of its
+ * own then). What stock counts elsewhere is left out: it takes nothing. Returns the
+ * number of its nodes. */
+static int _begin(job_record_t *job, bool element, int cpus)
+{
+	int (*begin)(job_record_t *job_ptr) =
+		tables_function(plugin, "select_p_job_begin");
+	bitstr_t *at = bit_copy(job->part_ptr->node_bitmap);
+	uint32_t id = job->job_id;
+	int i, nodes;
+
+	ck_assert_int_eq(tables_ask(test, job, at, SELECT_MODE_RUN_NOW, NULL,
+				    NULL), SLURM_SUCCESS);
+	nodes = bit_set_count(at);
+	for (i = 0; i < nodes; i++)
+		ck_assert_int_eq(job->job_resrcs->cpus[i], cpus);
+	job->node_bitmap = at;
+	job->job_state = JOB_RUNNING;
+	if (element) {
+		job->array_job_id = id;
+		job->job_id = next_id++;
+	}
+	ck_assert_int_eq(begin(job), SLURM_SUCCESS);
+	job->job_state = JOB_PENDING;
+	job->job_id = id;
+	free_job_resources(&job->job_resrcs);
+	FREE_NULL_BITMAP(job->node_bitmap);
+	return nodes;
+}
+
 static void _expect_comment(job_record_t *job, const char *part)
 {
 	ck_assert_ptr_nonnull(job->system_comment);
@@ -765,12 +795,14 @@ START_TEST(who_saturates_a_node_is_spread)
 	ck_assert_ptr_null(job->system_comment);
 	ck_assert_uint_eq(job->bit_flags & TEST_NOW_ONLY, 0);
 	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_RUN_NOW, 2), 3);
+	ck_assert_ptr_null(job->system_comment);
+	ck_assert_int_eq(_begin(job, false, 2), 3);
 	_expect_comment(job, "at most 2 of 6 tasks a node, not 6, which would use 55.9G/s of a node's 20.0G/s");
 	/* It may say something else the next time. */
 	ck_assert_uint_eq(job->details->ntasks_per_node, 0);
 	ck_assert_uint_eq(job->details->pn_min_cpus, 1);
 	other = _pending(primaries, 6, 10, WANTS_MEM(60));
-	ck_assert_int_eq(_nodes_of(other, SELECT_MODE_RUN_NOW, 6), 1);
+	ck_assert_int_eq(_begin(other, false, 6), 1);
 	ck_assert_ptr_null(other->system_comment);
 }
 END_TEST
@@ -784,7 +816,7 @@ START_TEST(half_of_a_measured_job_is_on_a_node)
 	job = _pending(primaries, 4, 10, SPREAD("learned", 20));
 	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_RUN_NOW, 2), 2);
 	job = _pending(primaries, 4, 10, SPREAD("learned", 19));
-	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_RUN_NOW, 4), 1);
+	ck_assert_int_eq(_begin(job, false, 4), 1);
 	_expect_comment(job, "nothing changed: it does not saturate a node");
 }
 END_TEST
@@ -801,7 +833,7 @@ START_TEST(to_be_spread_makes_no_job_wait)
 	job = _pending(primaries, 6, 10, SPREAD("given", 60));
 	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_WILL_RUN, 6), 1);
 	ck_assert_int_le(job->start_time, time(NULL) + 1);
-	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_RUN_NOW, 6), 1);
+	ck_assert_int_eq(_begin(job, false, 6), 1);
 	_expect_comment(job, "nothing changed: it could not have more nodes");
 	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_TEST_ONLY, 6), 1);
 	/* What cannot start now has the future that it had. */
@@ -809,6 +841,124 @@ START_TEST(to_be_spread_makes_no_job_wait)
 	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_RUN_NOW, 0), 0);
 	ck_assert_int_gt(_nodes_of(job, SELECT_MODE_WILL_RUN, 0), 0);
 	ck_assert_int_gt(job->start_time, time(NULL) + 1000);
+}
+END_TEST
+
+/* Node 0 has what it wants, the others have it without their guests. */
+START_TEST(nobody_is_preempted_for_a_spread_job)
+{
+	struct xlist *list, *gone = NULL;
+	job_record_t *jobs[2], *job;
+	bitstr_t *at;
+	int n;
+
+	for (n = 0; n < 2; n++)
+		jobs[n] = _running(guests, n + 1, 0, 600, 0);
+	_load();
+	list = _list(jobs, NULL, 2);
+	job = _pending(primaries, 4, 700, SPREAD("given", 80));
+	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_RUN_NOW, 4), 1);
+	at = _ask(job, SELECT_MODE_WILL_RUN, list, &gone);
+	ck_assert_ptr_nonnull(at);
+	ck_assert_int_eq(bit_set_count(at), 1);
+	ck_assert_int_le(job->start_time, time(NULL) + 1);
+	FREE_NULL_BITMAP(at);
+	at = _ask(job, SELECT_MODE_RUN_NOW, list, &gone);
+	ck_assert_ptr_nonnull(at);
+	ck_assert_ptr_null(gone);
+	ck_assert_int_eq(bit_set_count(at), 1);
+	FREE_NULL_BITMAP(at);
+	/* As without the option: who needs a guest's memory on one node has it. */
+	_running(primaries, 0, 0, 900, 0);
+	tables_recount(plugin);
+	at = _ask(job, SELECT_MODE_RUN_NOW, list, &gone);
+	ck_assert_ptr_nonnull(at);
+	ck_assert_int_eq(bit_set_count(at), 1);
+	ck_assert_ptr_nonnull(gone);
+	ck_assert_int_eq(list_count(gone), 1);
+	FREE_NULL_LIST(gone);
+	FREE_NULL_BITMAP(at);
+	FREE_NULL_LIST(list);
+}
+END_TEST
+
+/* The first component is spread, and the second one's guests are asked to go. */
+START_TEST(components_beside_a_spread_one_are_cleared)
+{
+	job_record_t *guest, *parts[2];
+	struct xlist *list;
+	int i;
+
+	guest = _running(guests, 2, 0, 600, 0);
+	_load();
+	list = _list(&guest, NULL, 1);
+	parts[0] = _pending(primaries, 2, 700, SPREAD("given", 40));
+	parts[1] = _pending(primaries, 1, 700, UNKNOWN);
+	parts[0]->het_job_list = _list(parts, NULL, 2);
+	for (i = 0; i < 2; i++)
+		parts[i]->het_job_id = parts[0]->job_id;
+	_expect_gone(parts[0], list, &guest, 1, 1);
+	FREE_NULL_LIST(list);
+}
+END_TEST
+
+/* slurmctld looks at limits after the plugin has chosen. */
+START_TEST(who_did_not_start_on_more_nodes_is_not_spread_again)
+{
+	job_record_t *job, *other;
+
+	_load();
+	job = _pending(primaries, 6, 10, SPREAD("given", 60));
+	other = _pending(primaries, 6, 10, SPREAD("given", 60));
+	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_RUN_NOW, 2), 3);
+	/* It may ask several times at one look. */
+	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_RUN_NOW, 2), 3);
+	sleep(3);
+	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_WILL_RUN, 6), 1);
+	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_RUN_NOW, 6), 1);
+	ck_assert_int_eq(_nodes_of(other, SELECT_MODE_RUN_NOW, 2), 3);
+	ck_assert_ptr_null(job->system_comment);
+	ck_assert_int_eq(_begin(job, false, 6), 1);
+	_expect_comment(job, "nothing changed: slurmctld did not let it start on more nodes");
+	/* Requeued, it is decided anew. */
+	ck_assert_int_eq(_begin(job, false, 2), 3);
+	_expect_comment(job, "at most 2 of 6");
+}
+END_TEST
+
+/* What is left of the array keeps the id. */
+START_TEST(each_element_of_an_array_is_spread)
+{
+	job_record_t *job;
+
+	_load();
+	job = _pending(primaries, 6, 10, SPREAD("given", 60));
+	ck_assert_int_eq(_begin(job, true, 2), 3);
+	_expect_comment(job, "at most 2 of 6");
+	sleep(3);
+	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_RUN_NOW, 2), 3);
+}
+END_TEST
+
+/* A decision is that of the job that starts. */
+START_TEST(others_are_not_told)
+{
+	int (*begin)(job_record_t *job_ptr);
+	job_record_t *job, *other;
+
+	_load();
+	begin = tables_function(plugin, "select_p_job_begin");
+	job = _pending(primaries, 6, 10, SPREAD("given", 60));
+	other = _pending(primaries, 1, 10, UNKNOWN);
+	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_RUN_NOW, 2), 3);
+	tables_run(other, 0, 7, 10);
+	ck_assert_int_eq(begin(other), SLURM_SUCCESS);
+	ck_assert_ptr_null(other->system_comment);
+	other = _pending(primaries, 1, 10, UNKNOWN);
+	ck_assert_int_ge(_node_of(other, SELECT_MODE_RUN_NOW), 0);
+	tables_run(job, 1, 7, 10);
+	ck_assert_int_eq(begin(job), SLURM_SUCCESS);
+	ck_assert_ptr_null(job->system_comment);
 }
 END_TEST
 
@@ -820,10 +970,86 @@ START_TEST(who_lays_out_its_tasks_is_not_spread)
 	job = _pending(primaries, 6, 10, SPREAD("given", 60));
 	job->details->ntasks_per_node = 6;
 	job->details->pn_min_cpus = 6;
-	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_RUN_NOW, 6), 1);
+	ck_assert_int_eq(_begin(job, false, 6), 1);
 	_expect_comment(job, "nothing changed: the job says itself");
 	ck_assert_uint_eq(job->details->ntasks_per_node, 6);
 	ck_assert_uint_eq(job->details->pn_min_cpus, 6);
+}
+END_TEST
+
+START_TEST(the_size_of_a_plane_is_a_layout)
+{
+	job_record_t *job;
+
+	_load();
+	job = _pending(primaries, 6, 10, SPREAD("given", 60));
+	job->details->task_dist = SLURM_DIST_PLANE;
+	job->details->mc_ptr->plane_size = 6;
+	ck_assert_int_eq(_begin(job, false, 6), 1);
+	_expect_comment(job, "nothing changed: the job says itself");
+}
+END_TEST
+
+/* Four of them have memory on a node, whatever CPUs there are. */
+START_TEST(packed_is_what_has_memory)
+{
+	job_record_t *job;
+
+	_load();
+	job = _pending(primaries, 8, 250 | MEM_PER_CPU, SPREAD("given", 24));
+	ck_assert_int_eq(_begin(job, false, 3), 3);
+	_expect_comment(job, "at most 3 of 8 tasks a node, not 4,");
+}
+END_TEST
+
+/* --hint=nomultithread, on cores of two threads */
+START_TEST(packed_is_one_on_a_core_for_who_says_so)
+{
+	job_record_t *job;
+	int n;
+
+	for (n = 0; n < 3; n++) {
+		node_record_t *node_ptr = node_record_table_ptr[n];
+
+		node_ptr->cpus = node_ptr->cpus_efctv = 2 * CORES;
+		node_ptr->threads = node_ptr->tpc = 2;
+	}
+	_load();
+	job = _pending(primaries, 16, 10, SPREAD("given", 36));
+	job->details->mc_ptr->threads_per_core = 1;
+	/* Cores are allocated as a whole. */
+	ck_assert_int_eq(_begin(job, false, 12), 3);
+	_expect_comment(job, "at most 6 of 16 tasks a node, not 8,");
+}
+END_TEST
+
+/* Two cores of the eight are not for its tasks. */
+START_TEST(packed_leaves_out_specialized_cores)
+{
+	job_record_t *job;
+	int n;
+
+	for (n = 0; n < 3; n++)
+		node_record_table_ptr[n]->cpus_efctv = CORES - 2;
+	_load();
+	job = _pending(primaries, 8, 10, SPREAD("given", 24));
+	ck_assert_int_eq(_begin(job, false, 4), 2);
+	_expect_comment(job, "tasks a node, not 6,");
+	job->details->core_spec = 3;
+	ck_assert_int_eq(_begin(job, false, 4), 2);
+	_expect_comment(job, "tasks a node, not 5,");
+}
+END_TEST
+
+START_TEST(a_job_of_no_number_of_tasks_is_told_so)
+{
+	job_record_t *job;
+
+	_load();
+	job = _pending(primaries, 6, 10, SPREAD("given", 60));
+	job->details->num_tasks = NO_VAL;
+	ck_assert_int_eq(_begin(job, false, 6), 1);
+	_expect_comment(job, "nothing changed: how many tasks it has is not known");
 }
 END_TEST
 
@@ -834,7 +1060,7 @@ START_TEST(a_comment_of_somebody_else_stays)
 	_load();
 	job = _pending(primaries, 6, 10, SPREAD("given", 60));
 	job->system_comment = xstrdup("a power cut");
-	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_RUN_NOW, 2), 3);
+	ck_assert_int_eq(_begin(job, false, 2), 3);
 	ck_assert_str_eq(job->system_comment, "a power cut");
 }
 END_TEST
@@ -846,7 +1072,7 @@ START_TEST(nodes_of_unknown_capacity_spread_nobody)
 	_write(conf, "NodeName=ALL NetBandwidth=1G\n");
 	_load();
 	job = _pending(primaries, 6, 10, SPREAD("given", 60));
-	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_RUN_NOW, 6), 1);
+	ck_assert_int_eq(_begin(job, false, 6), 1);
 	_expect_comment(job, "nothing changed: what nodes can move");
 }
 END_TEST
@@ -914,7 +1140,17 @@ static Suite *_suite(void)
 	tcase_add_test(few, who_saturates_a_node_is_spread);
 	tcase_add_test(few, half_of_a_measured_job_is_on_a_node);
 	tcase_add_test(few, to_be_spread_makes_no_job_wait);
+	tcase_add_test(few, nobody_is_preempted_for_a_spread_job);
+	tcase_add_test(few, components_beside_a_spread_one_are_cleared);
+	tcase_add_test(few, who_did_not_start_on_more_nodes_is_not_spread_again);
+	tcase_add_test(few, each_element_of_an_array_is_spread);
+	tcase_add_test(few, others_are_not_told);
 	tcase_add_test(few, who_lays_out_its_tasks_is_not_spread);
+	tcase_add_test(few, the_size_of_a_plane_is_a_layout);
+	tcase_add_test(few, packed_is_what_has_memory);
+	tcase_add_test(few, packed_is_one_on_a_core_for_who_says_so);
+	tcase_add_test(few, packed_leaves_out_specialized_cores);
+	tcase_add_test(few, a_job_of_no_number_of_tasks_is_told_so);
 	tcase_add_test(few, a_comment_of_somebody_else_stays);
 	tcase_add_test(few, nodes_of_unknown_capacity_spread_nobody);
 	tcase_add_test(few, guests_see_what_a_spread_job_moves);
