@@ -36,6 +36,7 @@ static const member_t members[] = {
     {"ArrayJob", NULL, NUMBER, MEMBER(array_job)},
     {"ArrayTask", NULL, NUMBER, MEMBER(array_task)},
     {"HetJob", "SLURM_HET_JOB_ID", NUMBER, MEMBER(het_job)},
+    {"Spread", "SPANK_HPCB_SPREAD", NUMBER, MEMBER(spread)},
     {"Submit", "SPANK_HPCB_SUBMIT", LONG_NUMBER, MEMBER(submit)},
     {"User", "SLURM_JOB_USER", TEXT, MEMBER(user)},
     {"Name", NULL, TEXT, MEMBER(name)},

@@ -26,6 +26,7 @@ typedef struct {
     uint32_t array_job;  /* of an element of an array: the array's id … */
     uint32_t array_task; /* … and the element's index */
     uint32_t het_job;    /* of a component: the first one's id */
+    uint32_t spread;     /* 1: may have fewer tasks a node than Slurm would put there */
     uint64_t submit;     /* seconds since the epoch */
     char user[HPCB_NAME_MAX];
     char name[HPCB_ABOUT_NAME_MAX];
@@ -33,8 +34,8 @@ typedef struct {
 } hpcb_about_t;
 
 /* From the prolog's or epilog's environment, which slurmd and slurmctld write; what
- * cannot be is left unknown.  The names come from HPCB_PROGRAM and HPCB_SUBMIT, of
- * which our job_submit plugin is the last writer. */
+ * cannot be is left unknown.  Names, submit and spread come from HPCB_PROGRAM,
+ * HPCB_SUBMIT and HPCB_SPREAD, of which our job_submit plugin is the last writer. */
 void hpcb_about_from_env(hpcb_about_t *about);
 
 /* Split "name/executable", as the tag has it, into about; what is no such text leaves

@@ -207,6 +207,27 @@ static int read_known_word(hpcb_rjson_t *object, const hpcb_field_t *field,
     return is_missing(object, field->name) ? 0 : read_word(object, field, record);
 }
 
+static int write_flag(hpcb_rjson_t *object, const hpcb_field_t *field,
+                      const hpcb_record_t *record)
+{
+    const uint32_t *value = value_of(field, record);
+
+    return *value ? hpcb_rjson_add(object, field->name, json_object_new_boolean(true))
+                  : hpcb_rjson_add_null(object, field->name);
+}
+
+static int read_flag(hpcb_rjson_t *object, const hpcb_field_t *field,
+                     hpcb_record_t *record)
+{
+    hpcb_rjson_t *member = json_object_object_get(object, field->name);
+
+    if (member && !json_object_is_type(member, json_type_boolean))
+        return -1;
+    *(uint32_t *)place_of(field, record) = json_object_get_boolean(member);
+    return 0;
+}
+
+const hpcb_codec_t hpcb_codec_flag = {sizeof(uint32_t), write_flag, read_flag, NULL};
 const hpcb_codec_t hpcb_codec_count = {sizeof(uint32_t), write_u32, read_known_u32,
                                        NULL};
 const hpcb_codec_t hpcb_codec_known_u32 = {sizeof(uint32_t), write_known_u32,

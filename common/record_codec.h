@@ -41,6 +41,7 @@ extern const hpcb_codec_t hpcb_codec_known_u32;  /* … and here as null */
 extern const hpcb_codec_t hpcb_codec_known_u64;  /* up to 2^63 - 1 */
 extern const hpcb_codec_t hpcb_codec_known_word; /* "" is written as null */
 extern const hpcb_codec_t hpcb_codec_array_task; /* null without an array's id */
+extern const hpcb_codec_t hpcb_codec_flag;       /* a number: true, 0 is null */
 
 /* Of one hpcb_measure_t; not read. */
 extern const hpcb_codec_t hpcb_codec_bytes;

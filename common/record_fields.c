@@ -54,6 +54,7 @@ const hpcb_field_t hpcb_fields[] = {
     RUN("executable", TEXT, FIRST, false, "", "what sbatch or srun was given to run", NULL, IN(30, known_word, about.executable)),
     RUN("class", TEXT, CLASS, true, "", "primary, guest or unknown", NULL, IN(4, class, job.klass)),
     RUN("policy", TEXT, CLASS, true, "", "of --hpc-balance, or none", NULL, IN(5, policy, job.policy)),
+    RUN("spread", BOOL, FIRST, false, "", "true: may have had fewer tasks on a node than Slurm would put there, for --bw-spread", NULL, IN(46, flag, about.spread)),
     RUN("submit", COUNT, FIRST, false, "s since 1970", "when the job was submitted", NULL, IN(31, known_u64, about.submit)),
     RUN("start", NUMBER, COMPUTED, false, "s since 1970", "the earliest begin of its nodes", "min(n.\"begin\")", NONE),
     RUN("end", NUMBER, COMPUTED, false, "s since 1970", "the latest end of its nodes", "max(n.\"end\")", NONE),
@@ -121,7 +122,7 @@ const hpcb_field_t hpcb_fields[] = {
     NODE("stopped_seconds", NUMBER, RECORD, false, "s", "of a guest: time for which it was stopped for its harm", NULL, IN(44, restraint_time, measured.restraint.stopped_us)),
     NODE("starved_seconds", NUMBER, RECORD, false, "s", "of a guest: time for which it was stopped because it got next to nothing", NULL, IN(45, restraint_time, measured.restraint.starved_us)),
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): the member is a pointer */
-    NODE("tasks", JSON, RECORD, false, "", "what up to 256 tasks used", NULL, IN(46, tasks, tasks)),
+    NODE("tasks", JSON, RECORD, false, "", "what up to 256 tasks used", NULL, IN(47, tasks, tasks)),
     /* End of hpcb_fields */
 };
 /* clang-format on */

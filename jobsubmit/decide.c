@@ -204,7 +204,7 @@ int hpcb_decide_submit(const hpcb_conf_t *conf, const hpcb_request_t *request,
     return 0;
 }
 
-void hpcb_tell_spread(const hpcb_conf_t *conf, const hpcb_options_t *options,
+bool hpcb_tell_spread(const hpcb_conf_t *conf, const hpcb_options_t *options,
                       bool has_layout, hpcb_error_t *line)
 {
     const char *why = NULL;
@@ -221,6 +221,7 @@ void hpcb_tell_spread(const hpcb_conf_t *conf, const hpcb_options_t *options,
     else
         hpcb_error(line, "--bw-spread: SystemComment in scontrol show job says how the "
                          "job is spread, when it runs");
+    return !why;
 }
 
 bool hpcb_change_matters(const hpcb_change_t *change)

@@ -53,9 +53,9 @@ int hpcb_decide_submit(const hpcb_conf_t *conf, const hpcb_request_t *request,
  * What a user who says --bw-spread is told when the job is accepted; options as the tag
  * has them.  has_layout: the job says itself how many tasks a node gets.  The select
  * plugin decides when the job starts (select/spread.c); what it will not do in any case
- * is known here.
+ * is known here.  Returns whether the job may be spread.
  */
-void hpcb_tell_spread(const hpcb_conf_t *conf, const hpcb_options_t *options,
+bool hpcb_tell_spread(const hpcb_conf_t *conf, const hpcb_options_t *options,
                       bool has_layout, hpcb_error_t *line);
 
 typedef struct {

@@ -70,6 +70,9 @@ static hpcb_profile_cache_t profiles = { .mutex = PTHREAD_MUTEX_INITIALIZER };
  */
 static __thread hpcb_class_t first_component = HPCB_CLASS_UNKNOWN;
 
+/* What a component before this one was told of --bw-spread, likewise. */
+static __thread hpcb_error_t told = { "" };
+
 static void _log_line(hpcb_log_level_t level, const char *line)
 {
 	if (level == HPCB_LOG_ERROR)
@@ -245,10 +248,11 @@ static int _read_spank_env(job_desc_msg_t *job_desc, bool **keep, long *kept,
  * both by its count and to a NULL behind it.
  */
 static void _write_spank_env(job_desc_msg_t *job_desc, const bool *keep,
-			     long kept, const char *label, const char *program)
+			     long kept, const char *label, const char *program,
+			     bool spread)
 {
 	char **old = job_desc->spank_job_env;
-	char **env = slurm_xcalloc((size_t) kept + 4, sizeof(*env), true,
+	char **env = slurm_xcalloc((size_t) kept + 5, sizeof(*env), true,
 				   false, __FILE__, __LINE__, __func__);
 	uint32_t i, count = 0;
 
@@ -265,6 +269,9 @@ static void _write_spank_env(job_desc_msg_t *job_desc, const bool *keep,
 	if (*program)
 		env[count++] = slurm_xstrdup_printf(
 			"%s=%s", HPCB_SPANK_ENV_PROGRAM, program);
+	if (spread)
+		env[count++] = slurm_xstrdup_printf("%s=1",
+						    HPCB_SPANK_ENV_SPREAD);
 	slurm_xfree((void **) &job_desc->spank_job_env);
 	job_desc->spank_job_env = env;
 	job_desc->spank_job_env_size = count;
@@ -385,14 +392,36 @@ static bool _is_given(uint16_t number)
  * it of a job that is accepted. */
 static bool _has_layout(const job_desc_msg_t *job_desc)
 {
+	uint32_t dist = job_desc->task_dist & SLURM_DIST_STATE_BASE;
+
 	return _is_given(job_desc->ntasks_per_node) ||
 	       _is_given(job_desc->ntasks_per_board) ||
 	       _is_given(job_desc->ntasks_per_socket) ||
 	       _is_given(job_desc->ntasks_per_tres) ||
 	       (job_desc->overcommit && (job_desc->overcommit != NO_VAL8)) ||
 	       ((job_desc->task_dist != NO_VAL) &&
-		((job_desc->task_dist & SLURM_DIST_STATE_BASE) ==
-		 SLURM_DIST_ARBITRARY));
+		((dist == SLURM_DIST_ARBITRARY) || (dist == SLURM_DIST_PLANE)));
+}
+
+/* May the job be spread? line is what its user is told: components of a
+ * heterogeneous job are told the same once. */
+static bool _is_spread(const job_desc_msg_t *job_desc, const hpcb_conf_t *conf,
+		       const hpcb_options_t *options, hpcb_error_t *line)
+{
+	bool later = (job_desc->het_job_offset != NO_VAL) &&
+		     job_desc->het_job_offset;
+	bool spread;
+
+	if (!later)
+		told.text[0] = '\0';
+	if (!options->spread)
+		return false;
+	spread = hpcb_tell_spread(conf, options, _has_layout(job_desc), line);
+	if (!strcmp(line->text, told.text))
+		line->text[0] = '\0';
+	else
+		told = *line;
+	return spread;
 }
 
 /* line stays "" where there is nothing to say to a job that is accepted. */
@@ -405,6 +434,7 @@ static int _submit(job_desc_msg_t *job_desc, hpcb_error_t *line,
 	hpcb_autofree bool *keep = NULL;
 	bool component = (job_desc->het_job_offset != NO_VAL);
 	char program[HPCB_TAG_PROGRAM_MAX], label[LABEL_MAX];
+	bool spread;
 	long kept = 0;
 
 	hpcb_settings_get(&settings, _configured(), &conf);
@@ -422,11 +452,9 @@ static int _submit(job_desc_msg_t *job_desc, hpcb_error_t *line,
 	if (component && !job_desc->het_job_offset)
 		first_component = klass;
 	_write_tag(job_desc, &conf, klass, &request.options, program);
-	if (request.options.spread)
-		hpcb_tell_spread(&conf, &request.options,
-				 _has_layout(job_desc), line);
+	spread = _is_spread(job_desc, &conf, &request.options, line);
 	_label(&conf, klass, label);
-	_write_spank_env(job_desc, keep, kept, label, program);
+	_write_spank_env(job_desc, keep, kept, label, program, spread);
 	if (klass == HPCB_CLASS_GUEST)
 		_route_guest(job_desc, &conf);
 	else

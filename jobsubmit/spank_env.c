@@ -78,7 +78,7 @@ int hpcb_spank_env_options(char *const *env, size_t count, hpcb_options_t *optio
 }
 
 static const char *const ours[] = {HPCB_SPANK_ENV_CLASS, HPCB_SPANK_ENV_PROGRAM,
-                                   HPCB_SPANK_ENV_SUBMIT};
+                                   HPCB_SPANK_ENV_SUBMIT, HPCB_SPANK_ENV_SPREAD};
 
 /* slurmd puts SPANK_ before each name that has it not, so both forms of ours reach
  * the prolog as SPANK_HPCB_CLASS and so on. */

@@ -23,10 +23,11 @@
 /* What the prolog finds as SPANK_HPCB_CLASS; slurmctld is its only writer. */
 #define HPCB_SPANK_ENV_CLASS "HPCB_CLASS"
 
-/* Likewise, for records only: name and executable as in the tag, and the time of
- * submission in seconds since the epoch. */
+/* Likewise, for records only: name and executable as in the tag, the time of
+ * submission in seconds since the epoch, and "1" for who may be spread. */
 #define HPCB_SPANK_ENV_PROGRAM "HPCB_PROGRAM"
 #define HPCB_SPANK_ENV_SUBMIT  "HPCB_SUBMIT"
+#define HPCB_SPANK_ENV_SPREAD  "HPCB_SPREAD"
 
 /*
  * Parse our own options out of env into options, which starts as a plain primary's.
@@ -38,7 +39,7 @@ int hpcb_spank_env_options(char *const *env, size_t count, hpcb_options_t *optio
                            hpcb_error_t *err);
 
 /*
- * Set keep[i] where env[i] may stay.  Dropped are: every form of these three; all but
+ * Set keep[i] where env[i] may stay.  Dropped are: every form of these four; all but
  * the last of several entries of one name; and what Slurm's env_array_merge passes
  * over (NULL, no name, no '=', name over 255 bytes, value of 256 KiB and more), because
  * slurmctld takes the merged array to be as long as this one.

@@ -61,10 +61,12 @@ static int read_node(hpcb_rjson_t *object, hpcb_job_line_t *job, hpcb_error_t *e
     job->job_id = record.job.job_id;
     job->restart = record.about.restart;
     job->uid = record.job.uid;
-    read_bytes(job, HPCB_PROFILE_MEM, object, "memory_bytes", seconds);
-    read_bytes(job, HPCB_PROFILE_NET, object, "network_bytes", seconds);
-    if (record.usage.memory_peak > 0)
-        know(job, HPCB_PROFILE_PEAK, (double)record.usage.memory_peak);
+    if (!record.about.spread) {
+        read_bytes(job, HPCB_PROFILE_MEM, object, "memory_bytes", seconds);
+        read_bytes(job, HPCB_PROFILE_NET, object, "network_bytes", seconds);
+        if (record.usage.memory_peak > 0)
+            know(job, HPCB_PROFILE_PEAK, (double)record.usage.memory_peak);
+    }
     if (seconds > 0 && record.cpus > 0)
         know(job, HPCB_PROFILE_CPU,
              (double)record.usage.cpu_us / MILLION / (seconds * record.cpus));
@@ -95,9 +97,20 @@ static void read_mean(hpcb_job_line_t *job, hpcb_profile_axis_t axis,
         read_number(job, axis, spread, "mean");
 }
 
+/* Of nodes with all tasks that Slurm would put there. */
+static void read_figures_of_a_node(hpcb_job_line_t *job, hpcb_rjson_t *object)
+{
+    uint64_t peak = 0;
+
+    read_mean(job, HPCB_PROFILE_MEM, object, "mem_bandwidth");
+    read_mean(job, HPCB_PROFILE_NET, object, "net_bandwidth");
+    if (hpcb_rjson_get_u64(object, "memory_peak_bytes", INT64_MAX, &peak) == 0 && peak)
+        know(job, HPCB_PROFILE_PEAK, (double)peak);
+}
+
 static int read_whole(hpcb_rjson_t *object, hpcb_job_line_t *job, hpcb_error_t *err)
 {
-    uint64_t version = 0, id = 0, restart = 0, uid = 0, peak = 0;
+    uint64_t version = 0, id = 0, restart = 0, uid = 0;
 
     if (hpcb_rjson_get_u64(object, "version", 1, &version) || version != 1 ||
         hpcb_rjson_get_u64(object, "job_id", UINT32_MAX, &id) || id == 0 ||
@@ -111,11 +124,9 @@ static int read_whole(hpcb_rjson_t *object, hpcb_job_line_t *job, hpcb_error_t *
     job->job_id = (uint32_t)id;
     job->restart = (uint32_t)restart;
     job->uid = (uint32_t)uid;
-    read_mean(job, HPCB_PROFILE_MEM, object, "mem_bandwidth");
-    read_mean(job, HPCB_PROFILE_NET, object, "net_bandwidth");
     read_number(job, HPCB_PROFILE_CPU, object, "efficiency");
-    if (hpcb_rjson_get_u64(object, "memory_peak_bytes", INT64_MAX, &peak) == 0 && peak)
-        know(job, HPCB_PROFILE_PEAK, (double)peak);
+    if (!json_object_get_boolean(json_object_object_get(object, "spread")))
+        read_figures_of_a_node(job, object);
     return read_names(job, hpcb_rjson_get_text(object, "job_name"),
                       hpcb_rjson_get_text(object, "executable"), err);
 }

@@ -16,6 +16,7 @@
 /* One row of the database; what is negative is not known. */
 typedef struct {
     bool guest;
+    bool spread;                    /* may have had fewer tasks on a node */
     double node_seconds, allocated; /* CPUs x seconds */
     double cpu, delay;              /* seconds */
     double bytes[HPCB_PROFILE_FIGURES], peak[HPCB_PROFILE_FIGURES];
@@ -46,26 +47,34 @@ static double part_of(const row_t *row)
     return row->delay > 0 && row->allocated > 0 ? 1 - row->delay / row->allocated : 1;
 }
 
-static hpcb_profile_run_t run_of(const row_t *row)
+/* What a node moves and holds with all tasks that Slurm would put there. */
+static void know_node(hpcb_profile_run_t *run, const row_t *row)
 {
     static const hpcb_profile_axis_t peaks[] = {
         [HPCB_PROFILE_MEM] = HPCB_PROFILE_MEM_PEAK,
         [HPCB_PROFILE_NET] = HPCB_PROFILE_NET_PEAK,
     };
     double part = row->guest ? part_of(row) : 1;
+
+    for (unsigned axis = HPCB_PROFILE_MEM; axis <= HPCB_PROFILE_NET; axis++) {
+        if (row->bytes[axis] < 0 || part < PART_MIN)
+            continue;
+        know(run, axis, row->bytes[axis] / row->node_seconds / part);
+        know(run, peaks[axis], row->peak[axis]);
+    }
+    if (row->memory > 0)
+        know(run, HPCB_PROFILE_PEAK, row->memory);
+}
+
+static hpcb_profile_run_t run_of(const row_t *row)
+{
     hpcb_profile_run_t run = {.known = {false}};
 
     if (row->cpu >= 0 && row->delay >= 0 && row->allocated > 0)
         know(&run, HPCB_PROFILE_CPU,
              (row->cpu + row->delay) / row->allocated * HPCB_PROFILE_ONE);
-    for (unsigned axis = HPCB_PROFILE_MEM; axis <= HPCB_PROFILE_NET; axis++) {
-        if (row->bytes[axis] < 0 || part < PART_MIN)
-            continue;
-        know(&run, axis, row->bytes[axis] / row->node_seconds / part);
-        know(&run, peaks[axis], row->peak[axis]);
-    }
-    if (row->memory > 0)
-        know(&run, HPCB_PROFILE_PEAK, row->memory);
+    if (!row->spread)
+        know_node(&run, row);
     return run;
 }
 
@@ -87,6 +96,7 @@ static int read_row(sqlite3_stmt *row, hpcbd_lesson_t *lesson)
         .peak = {[HPCB_PROFILE_MEM] = number(row, 12),
                  [HPCB_PROFILE_NET] = number(row, 13)},
         .memory = number(row, 14),
+        .spread = sqlite3_column_int(row, 15) != 0,
     };
 
     if (number(row, 5) < HPCBD_LEARNER_SECONDS || !(read.node_seconds > 0) ||
@@ -105,8 +115,8 @@ static size_t select_runs(sqlite3 *db, int64_t *position, hpcbd_lesson_t *lesson
     static const char sql[] =
         "SELECT seq, user_id, job_name, executable, class, wall_seconds, node_seconds,"
         " allocated_cpu_seconds, cpu_seconds, run_delay_seconds, memory_bytes,"
-        " network_bytes, memory_peak_rate, network_peak_rate, memory_peak_bytes FROM "
-        "run"
+        " network_bytes, memory_peak_rate, network_peak_rate, memory_peak_bytes, spread"
+        " FROM run"
         " WHERE seq > ?1 AND complete ORDER BY seq LIMIT ?2";
     sqlite3_stmt *row = NULL;
     size_t count = 0;

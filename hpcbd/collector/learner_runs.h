@@ -35,7 +35,9 @@ typedef struct {
  * Rates are per node.  A job that was kept off its CPUs by others would have used
  * more: time that its tasks waited for a CPU counts as CPU time, and the bytes of a
  * guest are those of the rest of its time.  A guest of which that is less than a tenth
- * says nothing about bytes.
+ * says nothing about bytes.  Nor does a run whose nodes may have had fewer tasks than
+ * Slurm would put there (--bw-spread), nor about a node's memory: those figures are of
+ * a node with all of them, or the next run would not be spread (policy/spread.h).
  */
 size_t hpcbd_learner_next(const char *dir, int64_t *position,
                           hpcbd_lesson_t lessons[static HPCBD_LEARNER_RUNS],

@@ -22,6 +22,7 @@ START_TEST(what_is_saved_is_loaded)
     hpcb_about_t about = {.restart = 3,
                           .nodes = 2,
                           .het_job = 9,
+                          .spread = 1,
                           .submit = 1700000000,
                           .user = "ada",
                           .name = "my job = x",
@@ -73,12 +74,14 @@ START_TEST(the_environment_is_read_strictly)
     setenv("SLURM_JOB_USER", "ada\n", 1);
     setenv("SPANK_HPCB_SUBMIT", "1700000000", 1);
     setenv("SPANK_HPCB_PROGRAM", "CG/cg.B", 1);
+    setenv("SPANK_HPCB_SPREAD", "1", 1);
     hpcb_about_from_env(&about);
     ck_assert_uint_eq(about.restart, 2);
     ck_assert_uint_eq(about.nodes, 0);
     ck_assert_uint_eq(about.het_job, 0);
     ck_assert_str_eq(about.user, "");
     ck_assert_uint_eq(about.submit, 1700000000);
+    ck_assert_uint_eq(about.spread, 1);
     ck_assert_str_eq(about.name, "CG");
     ck_assert_str_eq(about.executable, "cg.B");
 }

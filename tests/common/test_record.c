@@ -45,6 +45,7 @@ static const hpcb_record_t sample = {
     .about = {.restart = 1,
               .nodes = 2,
               .array_job = 70,
+              .spread = 1,
               .user = "ada",
               .name = "CG",
               .executable = "cg.B",
@@ -71,7 +72,7 @@ static const char sample_json[] =
     "\"guest_cost_method\":\"run_delay\",\"ended_for\":\"memory\",\"elected_seconds\":"
     "4.500000,\"guard_steps\":3,\"guests_requeued\":1,\"sliced_seconds\":null,"
     "\"throttled_seconds\":2.500000,\"stopped_seconds\":0.000000,"
-    "\"starved_seconds\":null,\"tasks\":[{\"step\":"
+    "\"starved_seconds\":null,\"spread\":true,\"tasks\":[{\"step\":"
     "\"0\","
     "\"task\":3,\"cpu_seconds\":1.500000,\"run_delay_seconds\":0.000001}]}\n";
 
@@ -217,6 +218,7 @@ START_TEST(values_of_a_record_are_checked)
         {"15.000000", "null"},
         {"\"memory_peak_bytes\":4096", "\"memory_peak_bytes\":-4096"},
         {"\"memory_peak_bytes\":4096", "\"memory_peak_bytes\":1.5"},
+        {"\"spread\":true", "\"spread\":1"},
         {"}\n", "}{}"},
         {"}\n", "} x"},
         {"}\n", ",}"},

@@ -14,7 +14,7 @@ TZ=UTC
 export HPC_BALANCE_CONF TZ
 echo "ProfileStore=$store" > "$HPC_BALANCE_CONF"
 me=$(id -u)
-echo 1..60
+echo 1..62
 
 verdict() { # verdict DESCRIPTION FLAW
     number=$((number + 1))
@@ -120,6 +120,9 @@ for node in n1:4096 n2:8192; do
 done
 works 'peak memory of 1$' learn "$dir/4.n1.json" "$dir/4.n2.json"
 shows 'FT +ft +- +- +50% +8\.0K \(0%\) +1 '
+# Of nodes with fewer tasks than they can have only the part of the CPUs holds.
+record 5 n1 10.000000 ',"job_name":"IS","executable":"is","memory_bytes":6000,"spread":true'
+works 'memory of 0, network of 0, CPU of 1, peak memory of 0$' learn "$dir/5.n1.json"
 works '^0 records, 0 runs' learn --user 4294967294 "$dir/1.n1.json"
 silent set -u "$me" -n EP -e ep mem=5
 works 'runs learned' learn --name EP --executable ep "$dir/1.n1.json"
@@ -154,6 +157,8 @@ merged 15 0 LU 0.250000 null > "$dir/cpu.jsonl"
 works '^No record says what bytes its job moved: ' learn "$dir/cpu.jsonl"
 record 16 n1 20.000000 ',"job_name":"BT","executable":"bt"'
 merged 16 0 BT 0.250000 null | sed 's,/bin/x,bt,' > "$dir/bt.jsonl"
+merged 18 0 SP 0.250000 '{"mean":1024,"p95":9},"spread":true' > "$dir/sp.jsonl"
+works 'memory of 0, network of 0, CPU of 1, peak memory of 0$' learn "$dir/sp.jsonl"
 works '^2 records, 1 runs' learn "$dir/bt.jsonl" "$dir/16.n1.json"
 shows 'BT +bt +- +- +25% +.*1 '
 merged 17 0 M%zz 0.250000 null > "$dir/bad.jsonl"

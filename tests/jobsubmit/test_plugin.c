@@ -682,6 +682,7 @@ START_TEST(who_asks_to_be_spread_is_told)
     fake_add_env(desc, OURS "bw_spread=(null)");
     expect_tag("\"spread\":true,\"bw\":{\"mem\":1024,");
     expect_message("SystemComment");
+    ck_assert_str_eq(fake_get_env(desc, "HPCB_SPREAD"), "1");
 }
 END_TEST
 
@@ -692,6 +693,7 @@ START_TEST(a_learned_demand_spreads_as_well)
     fake_add_env(desc, OURS "bw_spread");
     expect_tag("\"spread\":true,\"bw\":{\"mem\":674000000,");
     expect_message("SystemComment");
+    ck_assert_str_eq(fake_get_env(desc, "HPCB_SPREAD"), "1");
 }
 END_TEST
 
@@ -704,8 +706,11 @@ START_TEST(what_is_not_known_is_not_spread)
     fake_free_desc(desc);
     desc = fake_desc();
     fake_add_env(desc, OURS "bw_spread=(null)");
+    fake_add_env(desc, "HPCB_SPREAD=1");
     expect_tag("\"spread\":true");
     expect_message("changes nothing: nothing is known");
+    /* What it moves can be learned. */
+    ck_assert_ptr_null(fake_get_env(desc, "HPCB_SPREAD"));
 }
 END_TEST
 
@@ -728,6 +733,9 @@ static void lay_out(int how)
     case 4:
         desc->overcommit = 1;
         break;
+    case 5:
+        desc->task_dist = SLURM_DIST_PLANE;
+        break;
     default:
         desc->task_dist = SLURM_DIST_ARBITRARY | SLURM_DIST_PACK_NODES;
     }
@@ -740,6 +748,34 @@ START_TEST(who_lays_out_tasks_is_not_spread)
     lay_out(_i);
     ck_assert_int_eq(submit(), SLURM_SUCCESS);
     expect_message("changes nothing: the job says itself");
+    ck_assert_ptr_null(fake_get_env(desc, "HPCB_SPREAD"));
+}
+END_TEST
+
+/* sbatch shows what each component is told. */
+START_TEST(components_are_told_the_same_once)
+{
+    static const char *const profiles[] = {"bw_profile=mem=1K", "bw_profile=mem=1K",
+                                           "bw_profile=net=1K", "bw_profile=net=1K",
+                                           "bw_profile=mem=1K"};
+
+    for (uint32_t i = 0; i < 2 * COUNT(profiles); i++) {
+        uint32_t offset = i % COUNT(profiles);
+        char option[64];
+
+        fake_free_string(&message);
+        fake_free_desc(desc);
+        desc = fake_desc();
+        desc->het_job_offset = offset;
+        snprintf(option, sizeof(option), OURS "%s", profiles[offset]);
+        fake_add_env(desc, option);
+        fake_add_env(desc, OURS "bw_spread=(null)");
+        ck_assert_int_eq(submit(), SLURM_SUCCESS);
+        if (offset % 2)
+            ck_assert_ptr_null(message);
+        else
+            expect_message(offset == 2 ? "changes nothing" : "SystemComment");
+    }
 }
 END_TEST
 
@@ -961,7 +997,8 @@ int main(void)
     tcase_add_test(tcase, who_asks_to_be_spread_is_told);
     tcase_add_test(tcase, a_learned_demand_spreads_as_well);
     tcase_add_test(tcase, what_is_not_known_is_not_spread);
-    tcase_add_loop_test(tcase, who_lays_out_tasks_is_not_spread, 0, 6);
+    tcase_add_loop_test(tcase, who_lays_out_tasks_is_not_spread, 0, 7);
+    tcase_add_test(tcase, components_are_told_the_same_once);
     tcase_add_test(tcase, without_tags_nobody_is_spread);
     tcase_add_test(tcase, a_guest_is_not_spread);
     tcase_add_test(tcase, others_profiles_are_not_ours);

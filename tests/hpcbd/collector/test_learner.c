@@ -109,6 +109,40 @@ START_TEST(what_others_took_is_added)
 }
 END_TEST
 
+/* A node with fewer tasks than Slurm would put there says nothing of one that is full:
+ * or the next job would be packed, and the one after it spread again. */
+START_TEST(nodes_of_runs_that_were_spread_teach_nothing)
+{
+    const char *dir = scratch("c"), *path = scratch("p/profiles.json");
+    hpcb_record_t record = record_of(1);
+    hpcb_error_t err = {""};
+    hpcb_profiles_t *profiles;
+    const hpcb_profile_t *found;
+    int64_t position = 0;
+
+    record.measured.memory =
+        (hpcb_measure_t){.known = true, .bytes = 195000, .p95 = 19500};
+    store(dir, &record);
+    record.job.job_id = 2;
+    record.about.spread = 1;
+    record.measured.memory.bytes = 100000;
+    store(dir, &record);
+    ck_assert_uint_eq(next(dir, &position), 2);
+    ck_assert_msg(hpcbd_learner_fold(path, lessons, 2, 77, &err) == 0, "%s", err.text);
+    profiles = hpcb_profiles_load(path, &err);
+    ck_assert_msg(profiles != NULL, "%s", err.text);
+    found = hpcb_profiles_find(profiles, &lessons[0].key);
+    ck_assert_ptr_nonnull(found);
+    ck_assert_uint_eq(found->figures[HPCB_PROFILE_MEM].count, 1);
+    ck_assert_uint_eq(found->figures[HPCB_PROFILE_MEM].mean, 19500);
+    ck_assert_uint_eq(found->figures[HPCB_PROFILE_MEM_PEAK].count, 1);
+    ck_assert_uint_eq(found->figures[HPCB_PROFILE_NET].count, 1);
+    ck_assert_uint_eq(found->figures[HPCB_PROFILE_PEAK].count, 1);
+    ck_assert_uint_eq(found->figures[HPCB_PROFILE_CPU].count, 2);
+    hpcb_profiles_free(profiles);
+}
+END_TEST
+
 START_TEST(runs_that_say_nothing_are_passed_over)
 {
     const char *dir = scratch("c");
@@ -167,6 +201,7 @@ int main(void)
 
     tcase_add_test(test, a_run_says_what_its_program_needs);
     tcase_add_test(test, what_others_took_is_added);
+    tcase_add_test(test, nodes_of_runs_that_were_spread_teach_nothing);
     tcase_add_test(test, runs_that_say_nothing_are_passed_over);
     tcase_add_test(test, the_store_has_what_was_learned);
     suite_add_tcase(suite, test);
