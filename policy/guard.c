@@ -4,9 +4,9 @@
  */
 #include "policy/guard.h"
 
-/* What is collected at the bound is weighed with each comparison, because more may be
- * proven by then.  After so many times look_ns it is forgotten. */
-#define LOOKS_AT_BOUND 3
+/* What is collected where no step follows is weighed with each comparison, because it
+ * may say more by then.  After so many times look_ns it is forgotten. */
+#define LOOKS_WITHOUT_STEP 3
 
 static void step_to(hpcb_guard_t *guard, hpcb_guard_level_t level, uint64_t now_ns)
 {
@@ -33,13 +33,14 @@ static void lengthen_pause(const hpcb_guard_conf_t *conf, hpcb_guard_t *guard)
     guard->pause_ns = pause > conf->longest_ns / 2 ? conf->longest_ns : 2 * pause;
 }
 
-/* Evidence that calls for a step which the bound refuses would pile up for as long as
- * the harm lasts, and weigh as much when that is over. */
+/* Evidence that calls for a step which the bound refuses, or that guests which run
+ * freely do no harm, would pile up for as long as that lasts, and weigh as much when it
+ * is over. */
 static void begin_anew(const hpcb_guard_conf_t *conf, hpcb_guard_t *guard, bool refused,
                        uint64_t now_ns)
 {
     guard->refused |= refused;
-    if (now_ns - guard->from_ns < LOOKS_AT_BOUND * conf->look_ns)
+    if (now_ns - guard->from_ns < LOOKS_WITHOUT_STEP * conf->look_ns)
         return;
     guard->from_ns = now_ns;
     guard->refused = refused;
@@ -69,6 +70,12 @@ static void give_back(const hpcb_guard_conf_t *conf, hpcb_guard_t *guard,
         guard->tried_again = false;
 }
 
+static bool is_harmless(const hpcb_guard_conf_t *conf, const hpcb_guard_t *guard,
+                        const hpcb_harm_estimate_t *estimate)
+{
+    return guard->level == HPCB_GUARD_FREE && estimate->high < conf->max_slowdown;
+}
+
 hpcb_guard_level_t hpcb_guard_step(const hpcb_guard_conf_t *conf, hpcb_guard_t *guard,
                                    const hpcb_harm_estimate_t *estimate,
                                    uint64_t now_ns)
@@ -85,8 +92,8 @@ hpcb_guard_level_t hpcb_guard_step(const hpcb_guard_conf_t *conf, hpcb_guard_t *
     else if (guard->level > HPCB_GUARD_FREE && quiet >= pause &&
              (blind || (estimate && estimate->high < conf->max_slowdown)))
         give_back(conf, guard, now_ns);
-    else if (guard->refused && estimate)
-        begin_anew(conf, guard, false, now_ns); /* what was collected is mixed */
+    else if (estimate && (guard->refused || is_harmless(conf, guard, estimate)))
+        begin_anew(conf, guard, false, now_ns); /* what was refused is mixed by now */
     return guard->level;
 }
 
