@@ -119,12 +119,25 @@ static const hpcb_papi_row_t *core_row(const hpcb_papi_row_t *table, hpcb_error_
     return NULL;
 }
 
+/* A thread that a group had when it was attached, and all that it has created since. */
+typedef struct {
+    int id;
+    size_t group;
+} core_set_t;
+
+/* Its threads are attached.  ino 0: the place is free. */
+typedef struct {
+    ino_t ino;
+    bool busy; /* it still has threads */
+} core_group_t;
+
 typedef struct {
     const hpcb_papi_row_t *row;
     hpcb_figure_t figure;
-    size_t n_sets, n_groups;
-    int sets[THREADS_MAX];
-    ino_t groups[THREADS_MAX]; /* whose threads are attached, with all their children */
+    uint64_t ended; /* what was counted in groups that have no threads any more */
+    size_t n_sets, n_groups, entered;
+    core_set_t sets[THREADS_MAX];
+    core_group_t groups[THREADS_MAX];
 } cores_t;
 
 static int probe_table(const hpcb_node_t *node, const hpcb_papi_row_t *table,
@@ -145,17 +158,35 @@ static int probe_instructions(const hpcb_node_t *node, hpcb_error_t *err)
     return probe_table(node, hpcb_papi_instructions, err);
 }
 
+/* The place of a group, or of ino 0 a free one; THREADS_MAX: there is none. */
+static size_t place_of(cores_t *cores, ino_t ino)
+{
+    for (size_t i = 0; i < cores->n_groups; i++)
+        if (cores->groups[i].ino == ino)
+            return i;
+    return ino == 0 && cores->n_groups < THREADS_MAX ? cores->n_groups++ : THREADS_MAX;
+}
+
+static bool note_busy(ino_t group, void *arg)
+{
+    cores_t *cores = arg;
+    size_t place = place_of(cores, group);
+
+    if (place < THREADS_MAX)
+        cores->groups[place].busy = true;
+    return false;
+}
+
 /* What a group's threads create is counted with them: each group is attached once. */
 static bool is_new(ino_t group, void *arg)
 {
     cores_t *cores = arg;
 
-    for (size_t i = 0; i < cores->n_groups; i++) {
-        if (cores->groups[i] == group)
-            return false;
-    }
-    if (cores->n_groups < THREADS_MAX)
-        cores->groups[cores->n_groups++] = group;
+    if (place_of(cores, group) < THREADS_MAX)
+        return false;
+    cores->entered = place_of(cores, 0);
+    if (cores->entered < THREADS_MAX)
+        cores->groups[cores->entered].ino = group;
     return true;
 }
 
@@ -164,7 +195,7 @@ static int attach(pid_t tid, void *arg, hpcb_error_t *err)
     cores_t *cores = arg;
     int set;
 
-    if (cores->n_sets == THREADS_MAX)
+    if (cores->n_sets == THREADS_MAX || cores->entered == THREADS_MAX)
         return hpcb_error(err, "the job has started more than %d threads", THREADS_MAX);
     if (hpcb_stat_take(events_of(cores->row), err) < 0)
         return -1;
@@ -173,7 +204,43 @@ static int attach(pid_t tid, void *arg, hpcb_error_t *err)
         hpcb_stat_give(events_of(cores->row));
         return errno == ESRCH ? 0 : -1;
     }
-    cores->sets[cores->n_sets++] = set;
+    cores->sets[cores->n_sets++] = (core_set_t){set, cores->entered};
+    return 0;
+}
+
+/* Keep what was counted, and give the counters back. */
+static int close_ended(cores_t *cores, hpcb_error_t *err)
+{
+    for (size_t i = 0; i < cores->n_sets;) {
+        const core_set_t *set = &cores->sets[i];
+
+        if (cores->groups[set->group].busy) {
+            i++;
+            continue;
+        }
+        if (add_set(set->id, events_of(cores->row), cores->row->units, &cores->ended,
+                    err) < 0)
+            return -1;
+        hpcb_counters()->close(set->id);
+        hpcb_stat_give(events_of(cores->row));
+        cores->sets[i] = cores->sets[--cores->n_sets];
+    }
+    return 0;
+}
+
+/* A job of many steps has as many counters as its steps that run. */
+static int leave_ended(cores_t *cores, const hpcb_sensor_job_t *job, hpcb_error_t *err)
+{
+    static const hpcb_threads_visitor_t visitor = {.enter = note_busy};
+
+    for (size_t i = 0; i < cores->n_groups; i++)
+        cores->groups[i].busy = false;
+    if (hpcb_threads_each(job->dir, &visitor, cores, err) < 0 ||
+        close_ended(cores, err) < 0)
+        return -1;
+    for (size_t i = 0; i < cores->n_groups; i++)
+        if (!cores->groups[i].busy)
+            cores->groups[i].ino = 0;
     return 0;
 }
 
@@ -181,6 +248,8 @@ static int adopt(void *handle, const hpcb_sensor_job_t *job, hpcb_error_t *err)
 {
     static const hpcb_threads_visitor_t visitor = {.enter = is_new, .visit = attach};
 
+    if (leave_ended(handle, job, err) < 0)
+        return -1;
     return hpcb_threads_each(job->dir, &visitor, handle, err);
 }
 
@@ -189,7 +258,7 @@ static void close_cores(void *handle)
     cores_t *cores = handle;
 
     for (size_t i = 0; i < cores->n_sets; i++)
-        hpcb_counters()->close(cores->sets[i]);
+        hpcb_counters()->close(cores->sets[i].id);
     hpcb_stat_give(cores->n_sets * events_of(cores->row));
     free(cores);
 }
@@ -231,8 +300,9 @@ static int sample_cores(void *handle, uint64_t *values, hpcb_error_t *err)
 {
     const cores_t *cores = handle;
 
+    values[cores->figure] += cores->ended;
     for (size_t i = 0; i < cores->n_sets; i++) {
-        if (add_set(cores->sets[i], events_of(cores->row), cores->row->units,
+        if (add_set(cores->sets[i].id, events_of(cores->row), cores->row->units,
                     &values[cores->figure], err) < 0)
             return -1;
     }

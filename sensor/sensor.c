@@ -187,7 +187,8 @@ const char *hpcb_sensed_why_not(const hpcb_sensed_t *job, size_t i)
 
     if (job->sensing->rows[i]->whole)
         return hpcb_sensing_why_not(job->sensing, i);
-    return why->text[0] ? why->text : NULL;
+    /* What is open may have met groups that went meanwhile. */
+    return why->text[0] && !job->open[i] ? why->text : NULL;
 }
 
 /* The first row that measured a figure keeps it. */

@@ -194,6 +194,35 @@ START_TEST(cores_count_lines_of_the_jobs_threads)
 }
 END_TEST
 
+/* A step that has ended keeps no counters, and what it has counted stays. */
+START_TEST(steps_that_have_ended_give_their_counters_back)
+{
+    const hpcb_sensor_t *row = &hpcb_sensor_papi_cores;
+    void *handle;
+
+    start("LONGEST_LAT_CACHE:MISS", NULL);
+    put(JOB "/cgroup.threads", "");
+    put(JOB "/0.0/cgroup.threads", "100\n101\n");
+    put(JOB "/1.0/cgroup.threads", "300\n");
+    handle = opened(row);
+    ck_assert_uint_eq(open_sets(), 3);
+    count = 1000;
+    for (int step = 2; step < 5000; step++) {
+        fake_write(JOB "/0.0/cgroup.threads", step % 2 ? "400\n401\n" : "");
+        ck_assert_int_eq(row->adopt(handle, &job, NULL), 0);
+        ck_assert_uint_eq(open_sets(), step % 2 ? 3 : 1);
+        ck_assert_uint_eq(bytes(row, handle),
+                          (1 + (step + 1) / 2 * 2) * UINT64_C(64000));
+    }
+    put(JOB "/1.0/cgroup.threads", "");
+    broken = true;
+    ck_assert_int_eq(row->adopt(handle, &job, NULL), -1);
+    row->close(handle);
+    ck_assert_uint_eq(open_sets(), 0);
+    stop();
+}
+END_TEST
+
 /* As they are, of the preset or, where PAPI has none, of the kernel's event. */
 START_TEST(cores_count_instructions)
 {
@@ -349,6 +378,7 @@ int main(void)
     int failed;
 
     tcase_add_loop_test(tcase, cores_count_lines_of_the_jobs_threads, 0, 5);
+    tcase_add_test(tcase, steps_that_have_ended_give_their_counters_back);
     tcase_add_loop_test(tcase, cores_count_instructions, 0, 2);
     tcase_add_test(tcase, no_event_no_sensor);
     tcase_add_test(tcase, half_of_a_row_is_none);

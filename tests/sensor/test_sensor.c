@@ -248,6 +248,32 @@ START_TEST(a_failure_costs_its_figure_only)
 }
 END_TEST
 
+/* A group that has gone is no reason why a sensor that measures should not. */
+static int adopt_fake(void *handle, const hpcb_sensor_job_t *about, hpcb_error_t *err)
+{
+    (void)handle;
+    (void)about;
+    snprintf(err->text, sizeof(err->text), "a group has gone");
+    return 0;
+}
+
+START_TEST(what_measures_needs_no_reason)
+{
+    hpcb_sensor_t adopts = second;
+    const hpcb_sensor_t *const table[] = {&adopts};
+    hpcb_sensed_t *one;
+
+    adopts.adopt = adopt_fake;
+    start(table, 1);
+    one = job(5);
+    hpcb_sensed_adopt(one);
+    ck_assert_str_eq(transfer(one).sensor, "second");
+    ck_assert_ptr_null(hpcb_sensed_why_not(one, 0));
+    hpcb_sensed_close(one);
+    stop();
+}
+END_TEST
+
 START_TEST(a_job_without_tasks_has_no_group)
 {
     hpcb_sensed_t *one;
@@ -293,6 +319,7 @@ int main(void)
     tcase_add_test(tcase, the_node_is_read_once_in_a_round);
     tcase_add_test(tcase, what_counts_one_job_is_not_shared);
     tcase_add_test(tcase, a_failure_costs_its_figure_only);
+    tcase_add_test(tcase, what_measures_needs_no_reason);
     tcase_add_test(tcase, a_job_without_tasks_has_no_group);
     tcase_add_test(tcase, every_row_has_a_name_and_a_figure);
     suite_add_tcase(suite, tcase);
