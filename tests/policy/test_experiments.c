@@ -199,8 +199,8 @@ START_TEST(harm_that_begins_late_is_acted_upon)
     unsigned seconds[RUNS];
 
     for (unsigned run = 0; run < RUNS; run++)
-        seconds[run] = seconds_until_step(found[_i], run + 1,
-                                          2 * 3600 + run % 18 * PERIOD_S);
+        seconds[run] =
+            seconds_until_step(found[_i], run + 1, 2 * 3600 + run % 18 * PERIOD_S);
     qsort(seconds, RUNS, sizeof(*seconds), compare);
     printf("harm %4.1f %% after two hours without: half within %u s, all within %u s\n",
            100 * found[_i], seconds[RUNS / 2], seconds[RUNS - 1]);
