@@ -21,16 +21,16 @@
 #define HPCB_ENDED_HARM    "harm"
 #define HPCB_ENDED_STARVED "starved"
 
-/* 0, or -1 with errno and err (ENOENT: the job has no record, or it has ended
- * meanwhile; then no file is left).  why "": nobody has, after all. */
+/* Return 0, or -1 with errno and err (ENOENT: the job has no record or has ended
+ * meanwhile, and no file is left).  why "": nobody has, after all. */
 int hpcb_ended_save(const char *state_dir, uint32_t job_id, const char *why,
                     hpcb_error_t *err);
 
 /* "" for a job that nobody has ended. */
 void hpcb_ended_load(const char *state_dir, uint32_t job_id, char why[HPCB_ENDED_MAX]);
 
-/* Remove the words of jobs that have no record any more, up to max of them: the next
- * run of a job that is requeued has the same number.  Return how many were removed. */
+/* Remove files of jobs without a record, at most max of them, because a requeued job
+ * has the same id.  Return the number of removed files. */
 unsigned hpcb_ended_sweep(const char *state_dir, unsigned max);
 
 #endif

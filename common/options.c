@@ -189,8 +189,8 @@ static const hpcb_option_spec_t specs[] = {
     {"bw-profile", "mem=SIZE,net=SIZE[,cpu=N%]", false,
      "bandwidth that the job needs, bytes/s per node, e.g. mem=12G,net=1G"},
     {"bw-spread", NULL, false,
-     "put fewer tasks on a node, and use more nodes, where the job would saturate the "
-     "memory bandwidth of its nodes"},
+     "place fewer tasks per node, on more nodes, if the job would saturate the memory "
+     "bandwidth of its nodes"},
 };
 
 /* Row by row the scanner of specs[], and what is said to a value that it refuses. */

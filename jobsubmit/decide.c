@@ -210,17 +210,17 @@ bool hpcb_tell_spread(const hpcb_conf_t *conf, const hpcb_options_t *options,
     const char *why = NULL;
 
     if (!conf->admin_comment_tag)
-        why = "it needs the tag that this cluster does without (AdminCommentTag=no)";
+        why = "this cluster writes no tag, which it needs (AdminCommentTag=no)";
     else if (has_layout)
-        why = "the job says itself how its tasks lie (--ntasks-per-node or the like)";
+        why = "the job sets its own layout (--ntasks-per-node or the like)";
     else if (options->bw_mem == 0)
-        why = "nothing is known of the job's memory bandwidth; say it with "
+        why = "the memory bandwidth of the job is not known; set it with "
               "--bw-profile=mem=SIZE";
     if (why)
         hpcb_error(line, "--bw-spread changes nothing: %s", why);
     else
-        hpcb_error(line, "--bw-spread: SystemComment in scontrol show job says how the "
-                         "job is spread, when it runs");
+        hpcb_error(line, "--bw-spread: SystemComment of scontrol show job shows the "
+                         "decision when the job runs");
     return !why;
 }
 

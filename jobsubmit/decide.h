@@ -50,10 +50,10 @@ int hpcb_decide_submit(const hpcb_conf_t *conf, const hpcb_request_t *request,
                        hpcb_class_t *klass, hpcb_error_t *err);
 
 /*
- * What a user who says --bw-spread is told when the job is accepted; options as the tag
- * has them.  has_layout: the job says itself how many tasks a node gets.  The select
- * plugin decides when the job starts (select/spread.c); what it will not do in any case
- * is known here.  Returns whether the job may be spread.
+ * Write the message about --bw-spread for the user of an accepted job to line; options
+ * as in the tag.  has_layout: the job sets its own number of tasks per node.  The
+ * select plugin decides when the job starts (select/spread.c).  Return whether the job
+ * may be spread.
  */
 bool hpcb_tell_spread(const hpcb_conf_t *conf, const hpcb_options_t *options,
                       bool has_layout, hpcb_error_t *line);

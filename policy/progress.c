@@ -23,7 +23,7 @@ const char *hpcb_progress_name(hpcb_progress_source_t source)
     return names[source];
 }
 
-/* A page is brought up to date every 5 ms or more seldom (mpi/observe.c), which is much
+/* A page is brought up to date every 5 ms or more seldom, which is much
  * of a stop of 200 ms.  So what is under way counts as a part, at the pace of late; and
  * what has ended since, while others were read, is taken away again. */
 bool hpcb_progress_place(uint64_t iterations, uint64_t mean_ns, uint64_t ended_ns,

@@ -3,23 +3,19 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * How fast a primary gets on, from up to three sources, and which of them is believed
- * when they say what guests cost it (policy/harm.h).
+ * The progress of a primary from up to three sources, and the choice of the source for
+ * the cost of guests (policy/harm.h).
  *
- *  run delay      the part of the time that its tasks wanted CPUs for and had them.
- *                 Proves what guests take of CPUs; sees nothing of caches, memory, and
- *                 ranks on other nodes.
- *  instructions   of its threads, by the time that they wanted CPUs for.  Sees caches
- *                 and memory as well.  A rank that waits in a loop executes
- *                 instructions, too.
- *  iterations     that its ranks count in their pages (common/page.h).  Sees all that
- *                 the program feels, other nodes included.  But pages are files of the
- *                 user's, who may write into them whatever he likes.
+ *  run delay      part of the wanted CPU time that its tasks got.  Includes CPU time
+ * that guests take, but not caches, memory and other nodes. instructions   of its
+ * threads, per wanted CPU time.  Includes caches and memory.  A rank that polls
+ * executes instructions too. iterations     that its ranks count in their status pages
+ * (common/page.h).  Includes other nodes.  The user owns the pages and can write any
+ * number.
  *
- * The first two are of the kernel and of the CPU: who wants them to show harm has to
- * become slower.  What they prove is a floor, so that no page hides it.  What a page
- * claims beyond that is bounded in size, and in what may follow from it
- * (hpcb_progress_most).
+ * The kernel and the CPU count the first two, so that a job must run slower to forge
+ * harm.  The lower ends of their intervals are floors for the result.  A claim of a
+ * status page beyond them is limited in size and in its effect (hpcb_progress_most).
  */
 #ifndef HPCB_POLICY_PROGRESS_H
 #define HPCB_POLICY_PROGRESS_H
@@ -29,7 +25,7 @@
 #include "policy/guard.h"
 #include "policy/harm.h"
 
-/* Each is better than the one before if it can be believed. */
+/* In ascending order of preference. */
 typedef enum {
     HPCB_PROGRESS_RUN_DELAY,
     HPCB_PROGRESS_INSTRUCTIONS,
@@ -37,47 +33,46 @@ typedef enum {
     HPCB_PROGRESS_SOURCES
 } hpcb_progress_source_t;
 
-/* As it is in records: "run_delay". */
+/* Return the name that records have, for example "run_delay". */
 const char *hpcb_progress_name(hpcb_progress_source_t source);
 
-/* Fewer iterations than that while guests are stopped are too few to compare. */
+/* A comparison needs as many iterations while guests are stopped. */
 #define HPCB_PROGRESS_ITERATIONS_MIN 10
 
-/* A page claims at most that guests double the primary's time, or halve it. */
+/* A page can claim at most that guests double or halve the primary's time. */
 #define HPCB_PROGRESS_CLAIM_MAX 2.0
 
-/* A page that has said nothing for so long is not a measure of now, nor is one that is
- * ahead by as much. */
+/* A page whose time differs from now by more is ignored. */
 #define HPCB_PROGRESS_SILENT_NS UINT64_C(100000000)
 
-/* A source that has nothing to say in so many comparisons in a row begins anew. */
+/* A source without a value in so many comparisons in a row starts again. */
 #define HPCB_PROGRESS_MISSES_MAX 8
 
-/* One reading, over all that the job has here.  What it has not is not compared. */
+/* One reading of a job on this node. */
 typedef struct {
     uint64_t time_us;  /* CLOCK_MONOTONIC */
-    uint64_t cpu_us;   /* on a CPU */
-    uint64_t delay_us; /* ready, and without one */
+    uint64_t cpu_us;   /* CPU time of its tasks */
+    uint64_t delay_us; /* time in which they were ready and had no CPU */
     bool has_instructions;
     uint64_t instructions;
     bool has_iterations;
-    double iterations; /* mean of its ranks; in parts (hpcb_progress_place) */
+    double iterations; /* mean of its ranks (hpcb_progress_place) */
 } hpcb_progress_at_t;
 
 /*
- * Where a rank is in its iterations at now_ns: it has ended so many at ended_ns, and
- * each took mean_ns lately.  Pages are read one after the other, so ended_ns may be a
- * little later than now_ns.  Return false if its page says nothing of now.
+ * Compute the iterations of a rank at now_ns, with the part of the current one.  The
+ * rank had ended that many at ended_ns, which may be slightly later than now_ns, and
+ * the last ones took mean_ns each.  Return false if ended_ns is too far from now_ns.
  */
 bool hpcb_progress_place(uint64_t iterations, uint64_t mean_ns, uint64_t ended_ns,
                          uint64_t now_ns, double *place);
 
-/* Progress in any unit, above 0; 0 if the source says nothing of this time, or the job
- * wanted CPUs for next to none of it. */
+/* Return the progress per second between two readings, in units of the source, or 0 if
+ * the source has no value or the job hardly wanted CPUs. */
 double hpcb_progress_rate(hpcb_progress_source_t source, const hpcb_progress_at_t *from,
                           const hpcb_progress_at_t *to);
 
-/* The readings of an experiment: a time with guests, one without, one with guests. */
+/* The readings of an experiment: with guests, without, and with guests again. */
 enum {
     HPCB_PROGRESS_BEFORE,
     HPCB_PROGRESS_STOP,
@@ -92,36 +87,34 @@ typedef struct {
     unsigned misses[HPCB_PROGRESS_SOURCES]; /* in a row */
 } hpcb_progress_t;
 
-/* Forget all comparisons. */
+/* Drop all comparisons. */
 void hpcb_progress_clear(hpcb_progress_t *progress);
 
-/* Take in an experiment, if the job had something to do in it. */
+/* Add an experiment, unless the job hardly wanted CPUs during it. */
 void hpcb_progress_add(hpcb_progress_t *progress,
                        const hpcb_progress_at_t at[HPCB_PROGRESS_READINGS]);
 
 typedef struct {
-    /* What guests cost, and the source that says so.  No figure is below what run
-     * delay and instructions prove, the lower ends of their intervals. */
+    /* The cost of guests and its source.  No figure is below the floors. */
     hpcb_harm_estimate_t found;
     hpcb_progress_source_t source;
-    /* The lower end of what is proven, without a page's word. */
+    /* The floor by run delay and instructions. */
     double proven_low;
-    /* A source that claims less than what is proven is not believed; the last such one,
-     * and its estimate. */
+    /* Whether a source was ignored because its interval lies below the floor; the last
+     * such source and its estimate. */
     bool doubts;
     hpcb_progress_source_t doubted;
     hpcb_harm_estimate_t claim;
 } hpcb_progress_verdict_t;
 
-/* The best source that is believed and has most of the comparisons.  Return false if
- * there are too few; then *out is untouched. */
+/* Choose the best source that has most of the comparisons and is not below the floor.
+ * Return false, with *out unchanged, if there are too few comparisons. */
 bool hpcb_progress_judge(const hpcb_progress_t *progress, hpcb_progress_verdict_t *out);
 
 /*
- * How far guests may be restricted for this: as far as the guard goes if it is proven
- * that they cost more than max_slowdown.  On a page's word alone they keep a quarter of
- * their time, so that they are not starved, are not requeued, and no pair of programs
- * is bad company.
+ * Return the highest level of the guard for this verdict: all of them if the floor is
+ * above max_slowdown (a part of the run time), else a quarter of the guests' time, so
+ * that a status page alone cannot stop or requeue guests or record bad company.
  */
 hpcb_guard_level_t hpcb_progress_most(const hpcb_progress_verdict_t *verdict,
                                       double max_slowdown);

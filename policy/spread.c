@@ -20,13 +20,13 @@ static uint64_t scale(uint64_t a, uint64_t b, uint64_t c)
     return result < UINT64_MAX ? (uint64_t)result : UINT64_MAX;
 }
 
-/* What the tasks of a node may move together. */
+/* The bandwidth that the tasks of a node may use together. */
 static uint64_t allowed(const hpcb_spread_job_t *job)
 {
     return scale(job->capacity, HPCB_SPREAD_FULL, 100);
 }
 
-/* Of tasks that fill a node when they are packed. */
+/* Tasks per node, if packed ones saturate it. */
 static uint32_t tasks_that_fit(const hpcb_spread_job_t *job)
 {
     uint64_t tasks = scale(allowed(job), job->packed, job->demand);
@@ -41,20 +41,20 @@ static uint32_t smaller(uint32_t a, uint64_t b)
     return a < b ? a : (uint32_t)b;
 }
 
-uint32_t hpcb_spread_packed(const hpcb_spread_room_t *room)
+uint32_t hpcb_spread_packed(const hpcb_spread_limits_t *limits)
 {
-    uint32_t threads = room->threads > 0 ? room->threads : 1;
-    uint32_t cores = room->cpus / threads;
-    uint32_t per_task = room->cpus_per_task > 0 ? room->cpus_per_task : 1;
+    uint32_t threads = limits->threads > 0 ? limits->threads : 1;
+    uint32_t cores = limits->cpus / threads;
+    uint32_t per_task = limits->cpus_per_task > 0 ? limits->cpus_per_task : 1;
     uint32_t tasks;
 
-    if (room->threads_per_core > 0)
-        threads = smaller(threads, room->threads_per_core);
+    if (limits->threads_per_core > 0)
+        threads = smaller(threads, limits->threads_per_core);
     tasks = cores * threads / per_task;
-    if (room->tasks_per_core > 0)
-        tasks = smaller(tasks, (uint64_t)cores * room->tasks_per_core);
-    if (room->memory > 0 && room->memory_per_cpu > 0)
-        tasks = smaller(tasks, room->memory / room->memory_per_cpu / per_task);
+    if (limits->tasks_per_core > 0)
+        tasks = smaller(tasks, (uint64_t)cores * limits->tasks_per_core);
+    if (limits->memory > 0 && limits->memory_per_cpu > 0)
+        tasks = smaller(tasks, limits->memory / limits->memory_per_cpu / per_task);
     return tasks;
 }
 
@@ -63,7 +63,7 @@ static hpcb_spread_t nothing(hpcb_spread_verdict_t verdict)
     return (hpcb_spread_t){.verdict = verdict};
 }
 
-/* On as many nodes as there may be, with as few on each as that allows. */
+/* Use as many nodes as allowed, with as few tasks on each as possible. */
 static hpcb_spread_t with_tasks(const hpcb_spread_job_t *job, uint32_t tasks)
 {
     uint32_t nodes = divide_up(job->tasks, tasks);

@@ -3,19 +3,18 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Jobs that were offered more nodes than they need, and did not start on them:
- * slurmctld looks at the limits of accounts and QOS once more when the plugin has
- * chosen, and says no without a word to it. Before the next look it has already
- * forgotten that as the reason why the job waits (acct_policy_job_runnable_pre_select,
- * 22.05 to 26.05), so that only this tells.
+ * Jobs that were offered more nodes than they need and did not start. slurmctld
+ * compares limits of accounts and QOS with usage after the plugin has selected
+ * nodes, and clears the reason before the next test
+ * (acct_policy_job_runnable_pre_select, 22.05 to 26.05).
  *
- * A fixed table, in which jobs displace each other; nothing can fail.
+ * The table has a fixed size: a job may replace another one.
  */
 #include "select/shadow.h"
 
 #define SLOTS 16384
 
-/* At one look slurmctld may ask several times. */
+/* slurmctld may test a job several times in one scheduling cycle. */
 #define LOOK_SECONDS 2
 
 typedef struct {

@@ -70,25 +70,24 @@ extern int hpcb_test_guest(const hpcb_test_t *test);
 
 /* spread.c: primaries with --bw-spread */
 
-/* Ask for the job with its tasks on as many nodes as do it good and can be had
- * without anybody's being preempted, else as it is; ask is to leave nothing behind
- * where it fails. */
+/* Test the job by ask: spread over more nodes if these are free without preemption,
+ * else as it is. ask leaves nothing behind if it fails. */
 typedef int (*hpcb_ask_t)(const hpcb_test_t *test);
 extern int hpcb_ask_spread(const hpcb_test_t *test, hpcb_ask_t ask);
 
-/* The job starts on what it was offered last: it and the log are told what was
- * decided. */
+/* The job starts on its last offer: write the decision to SystemComment and the
+ * log. */
 extern void hpcb_spread_begin(job_record_t *job_ptr);
 
-/* What such a job, which runs, moves on a node with fewer tasks. */
+/* Reduce the demand of a running job to that of its tasks per node. */
 extern void hpcb_count_spread(const job_record_t *job_ptr,
 			      hpcb_demand_t *demand);
 
-/* offers.c: who did not start on the nodes that it was offered */
+/* offers.c: jobs that did not start on the nodes that they were offered */
 
 /* The job may start now on more nodes than it needs. */
 extern void hpcb_offer(uint32_t job_id, time_t now);
-/* Was there such an offer some seconds before now, and the job has not started? */
+/* Was the job offered more nodes some seconds before now, and has not started? */
 extern bool hpcb_offer_was_vain(uint32_t job_id, time_t now);
 /* It starts. */
 extern void hpcb_offer_forget(uint32_t job_id);

@@ -3,13 +3,12 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * --bw-spread: a primary that would saturate the memory of its nodes gets fewer
- * tasks a node (policy/spread), as if its user had asked for these with
- * --ntasks-per-node, for the time of one test. A wish, not a condition: what
- * cannot be had now, with nobody preempted for it, is asked for with fewer nodes,
- * and in the end as without; so is who did not start on more nodes (offers.c).
- * So no job waits for being spread but from one look to the next, and where
- * nothing is known nothing changes.
+ * --bw-spread: a primary that would saturate the memory bandwidth of its nodes is
+ * tested as with --ntasks-per-node (policy/spread), without preemption. If the
+ * nodes are not free, the test is repeated with fewer of them, and at last as
+ * without the option; a job that did not start on more nodes before (offers.c) is
+ * tested as without the option at once. So a job waits for at most one scheduling
+ * cycle because of the option.
  */
 #include "select/shadow.h"
 
@@ -22,7 +21,7 @@
 #include "policy/spread.h"
 #include "select/demand.h"
 
-/* What SystemComment is ours by. */
+/* Our lines in SystemComment begin with it. */
 #define OURS "hpc_balance: --bw-spread: "
 
 #define GIB 1073741824.0
@@ -32,7 +31,7 @@ static bool _is_given(uint16_t number)
 	return number && (number != NO_VAL16) && (number != INFINITE16);
 }
 
-/* Does the job say itself how many tasks a node gets? */
+/* Does the job set its own number of tasks per node? */
 static bool _has_layout(const job_record_t *job_ptr)
 {
 	const __typeof__(*job_ptr->details) *details = job_ptr->details;
@@ -52,8 +51,7 @@ static uint32_t _cpus_per_task(const job_record_t *job_ptr)
 		job_ptr->details->cpus_per_task : 1;
 }
 
-/* Of the node, but for cores that are specialized: those of the node, or as the job
- * has it. */
+/* CPUs of the node without specialized ones (of the node, or --core-spec). */
 static uint32_t _usable_cpus(const job_record_t *job_ptr,
 			     const node_record_t *node_ptr)
 {
@@ -73,25 +71,24 @@ static uint32_t _packed_on(const job_record_t *job_ptr,
 {
 	const multi_core_data_t *cores = job_ptr->details->mc_ptr;
 	const uint64_t memory = job_ptr->details->pn_min_memory;
-	hpcb_spread_room_t room = {
+	hpcb_spread_limits_t limits = {
 		.cpus = _usable_cpus(job_ptr, node_ptr),
 		.threads = node_ptr->tpc,
 		.cpus_per_task = _cpus_per_task(job_ptr),
 	};
 
 	if (cores && _is_given(cores->threads_per_core))
-		room.threads_per_core = cores->threads_per_core;
+		limits.threads_per_core = cores->threads_per_core;
 	if (cores && _is_given(cores->ntasks_per_core))
-		room.tasks_per_core = cores->ntasks_per_core;
+		limits.tasks_per_core = cores->ntasks_per_core;
 	if (HPCB_ALLOCATES_MEMORY && (memory & MEM_PER_CPU)) {
-		room.memory = node_ptr->real_memory - node_ptr->mem_spec_limit;
-		room.memory_per_cpu = memory & ~MEM_PER_CPU;
+		limits.memory = node_ptr->real_memory - node_ptr->mem_spec_limit;
+		limits.memory_per_cpu = memory & ~MEM_PER_CPU;
 	}
-	return hpcb_spread_packed(&room);
+	return hpcb_spread_packed(&limits);
 }
 
-/* As many tasks as the largest of the nodes holds, and the smallest of the
- * capacities that are known. */
+/* Sets the tasks of the largest node, and the smallest known capacity. */
 static void _look_at_nodes(const job_record_t *job_ptr, const bitstr_t *bitmap,
 			   hpcb_spread_job_t *job)
 {
@@ -133,8 +130,8 @@ static hpcb_spread_job_t _describe(const job_record_t *job_ptr,
 	return job;
 }
 
-/* As a job with --ntasks-per-node, for which nobody is preempted. A forecast counts
- * only if it is "now". */
+/* Test as with --ntasks-per-node and without preemption. A forecast counts only if
+ * the job can start now. */
 static int _ask_so(const hpcb_test_t *test, const hpcb_spread_t *spread,
 		   hpcb_ask_t ask)
 {
@@ -194,18 +191,18 @@ static void _explain(const hpcb_spread_job_t *job, const hpcb_spread_t *spread,
 {
 	static const char *const why[] = {
 		[HPCB_SPREAD_NO_DEMAND] =
-			"the job's memory bandwidth is not known",
+			"the memory bandwidth of the job is not known",
 		[HPCB_SPREAD_NO_CAPACITY] =
-			"what nodes can move is not known (MemBandwidth)",
+			"the memory bandwidth of the nodes is not known (MemBandwidth)",
 		[HPCB_SPREAD_FITS] = "it does not saturate a node",
 		[HPCB_SPREAD_NO_TASKS] =
-			"how many tasks it has is not known (--ntasks)",
+			"the number of tasks is not known (--ntasks)",
 		[HPCB_SPREAD_ONE] = "a node has one task anyway",
-		[HPCB_SPREAD_NO_NODES] = "it could not have more nodes",
+		[HPCB_SPREAD_NO_NODES] = "no more nodes were available",
 		[HPCB_SPREAD_LAID_OUT] =
-			"the job says itself how its tasks lie",
+			"the job sets its own layout",
 		[HPCB_SPREAD_VAIN] =
-			"slurmctld did not let it start on more nodes, as limits of its account or QOS can say",
+			"slurmctld rejected the start on more nodes, for example by a limit of account or QOS",
 	};
 
 	if (spread->verdict != HPCB_SPREAD_YES)

@@ -365,15 +365,15 @@ static void put_costs(json_object *jobs, FILE *out)
     costs_t all = costs_of(jobs, NULL);
 
     begin_metric(out, "hpcb_guest_cost_measured", "gauge",
-                 "Primaries on this node of which it is known what guests cost them.");
+                 "Number of primaries on this node whose guest cost is known.");
     for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
         fprintf(out, "hpcb_guest_cost_measured{method=\"%s\"} %" PRIu64 "\n",
                 methods[i], costs_of(jobs, methods[i]).count);
     if (all.count == 0)
         return;
     begin_metric(out, "hpcb_guest_cost_max_ratio", "gauge",
-                 "Part of its run time that guests cost the primary on this node that "
-                 "they cost most.");
+                 "Highest guest cost of a primary on this node, as a part of its run "
+                 "time.");
     fprintf(out, "hpcb_guest_cost_max_ratio %.6f\n", all.most);
 }
 

@@ -272,11 +272,11 @@ static void say_doubt(primary_t *primary, const hpcb_progress_verdict_t *verdict
         return;
     primary->doubted = true;
     hpcb_log(HPCB_LOG_INFO,
-             "job %u: by its %s guests cost it at most %.2f %%, but %.2f %% are proven "
-             "(%s): these count",
+             "job %u: ignoring the guest cost by %s (at most %.2f %%): by %s it is at "
+             "least %.2f %%",
              primary->job_id, hpcb_progress_name(verdict->doubted),
-             100 * verdict->claim.high, 100 * verdict->found.low,
-             hpcb_progress_name(verdict->source));
+             100 * verdict->claim.high, hpcb_progress_name(verdict->source),
+             100 * verdict->found.low);
 }
 
 static void say_cap(primary_t *primary, const hpcb_progress_verdict_t *verdict)
@@ -288,8 +288,8 @@ static void say_cap(primary_t *primary, const hpcb_progress_verdict_t *verdict)
     primary->capped = true;
     hpcb_log(
         HPCB_LOG_INFO,
-        "job %u: only its own count of iterations says that guests cost it %.2f %% "
-        "(%.2f %% are proven): they are restricted no further",
+        "job %u: guests are not restricted further: only iterations, which the job "
+        "itself counts, show a cost of %.2f %% (proven: %.2f %%)",
         primary->job_id, 100 * verdict->found.cost, 100 * verdict->proven_low);
 }
 

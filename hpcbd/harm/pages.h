@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Where the ranks of a job are in their iterations, by the pages that they write
- * (common/page.h).  All of it is what the user claims.
+ * Iterations of a job's ranks, from their status pages (common/page.h).  The user owns
+ * the pages and can write any number.
  */
 #ifndef HPCB_HPCBD_HARM_PAGES_H
 #define HPCB_HPCBD_HARM_PAGES_H
@@ -13,8 +13,7 @@
 #include <stdint.h>
 #include "hpcbd/node/registry.h"
 
-/* Of more ranks these many are read, spread evenly: a reading is at an edge of an
- * experiment, which must not come late. */
+/* At most as many ranks are read, evenly distributed, so that a reading is short. */
 #define HPCBD_PAGES_MAX 64
 
 /* All zero: none are open. */
@@ -23,14 +22,14 @@ typedef struct {
     int fd[HPCBD_PAGES_MAX];
 } hpcbd_pages_t;
 
-/* Open those of the job's step.  None if it has no pages, if one of them is not its
- * user's, or if several steps have some: which of them is its progress nobody knows. */
+/* Open the pages of the job's step.  Open none if there are no pages, if one of them
+ * belongs to another user, or if several steps have pages. */
 void hpcbd_pages_open(hpcbd_pages_t *pages, const char *state_dir,
                       const hpcbd_job_t *job);
 void hpcbd_pages_close(hpcbd_pages_t *pages);
 
-/* Mean of the ranks at now_ns (CLOCK_MONOTONIC).  Return false if there is a rank that
- * says nothing, or nothing that can be. */
+/* Compute the mean of the ranks at now_ns (CLOCK_MONOTONIC).  Return false if no page
+ * is open, or if one of them has no plausible value. */
 bool hpcbd_pages_read(const hpcbd_pages_t *pages, uint64_t now_ns, double *iterations);
 
 #endif

@@ -53,7 +53,7 @@ comment_of() { # comment_of JOB: what scontrol shows
     cancel_all
     spread=$(job -n4 --bw-profile=mem=80G --bw-spread)
     [ "$(tasks_of "$spread")" = "1 1 1 1" ]
-    says 'sbatch: --bw-spread: SystemComment in scontrol show job says'
+    says 'sbatch: --bw-spread: SystemComment of scontrol show job shows'
     [ "$(job_field "$spread" NumNodes)" = 4 ]
     [ "$(job_field "$spread" NumCPUs)" = 4 ]
     [ "$(as_root squeue -h -j "$spread" -o %D)" = 4 ]
@@ -70,7 +70,7 @@ comment_of() { # comment_of JOB: what scontrol shows
     cancel_all
     exact=$(job -n4 -N1 --bw-profile=mem=80G --bw-spread)
     [ "$(tasks_of "$exact")" = 4 ]
-    comment_of "$exact" | grep -F 'nothing changed: it could not have more nodes'
+    comment_of "$exact" | grep -F 'nothing changed: no more nodes were available'
     cancel_all
     light=$(job -n4 --bw-profile=mem=18G --bw-spread)
     [ "$(tasks_of "$light")" = 4 ]
@@ -80,7 +80,7 @@ comment_of() { # comment_of JOB: what scontrol shows
 @test "who says --ntasks-per-node has that, and --exclusive has whole nodes" {
     given=$(job -n4 --ntasks-per-node=4 --bw-profile=mem=80G --bw-spread)
     [ "$(tasks_of "$given")" = 4 ]
-    says '--bw-spread changes nothing: the job says itself'
+    says '--bw-spread changes nothing: the job sets its own layout'
     cancel_all
     whole=$(job -n4 --exclusive --bw-profile=mem=80G --bw-spread)
     [ "$(tasks_of "$whole")" = "1 1 1 1" ]
@@ -90,7 +90,7 @@ comment_of() { # comment_of JOB: what scontrol shows
 @test "what nobody knows changes nothing, and what was learned counts" {
     unknown=$(job -J stream -n4 --bw-spread)
     [ "$(tasks_of "$unknown")" = 4 ]
-    says '--bw-spread changes nothing: nothing is known'
+    says '--bw-spread changes nothing: the memory bandwidth of the job is not known'
     cancel_all
     uid=$(as_user id -u)
     run_in_node ctl hpcbctl profile set --user "$uid" --name stream --executable '' mem=20G
@@ -112,7 +112,7 @@ knows_stream() {
     spread=$(job -n4 --bw-profile=mem=80G --bw-spread)
     [ "$(tasks_of "$spread")" = 4 ]
     [ "$(nodes_of "$spread")" = n4 ]
-    comment_of "$spread" | grep -F 'nothing changed: it could not have more nodes'
+    comment_of "$spread" | grep -F 'nothing changed: no more nodes were available'
 }
 
 @test "each component of a heterogeneous job is spread" {

@@ -708,7 +708,7 @@ START_TEST(what_is_not_known_is_not_spread)
     fake_add_env(desc, OURS "bw_spread=(null)");
     fake_add_env(desc, "HPCB_SPREAD=1");
     expect_tag("\"spread\":true");
-    expect_message("changes nothing: nothing is known");
+    expect_message("changes nothing: the memory bandwidth of the job is not known");
     /* What it moves can be learned. */
     ck_assert_ptr_null(fake_get_env(desc, "HPCB_SPREAD"));
 }
@@ -747,7 +747,7 @@ START_TEST(who_lays_out_tasks_is_not_spread)
     fake_add_env(desc, OURS "bw_spread=(null)");
     lay_out(_i);
     ck_assert_int_eq(submit(), SLURM_SUCCESS);
-    expect_message("changes nothing: the job says itself");
+    expect_message("changes nothing: the job sets its own layout");
     ck_assert_ptr_null(fake_get_env(desc, "HPCB_SPREAD"));
 }
 END_TEST

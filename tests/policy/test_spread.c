@@ -156,7 +156,7 @@ START_TEST(a_number_that_is_not_known_is_not_one)
 }
 END_TEST
 
-static void expect_packed(const hpcb_spread_room_t *room, uint32_t tasks)
+static void expect_packed(const hpcb_spread_limits_t *room, uint32_t tasks)
 {
     ck_assert_uint_eq(hpcb_spread_packed(room), tasks);
 }
@@ -164,9 +164,9 @@ static void expect_packed(const hpcb_spread_room_t *room, uint32_t tasks)
 /* 32 cores of two threads. */
 START_TEST(packed_is_what_slurm_would_put_on_a_node)
 {
-    static const hpcb_spread_room_t node = {
+    static const hpcb_spread_limits_t node = {
         .cpus = 64, .threads = 2, .cpus_per_task = 1, .memory = 65536};
-    hpcb_spread_room_t room = node;
+    hpcb_spread_limits_t room = node;
 
     expect_packed(&room, 64);
     room.cpus_per_task = 3;
@@ -195,7 +195,7 @@ START_TEST(packed_is_what_slurm_would_put_on_a_node)
     expect_packed(&room, 0);
     room.memory = 0;
     expect_packed(&room, 32);
-    room = (hpcb_spread_room_t){.cpus = 1, .threads = 2};
+    room = (hpcb_spread_limits_t){.cpus = 1, .threads = 2};
     expect_packed(&room, 0);
 }
 END_TEST

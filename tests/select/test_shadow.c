@@ -834,7 +834,7 @@ START_TEST(to_be_spread_makes_no_job_wait)
 	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_WILL_RUN, 6), 1);
 	ck_assert_int_le(job->start_time, time(NULL) + 1);
 	ck_assert_int_eq(_begin(job, false, 6), 1);
-	_expect_comment(job, "nothing changed: it could not have more nodes");
+	_expect_comment(job, "nothing changed: no more nodes were available");
 	ck_assert_int_eq(_nodes_of(job, SELECT_MODE_TEST_ONLY, 6), 1);
 	/* What cannot start now has the future that it had. */
 	job = _pending(primaries, 9, 10, SPREAD("given", 60));
@@ -919,7 +919,7 @@ START_TEST(who_did_not_start_on_more_nodes_is_not_spread_again)
 	ck_assert_int_eq(_nodes_of(other, SELECT_MODE_RUN_NOW, 2), 3);
 	ck_assert_ptr_null(job->system_comment);
 	ck_assert_int_eq(_begin(job, false, 6), 1);
-	_expect_comment(job, "nothing changed: slurmctld did not let it start on more nodes");
+	_expect_comment(job, "nothing changed: slurmctld rejected the start on more nodes");
 	/* Requeued, it is decided anew. */
 	ck_assert_int_eq(_begin(job, false, 2), 3);
 	_expect_comment(job, "at most 2 of 6");
@@ -971,7 +971,7 @@ START_TEST(who_lays_out_its_tasks_is_not_spread)
 	job->details->ntasks_per_node = 6;
 	job->details->pn_min_cpus = 6;
 	ck_assert_int_eq(_begin(job, false, 6), 1);
-	_expect_comment(job, "nothing changed: the job says itself");
+	_expect_comment(job, "nothing changed: the job sets its own layout");
 	ck_assert_uint_eq(job->details->ntasks_per_node, 6);
 	ck_assert_uint_eq(job->details->pn_min_cpus, 6);
 }
@@ -986,7 +986,7 @@ START_TEST(the_size_of_a_plane_is_a_layout)
 	job->details->task_dist = SLURM_DIST_PLANE;
 	job->details->mc_ptr->plane_size = 6;
 	ck_assert_int_eq(_begin(job, false, 6), 1);
-	_expect_comment(job, "nothing changed: the job says itself");
+	_expect_comment(job, "nothing changed: the job sets its own layout");
 }
 END_TEST
 
@@ -1049,7 +1049,7 @@ START_TEST(a_job_of_no_number_of_tasks_is_told_so)
 	job = _pending(primaries, 6, 10, SPREAD("given", 60));
 	job->details->num_tasks = NO_VAL;
 	ck_assert_int_eq(_begin(job, false, 6), 1);
-	_expect_comment(job, "nothing changed: how many tasks it has is not known");
+	_expect_comment(job, "nothing changed: the number of tasks is not known");
 }
 END_TEST
 
@@ -1073,7 +1073,7 @@ START_TEST(nodes_of_unknown_capacity_spread_nobody)
 	_load();
 	job = _pending(primaries, 6, 10, SPREAD("given", 60));
 	ck_assert_int_eq(_begin(job, false, 6), 1);
-	_expect_comment(job, "nothing changed: what nodes can move");
+	_expect_comment(job, "nothing changed: the memory bandwidth of the nodes");
 }
 END_TEST
 

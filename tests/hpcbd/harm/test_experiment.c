@@ -246,8 +246,8 @@ static void set_job(hpcbd_job_t *job, uint32_t job_id, hpcb_class_t klass)
 static void count_lines(hpcb_log_level_t severity, const char *line)
 {
     (void)severity;
-    doubts += strstr(line, "are proven") && strstr(line, "these count");
-    caps += strstr(line, "restricted no further") != NULL;
+    doubts += strstr(line, "ignoring the guest cost by") != NULL;
+    caps += strstr(line, "not restricted further") != NULL;
 }
 
 static void begin(void)
