@@ -35,6 +35,7 @@
 #define FIRST_SECONDS 30
 #define RETRY_SECONDS 60
 #define RETRY_MAX     3600
+#define BUSY_MAX      600 /* between two looks whether others work */
 
 /* For so long nobody must have been at work. */
 #define QUIET_SECONDS 10
@@ -108,10 +109,21 @@ static bool others_work(const hpcb_node_t *node)
     return hpcb_idle_read(node, &after, NULL) < 0 || hpcbd_is_busy(&before, &after);
 }
 
+/* Looking for others takes CPU time, so it is done less often while they work. */
 static void wait_until_idle(const hpcb_node_t *node, const char *state_dir)
 {
-    while (hpcbd_has_jobs(state_dir) || others_work(node))
-        sleep_seconds(RETRY_SECONDS);
+    unsigned pause = RETRY_SECONDS;
+
+    for (;;) {
+        if (hpcbd_has_jobs(state_dir)) {
+            sleep_seconds(RETRY_SECONDS);
+            continue;
+        }
+        if (!others_work(node))
+            return;
+        sleep_seconds(pause);
+        pause = 2 * pause < BUSY_MAX ? 2 * pause : BUSY_MAX;
+    }
 }
 
 static int measure(const char *state_dir, hpcbd_capacity_t *capacity, hpcb_error_t *err)
