@@ -437,7 +437,7 @@ static const conf_key_t keys[] = {
      "allowed: yes, no"},
     {"GuestCgroup", "hpcb_guest", set_expanded_name, FIELD(guest_cgroup), 0, 0,
      "allowed: the name of a group (" NAME_RULE "; %n is the node's name)"},
-    {"GuestOomScoreAdj", "500", set_number, FIELD(guest_oom_score_adj), 0, 1000,
+    {"GuestOomScoreAdj", "1000", set_number, FIELD(guest_oom_score_adj), 0, 1000,
      "allowed: 0 to 1000"},
     {"GuestMemoryHigh", "90", set_number, FIELD(guest_memory_high), 0, 100,
      "allowed: 0 to 100 (percent, without a sign)"},

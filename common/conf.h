@@ -63,7 +63,7 @@ typedef struct {
     char exclusive_partitions[HPCB_LIST_MAX];
     bool guest_pin_to_primaries;      /* GuestPinToPrimaries=no */
     char guest_cgroup[HPCB_NAME_MAX]; /* GuestCgroup=hpcb_guest; %n expanded */
-    int guest_oom_score_adj;          /* GuestOomScoreAdj=500 (0..1000) */
+    int guest_oom_score_adj;          /* GuestOomScoreAdj=1000 (0..1000) */
     unsigned guest_memory_high;       /* GuestMemoryHigh=90: percent of the guest's
                                          own memory limit, 0 = leave alone */
     bool guest_memory_unused;         /* GuestMemory=unused */

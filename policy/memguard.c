@@ -53,6 +53,23 @@ void hpcb_memrate_add(hpcb_memrate_t *rate, uint64_t used, int64_t time_ms)
         rate->time_ms = time_ms;
 }
 
+void hpcb_memfall_look(hpcb_memfall_t *fall, uint64_t available, int64_t time_ms)
+{
+    int64_t ms = time_ms - fall->time_ms;
+    bool nothing = available == 0 && fall->available == 0;
+
+    if (fall->time_ms && ms < HPCB_MEMFALL_LOOK_MS)
+        return;
+    if (!fall->time_ms)
+        fall->per_sec = 0;
+    else if (!nothing || time_ms - fall->left_ms >= HPCB_MEMFALL_KEEP_MS)
+        fall->per_sec = less(fall->available, available) * 1000 / (uint64_t)ms;
+    if (available > 0 || !fall->time_ms)
+        fall->left_ms = time_ms;
+    fall->available = available;
+    fall->time_ms = time_ms;
+}
+
 /* Of all guests that are not ending. */
 static uint64_t sum_used(const hpcb_memguest_t *guests, size_t count)
 {
@@ -160,6 +177,22 @@ static unsigned end_guests(hpcb_memguest_t *guests, size_t count, uint64_t need)
     return ended;
 }
 
+/* Whether the node is full before memory of guests can come back. */
+static bool is_too_late(const hpcb_memnode_t *node)
+{
+    bool is_fast = node->falls > HPCB_MEMGUARD_FREE_PER_SEC;
+
+    return node->guests_first && node->spared_ms < HPCB_MEMGUARD_SPARE_MS &&
+           node->available < in_ms(node->falls, is_fast ? HPCB_MEMGUARD_FULL_MS
+                                                        : HPCB_MEMGUARD_FREE_AFTER_MS);
+}
+
+static void spare_all(hpcb_memguest_t *guests, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        guests[i].end = false;
+}
+
 /* Half of the time until the headroom is gone. */
 static unsigned next_sample(uint64_t headroom, uint64_t per_sec)
 {
@@ -193,19 +226,23 @@ void hpcb_memguard_decide(const hpcb_memnode_t *node, hpcb_memguest_t *guests,
 {
     uint64_t used, ending = sum_ending(guests, count), need, reclaimable;
 
-    for (size_t i = 0; i < count; i++)
-        guests[i].end = false;
+    spare_all(guests, count);
     used = sum_used(guests, count);
     need = excess(node, used, ending, HPCB_MEMGUARD_END_MS);
     reclaimable = sum_reclaimable(guests, count);
     decision->reclaim =
         least(excess(node, used, ending, HPCB_MEMGUARD_AHEAD_MS), reclaimable);
     decision->ended = end_guests(guests, count, less(need, reclaimable));
+    decision->spares = is_too_late(node);
+    if (decision->spares) {
+        spare_all(guests, count);
+        decision->ended = 0;
+    }
     /* Half of the reserve is gone, or will be before a SIGTERM has been heard. */
     decision->at_once =
-        decision->ended > 0 &&
-        (excess(node, used, ending, 0) > node->reserve / 2 ||
-         in_ms(node->growth, HPCB_MEMGUARD_AHEAD_MS) > node->reserve / 2);
+        decision->ended > 0 && (excess(node, used, ending, 0) > node->reserve / 2 ||
+                                in_ms(most(node->growth, node->falls),
+                                      HPCB_MEMGUARD_AHEAD_MS) > node->reserve / 2);
     decision->limit = limit_of(node, sum_used(guests, count), ending);
     decision->headroom = room(node, sum_used(guests, count));
     decision->next_ms =

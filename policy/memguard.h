@@ -36,6 +36,21 @@ typedef struct {
 #define HPCB_MEMRATE_HALF_MS 2000
 void hpcb_memrate_add(hpcb_memrate_t *rate, uint64_t used, int64_t time_ms);
 
+/* How fast a node's available memory falls; all zero at first. */
+typedef struct {
+    uint64_t available; /* bytes at the last look */
+    int64_t time_ms;    /* of it, as above; 0: no look yet */
+    int64_t left_ms;    /* when there was some last */
+    uint64_t per_sec;   /* bytes a second between the last two looks, 0 if it rises */
+} hpcb_memfall_t;
+
+/* Add a look; one that follows too soon is passed over.  The kernel says 0 when it has
+ * nothing left but its own reserves, which still go: the rate stays for a second then.
+ */
+#define HPCB_MEMFALL_LOOK_MS 20
+#define HPCB_MEMFALL_KEEP_MS 1000
+void hpcb_memfall_look(hpcb_memfall_t *fall, uint64_t available, int64_t time_ms);
+
 /* One guest; all in bytes. */
 typedef struct {
     uint64_t used;        /* without what the kernel can take back without loss */
@@ -56,6 +71,9 @@ typedef struct {
     uint64_t available; /* MemAvailable */
     uint64_t primaries; /* what all primaries hold together */
     uint64_t growth;    /* of primaries, a second */
+    uint64_t falls;     /* by how much available memory falls a second, lately */
+    bool guests_first;  /* the kernel's OOM killer takes guests before primaries */
+    unsigned spared_ms; /* for how long guests have been spared (decision.spares) */
     unsigned stalled;   /* PSI: thousandths of the last moments in which somebody waited
                            for memory */
 } hpcb_memnode_t;
@@ -65,6 +83,7 @@ typedef struct {
     uint64_t reclaim;  /* bytes to take back from guests; 0: none */
     unsigned ended;    /* how many guests have got end */
     bool at_once;      /* no time for SIGTERM: SIGKILL */
+    bool spares;       /* it is too late to end guests */
     unsigned next_ms;  /* when the node is to be sampled again */
     uint64_t headroom; /* bytes of available memory above what must be left: if it
                           halves before the next sample, sample at once */
@@ -79,6 +98,19 @@ typedef struct {
 #define HPCB_MEMGUARD_SAMPLE_MIN_MS 100
 #define HPCB_MEMGUARD_SAMPLE_MAX_MS 3000
 
+/*
+ * A guest that has been killed is gone for the kernel's OOM killer long before its
+ * memory is free: a primary that finds none meanwhile would be the next one.  A process
+ * that the OOM killer has killed itself holds it back.  So if the node will be full
+ * before memory of a guest can come back, none is ended: within the first time at any
+ * rate, and within the second one if memory goes faster than one process gives it back.
+ * Not for longer than the third: what falls may also come to rest.
+ */
+#define HPCB_MEMGUARD_FREE_AFTER_MS 25
+#define HPCB_MEMGUARD_FULL_MS       100
+#define HPCB_MEMGUARD_FREE_PER_SEC  (UINT64_C(4) << 30)
+#define HPCB_MEMGUARD_SPARE_MS      1000
+
 /* From this on a stall of the node counts as shortage if less than twice the reserve is
  * available. */
 #define HPCB_MEMGUARD_STALLED 100
@@ -86,8 +118,9 @@ typedef struct {
 /*
  * Decide for one sample.  guests[].end is set for those to end, which are never more
  * than are needed: the youngest of those that are large enough alone, else the largest
- * and then again.  Guests that are ending already count as gone.  What is not reclaimed
- * in time is asked for again by the next sample.
+ * and then again; and none if it is too late for that (HPCB_MEMGUARD_FULL_MS).
+ * Guests that are ending already count as gone.  What is not reclaimed in time is asked
+ * for again by the next sample.
  */
 void hpcb_memguard_decide(const hpcb_memnode_t *node, hpcb_memguest_t *guests,
                           size_t count, hpcb_memdecision_t *decision);

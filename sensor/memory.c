@@ -98,22 +98,28 @@ static int read_group(const char *dir, int version, hpcb_memory_t *memory,
     return 0;
 }
 
+/* Processes that are asked for the job's group. */
+#define ASKED_MAX 64
+
 typedef struct {
     const hpcb_node_t *node;
     char dir[PATH_MAX]; /* the job's group, "" until it is found */
-    uint64_t mapped;    /* anonymous and shared memory, with what is shared once */
+    unsigned asked;
+    uint64_t mapped; /* anonymous and shared memory, with what is shared once */
     uint64_t huge;
 } scan_t;
 
-/* Where the first process is, the whole job is. */
+/* Where one process is, the whole job is; but on v1 one that exits is nowhere, while
+ * what it had is still charged to the job. */
 static int find_group(pid_t pid, void *arg)
 {
     scan_t *scan = arg;
 
     if (hpcb_node_job_dir(scan->node, pid, HPCB_CTL_MEMORY, scan->dir,
-                          sizeof(scan->dir), NULL) < 0)
-        scan->dir[0] = '\0';
-    return 1;
+                          sizeof(scan->dir), NULL) == 0)
+        return 1;
+    scan->dir[0] = '\0';
+    return ++scan->asked == ASKED_MAX;
 }
 
 /* A process that has gone meanwhile uses nothing. */
@@ -137,16 +143,21 @@ static int add_process(pid_t pid, void *arg)
     return 0;
 }
 
-int hpcb_memory_job(const hpcb_node_t *node, const char *steps, bool huge,
-                    hpcb_memory_t *memory, hpcb_error_t *err)
+int hpcb_memory_job(const hpcb_node_t *node, const char *steps, const char *before,
+                    bool huge, hpcb_memory_t *memory, hpcb_error_t *err)
 {
     scan_t scan = {.node = node};
+    char last[PATH_MAX];
 
+    snprintf(last, sizeof(last), "%s", before);
     *memory = (hpcb_memory_t){.huge = huge};
     if (hpcb_steps_each(node, steps, find_group, &scan) < 0)
         return hpcb_knob_gone(errno)
                    ? 0
                    : hpcb_error(err, "%s: %s", steps, strerror(errno));
+    memory->exiting = !scan.dir[0] && scan.asked > 0;
+    if (memory->exiting)
+        strcpy(scan.dir, last);
     if (scan.dir[0] && read_group(scan.dir, hpcb_node_version(node, HPCB_CTL_MEMORY),
                                   memory, NULL) == 0)
         strcpy(memory->dir, scan.dir);

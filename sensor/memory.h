@@ -42,17 +42,20 @@ typedef struct {
     uint64_t used;        /* bytes */
     uint64_t cache;       /* bytes: clean, inactive page cache; 0 without a group */
     uint64_t reclaimable; /* bytes: of used, page cache on the active list, and dirty */
-    uint64_t peak;      /* bytes: the most that the group was charged for; 0: unknown */
-    bool huge;          /* used includes huge pages of hugetlbfs */
+    uint64_t peak; /* bytes: the most that the group was charged for; 0: unknown */
+    bool huge;     /* used includes huge pages of hugetlbfs */
+    bool exiting;  /* all of its processes are, so that dir is the one before (v1) */
     char dir[PATH_MAX]; /* its group of the memory controller; "": it has none */
 } hpcb_memory_t;
 
-/* What the job in steps (hpcb_steps_job) uses now.  huge: look for huge pages of
- * hugetlbfs, which takes a look at each of its processes.  0, also for a job without
- * processes, and for one of which no step runs, so that steps is not there; -1 with
- * errno and err if steps cannot be read. */
-int hpcb_memory_job(const hpcb_node_t *node, const char *steps, bool huge,
-                    hpcb_memory_t *memory, hpcb_error_t *err);
+/* What the job in steps (hpcb_steps_job) uses now.  before: its group that was found
+ * before, which may be memory->dir, or "": what exiting processes had is still charged
+ * there, when they do not tell any more.  huge: look for huge pages of hugetlbfs, which
+ * takes a look at each of its processes.  0, also for a job without processes, and for
+ * one of which no step runs, so that steps is not there; -1 with errno and err if steps
+ * cannot be read. */
+int hpcb_memory_job(const hpcb_node_t *node, const char *steps, const char *before,
+                    bool huge, hpcb_memory_t *memory, hpcb_error_t *err);
 
 /* Thousandths of the time in which some task of the node waited for memory, between two
  * calls: total_us is what the first call left in it.  0 where the kernel has no PSI. */

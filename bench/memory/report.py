@@ -40,6 +40,22 @@ def ratios(pairs, figure="seconds", counts=is_calm):
             for pair in pairs if counts(pair)]
 
 
+def case_of(pair):
+    return pair["kind"], pair["all_cpus"], pair["guest"]
+
+
+def noise(pairs):
+    """Ratios of two runs without a guest of one case, each to the one before it: what the
+    machine does alone.  They are further apart in time than the runs of a pair."""
+    last, found = {}, []
+    for pair in filter(is_calm, pairs):
+        seconds = pair["without"]["seconds"]
+        if case_of(pair) in last:
+            found.append(seconds / last[case_of(pair)])
+        last[case_of(pair)] = seconds
+    return found
+
+
 def verdict_of_median(found):
     """By the 95 % interval of the median."""
     if len(found) < 6:
@@ -86,12 +102,10 @@ HEAD = ("runs", "primaries killed or failed", "alone, s", "timed pairs",
 def table(pairs):
     yield "| memory of the primary | CPUs | guest | " + " | ".join(HEAD) + " |"
     yield "|---" * (len(HEAD) + 3) + "|"
-    cases = {(pair["kind"], pair["all_cpus"], pair["guest"]) for pair in pairs}
-    for kind, everywhere, guest in sorted(cases):
+    for case in sorted(set(map(case_of, pairs))):
+        kind, everywhere, guest = case
         yield (f"| {MEMORY[kind]} | {'all' if everywhere else 'one'} | {GUESTS[guest]} | "
-               + row([pair for pair in pairs if (pair["kind"], pair["all_cpus"],
-                                                 pair["guest"]) == (kind, everywhere, guest)])
-               + " |")
+               + row([pair for pair in pairs if case_of(pair) == case]) + " |")
     for guest in GUESTS:
         yield f"| all | | {GUESTS[guest]} | " + row(
             [pair for pair in pairs if pair["guest"] == guest]) + " |"
@@ -136,21 +150,31 @@ def side_by_side(measured):
                 sum(pair["with"]["guest_kills"] > 0 for pair in pairs)))) + " |"
 
 
+def middle_of(found):
+    low, high = median_interval(found)
+    return f"{median(found):.3f} ({low:.3f} to {high:.3f}, {len(found)} pairs)"
+
+
+def worst_of(found):
+    above = sum(ratio > WORST_LIMIT for ratio in found)
+    return f"{max(found):.3f}; above: {above} of {len(found)}"
+
+
 def verdicts(settings, pairs, machines):
-    found = ratios(pairs)
+    found, alone = ratios(pairs), noise(pairs)
     yield "| limit | seen | verdict |"
     yield "|---|---|---|"
     for measured in [(settings, pairs), *machines]:
         yield failures(*measured)
     middle = worst = "no pair on an idle machine"
     if found:
-        low, high = median_interval(found)
-        middle = f"{median(found):.3f} ({low:.3f} to {high:.3f}, {len(found)} pairs)"
-        worst = (f"{max(found):.3f}; above: "
-                 f"{sum(ratio > WORST_LIMIT for ratio in found)} of {len(found)}")
+        middle, worst = middle_of(found), worst_of(found)
     yield (f"| time ÷ without guests: median at most {MEDIAN_LIMIT} | {middle} | "
            f"{verdict_of_median(found)} |")
     yield f"| the worst at most {WORST_LIMIT:.2f} | {worst} | {verdict_of_worst(found)} |"
+    if alone:
+        yield (f"| without guests ÷ without guests, one case, 14 pairs apart | "
+               f"{middle_of(alone)}; worst {worst_of(alone)} | noise |")
 
 
 def earlier(pairs):
@@ -175,9 +199,10 @@ def document(settings, pairs, before=(), machines=()):
            f"{machine['kernel']}, cgroup v{machine['cgroup']}. A small node of "
            f"{settings['mib']} MiB is a group of the memory controller with that limit; "
            "hpcbd sees its memory in the place of the machine's, and its settings are the "
-           "defaults. A guest uses 90 % of what the node lends, then a primary touches all "
-           "of the node's memory, but 48 MiB that the kernel needs for it, as fast as it "
-           "can. In pairs, in random order, the same without a guest.")
+           "defaults. A guest uses 90 % of what the node lends, then a primary that has been "
+           "there for some time touches all of the node's memory, but 48 MiB that the kernel "
+           "needs for it, as fast as it can. In pairs, in random order, the same without a "
+           "guest.")
     yield ""
     yield (f"Times count of pairs on a machine that others kept busy for at most "
            f"{BUSY_LIMIT:.0%}, and from which the host took at most {STEAL_LIMIT:.0%} of a "

@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * memory-touch KIND THREADS MIB [DIR]: touch that much memory as fast as it goes, print
- * the seconds that it took and those of CPU time, and hold it until standard input
- * ends.
+ * memory-touch KIND THREADS MIB [DIR]: wait for a line of standard input, touch that
+ * much memory as fast as it goes, print the seconds that it took and those of CPU time,
+ * and hold it until standard input ends.
  *
  *   anon     pages of the base size
  *   huge     transparent huge pages, where the kernel has some
@@ -101,6 +101,15 @@ static double cpu_seconds(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 }
 
+static void wait_for_line(void)
+{
+    int c;
+
+    do
+        c = getchar();
+    while (c != '\n' && c != EOF);
+}
+
 int main(int argc, char **argv)
 {
     unsigned threads = argc > 3 ? (unsigned)atoi(argv[2]) : 0;
@@ -114,6 +123,7 @@ int main(int argc, char **argv)
         return 2;
     }
     signal(SIGTERM, SIG_IGN);
+    wait_for_line();
     clock_gettime(CLOCK_MONOTONIC, &start);
     if (strcmp(argv[1], "hostile") == 0)
         hostile_hold(size, dir);

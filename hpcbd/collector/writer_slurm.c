@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "common/compat.h"
 #include <slurm/slurmdb.h>
@@ -16,6 +17,9 @@
 #include "hpcbd/collector/writer_slurm.h"
 
 extern __attribute__((visibility("default"))) const hpcbd_slurm_t hpcbd_slurm;
+
+/* What a shell exits with if a signal ended its command: this and the signal. */
+#define SHELL_SIGNALED 128
 
 static void *connection;
 
@@ -218,9 +222,23 @@ static hpcbd_outcome_t requeue(uint32_t job_id, const char *text, bool ended)
     return outcome;
 }
 
+/* On cgroup v1 Slurm does not hear of a node that was full: the script was killed, or
+ * its last command was. */
+static bool was_killed(const slurm_job_info_t *job)
+{
+    int status = (int)job->exit_code;
+
+    return (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
+           (WIFEXITED(status) && WEXITSTATUS(status) == SHELL_SIGNALED + SIGKILL);
+}
+
 static hpcbd_outcome_t how_it_ended(const slurm_job_info_t *job, time_t then)
 {
     switch (job->job_state & JOB_STATE_BASE) {
+    case JOB_FAILED:
+        if (!was_killed(job))
+            return HPCBD_NO_REQUEUE;
+        /* fall through */
     case JOB_OOM:
         return job->start_time <= then ? HPCBD_DONE : HPCBD_NO_REQUEUE;
     case JOB_RUNNING:

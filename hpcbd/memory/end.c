@@ -107,7 +107,8 @@ static int signal_all(const hpcbd_ending_t *ending, sweep_t *sweep)
         sweep->count = 0;
         hpcb_steps_each(ending->node, ending->steps, signal_process, sweep);
         total += sweep->count;
-        if (sweep->count > 0 && sweep->signo == SIGKILL)
+        /* Also who exits already: such a process is of no job any more (v1). */
+        if (sweep->signo == SIGKILL && (round == 0 || sweep->count > 0))
             hpcb_exiting_lift(ending->steps, ending->group);
         release(sweep);
         if (sweep->count == 0 || sweep->signo != SIGKILL)

@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cgroup/exiting.h"
 #include "cgroup/knob.h"
 #include "cgroup/task.h"
 #include "common/cleanup.h"
@@ -46,14 +47,19 @@
 #define GONE_MS     5000  /* a guest that still has memory then is none that ends */
 #define STUCK_MS    10000 /* a guest whose page cache cannot be taken back */
 #define PSI_TRIGGER "some 20000 1000000"
-#define PSI_REST_MS 200 /* between two wake-ups by the kernel */
+#define STALL_MS    200  /* from a stall to the sample that weighs it */
+#define NEW_JOB_MS  50   /* until the place of a new job is known */
+#define AGAIN_MS    25   /* from a sample that comes after a fall to the next one */
+#define SHORT_MS    1000 /* a node that was short is held to blame for so long */
 #define OOM_NEVER   "-1000"
+#define OOM_ALWAYS  1000
 
 typedef struct {
     uint32_t job_id;
     uint64_t begin_us;
     uid_t uid;
-    char *output; /* while limited by us: hpcbd_killed_output; else NULL */
+    char *output; /* while has_less: hpcbd_killed_output; else NULL */
+    uint64_t had; /* bytes, then */
     hpcb_memrate_t rate;
     hpcb_memory_t memory;
     uint64_t peak;
@@ -74,6 +80,9 @@ typedef struct {
     track_t *tracks[HPCBD_JOBS_MAX];
     size_t n_tracks;
     hpcb_memory_node_t memory;
+    hpcb_memfall_t fall;
+    int64_t short_ms;  /* when half of the reserve was gone last */
+    int64_t spares_ms; /* since when guests have been spared; 0: they are not */
     uint64_t stalled_us;
     int64_t sampled_ms;
     hpcb_memnode_t seen;
@@ -102,11 +111,12 @@ uint64_t hpcbd_memory_reserve(const hpcb_conf_t *conf, uint64_t memory)
     return hpcb_lend_reserve(&reserve, memory);
 }
 
-/* The job has gone.  If our limit was in force, the kernel may have killed it there. */
+/* The job has gone.  If it had less than Slurm lets it have, the kernel may have killed
+ * it for that. */
 static void leave(const guard_t *guard, track_t *track)
 {
     hpcbd_killed_t killed = {
-        .job_id = track->job_id, .uid = track->uid, .used = track->limit.set};
+        .job_id = track->job_id, .uid = track->uid, .used = track->had};
     hpcb_error_t err;
 
     if (track->output) {
@@ -159,8 +169,9 @@ static void sample_job(guard_t *guard, const hpcbd_job_t *job, track_t *track)
 
     track->seen = true;
     /* Most nodes of a job that runs no step there never have a place of it. */
-    track->known = !job->dir[0] || hpcb_memory_job(guard->node, job->dir, huge,
-                                                   &track->memory, NULL) == 0;
+    track->known =
+        !job->dir[0] || hpcb_memory_job(guard->node, job->dir, track->memory.dir, huge,
+                                        &track->memory, NULL) == 0;
     if (!track->known || !job->dir[0])
         track->memory = (hpcb_memory_t){0};
     hpcb_memrate_add(&track->rate, track->memory.used, now_ms());
@@ -197,8 +208,10 @@ static uint64_t reclaimable(track_t *track)
 
 static void add_guest(guard_t *guard, hpcbd_job_t *job, track_t *track)
 {
-    bool ending = track->kill_ms && now_ms() - track->kill_ms < GONE_MS;
+    bool ending = track->kill_ms || track->memory.exiting;
 
+    if (track->kill_ms && now_ms() - track->kill_ms >= GONE_MS)
+        return; /* what it still has is nobody's, and does not come back soon */
     track->limited =
         track->memory.dir[0] && hpcbd_limit_look(&track->limit, version_of(guard),
                                                  track->memory.dir, NULL) == 0;
@@ -229,10 +242,50 @@ static void add_job(guard_t *guard, hpcbd_job_t *job)
     guard->seen.growth += track->rate.per_sec;
 }
 
+static void look(guard_t *guard, uint64_t available)
+{
+    hpcb_memfall_look(&guard->fall, available, now_ms());
+    if (available < hpcbd_memory_reserve(guard->conf, guard->memory.total) / 2)
+        guard->short_ms = now_ms();
+}
+
+static bool is_zero(const guard_t *guard, const char *sysctl)
+{
+    char text[16];
+
+    return hpcb_node_read(guard->node, sysctl, text, sizeof(text), NULL) >= 0 &&
+           strcmp(text, "0\n") == 0;
+}
+
+/* Whether the kernel's OOM killer takes guests before anything of a primary, and is
+ * seen to have done so. */
+static bool guests_are_first(const guard_t *guard)
+{
+    for (size_t i = 0; i < guard->n_guests; i++)
+        if (!guard->guest_tracks[i]->limited)
+            return false;
+    return guard->conf->guest_oom_score_adj == OOM_ALWAYS &&
+           is_zero(guard, "proc/sys/vm/panic_on_oom") &&
+           is_zero(guard, "proc/sys/vm/oom_kill_allocating_task");
+}
+
+static void see_node(guard_t *guard, int64_t now)
+{
+    hpcb_memnode_t *seen = &guard->seen;
+
+    seen->real = guard->memory.total;
+    seen->available = guard->memory.available;
+    seen->falls = guard->fall.per_sec;
+    seen->reserve = hpcbd_memory_reserve(guard->conf, guard->memory.total);
+    seen->stalled = hpcb_memory_stalled(
+        guard->node, (uint64_t)(now - guard->sampled_ms) * 1000, &guard->stalled_us);
+    seen->guests_first = guard->n_guests > 0 && guests_are_first(guard);
+    seen->spared_ms = guard->spares_ms ? (unsigned)(now - guard->spares_ms) : 0;
+}
+
 static int sample(guard_t *guard)
 {
     int64_t now = now_ms();
-    uint64_t elapsed_us = (uint64_t)(now - guard->sampled_ms) * 1000;
     hpcb_error_t err;
 
     hpcbd_registry_refresh(&guard->registry, guard->conf->state_dir, UINT_MAX);
@@ -247,11 +300,8 @@ static int sample(guard_t *guard)
         hpcb_log_once(&guard->complained, HPCB_LOG_ERROR, "%s", err.text);
         return -1;
     }
-    guard->seen.real = guard->memory.total;
-    guard->seen.available = guard->memory.available;
-    guard->seen.reserve = hpcbd_memory_reserve(guard->conf, guard->memory.total);
-    guard->seen.stalled =
-        hpcb_memory_stalled(guard->node, elapsed_us, &guard->stalled_us);
+    look(guard, guard->memory.available);
+    see_node(guard, now);
     guard->sampled_ms = now;
     return 0;
 }
@@ -299,7 +349,7 @@ static void end_guest(guard_t *guard, size_t i, bool at_once)
         hpcb_log(HPCB_LOG_ERROR, "job %u: %s; it is not requeued", job->state.job_id,
                  err.text);
     track->term_ms = track->term_ms ? track->term_ms : now_ms();
-    if (ending.at_once)
+    if (ending.at_once && !track->kill_ms)
         track->kill_ms = now_ms();
 }
 
@@ -312,21 +362,52 @@ static void act(guard_t *guard, const hpcb_memdecision_t *decision)
 
         if (guard->guests[i].end)
             end_guest(guard, i, decision->at_once);
-        else if (track->term_ms && track->memory.used > 0)
+        else if (track->term_ms && track->memory.used > 0 && !decision->spares)
             end_guest(guard, i, track->kill_ms != 0);
     }
 }
 
-/* A guest of which the kernel has killed a process at our limit is none that runs. */
-static void end_killed(guard_t *guard)
+/* If the kernel kills for want of memory now, it is not the guest's fault: our limit is
+ * in force, or the node was full. */
+static bool has_less(const guard_t *guard, const track_t *track)
+{
+    return track->limit.set || now_ms() - guard->short_ms < SHORT_MS;
+}
+
+/* True if the kernel has killed a process of the guest for what others took. */
+static bool was_killed(guard_t *guard, track_t *track)
+{
+    if (!track->limited)
+        return false;
+    if (has_less(guard, track))
+        return hpcbd_limit_killed(&track->limit, version_of(guard), track->memory.dir);
+    hpcbd_limit_forget_kills(&track->limit, version_of(guard), track->memory.dir);
+    return false;
+}
+
+/* Who is killed or exits may wait for long for a CPU, and its memory with it. */
+static void hasten(const guard_t *guard, size_t i)
+{
+    char group[PATH_MAX];
+
+    find_group(guard, guard->guest_tracks[i]->job_id, group, sizeof(group));
+    hpcb_exiting_lift(guard->guest_jobs[i]->dir, group);
+}
+
+/* A guest of which the kernel has killed a process is none that runs. */
+static void see_to_killed(guard_t *guard, bool spares)
 {
     for (size_t i = 0; i < guard->n_guests; i++) {
-        const track_t *track = guard->guest_tracks[i];
+        track_t *track = guard->guest_tracks[i];
+        bool killed = was_killed(guard, track);
 
-        if (!track->term_ms && track->limited &&
-            hpcbd_limit_killed(&track->limit, version_of(guard), track->memory.dir)) {
+        if (track->term_ms && !spares)
+            continue;
+        if (killed && !track->term_ms && !spares) {
             guard->guests[i].end = true;
             end_guest(guard, i, true);
+        } else if (killed || (track->memory.exiting && has_less(guard, track))) {
+            hasten(guard, i);
         }
     }
 }
@@ -358,15 +439,16 @@ static uint64_t limit_of(const guard_t *guard, size_t i)
     return guard->guests[i].limit - least(track->asked, guard->guests[i].limit);
 }
 
-/* Its output is known as long as our limit is in force. */
+/* Its output is known as long as the kernel may kill it without its fault. */
 static void note_output(const guard_t *guard, track_t *track, const char *steps)
 {
-    if (track->limit.set && !track->output) {
+    if (has_less(guard, track) && !track->output) {
         char path[PATH_MAX];
 
+        track->had = track->limit.set ? track->limit.set : track->memory.used;
         hpcbd_killed_output(guard->node, steps, path, sizeof(path));
         track->output = strdup(path);
-    } else if (!track->limit.set) {
+    } else if (!has_less(guard, track)) {
         free(track->output);
         track->output = NULL;
     }
@@ -381,10 +463,8 @@ static void limit_guest(guard_t *guard, size_t i)
         return;
     if (hpcbd_limit_set(&track->limit, guard->conf->state_dir, track->job_id,
                         version_of(guard), track->memory.dir, limit_of(guard, i),
-                        &err) == 0) {
-        note_output(guard, track, guard->guest_jobs[i]->dir);
+                        &err) == 0)
         return;
-    }
     if (errno != EBUSY && errno != EINTR && !hpcb_knob_gone(errno))
         hpcb_log_once(&guard->complained, HPCB_LOG_ERROR, "job %u: %s", track->job_id,
                       err.text);
@@ -395,8 +475,13 @@ static void limit_guest(guard_t *guard, size_t i)
 static void protect(guard_t *guard, hpcb_memdecision_t *decision)
 {
     hpcb_memguard_decide(&guard->seen, guard->guests, guard->n_guests, decision);
+    guard->spares_ms = !decision->spares  ? 0
+                       : guard->spares_ms ? guard->spares_ms
+                                          : now_ms();
     act(guard, decision);
-    end_killed(guard);
+    see_to_killed(guard, decision->spares);
+    for (size_t i = 0; i < guard->n_guests; i++)
+        note_output(guard, guard->guest_tracks[i], guard->guest_jobs[i]->dir);
     if (decision->ended)
         return;
     reclaim(guard, decision->reclaim);
@@ -467,12 +552,13 @@ static bool has_new_job(const guard_t *guard)
 
 typedef enum { QUIET, STALLED, NEW_JOB } news_t;
 
-static news_t nap(const guard_t *guard, int ms)
+/* stalled: a stall has been told of already. */
+static news_t nap(const guard_t *guard, int64_t ms, bool stalled)
 {
-    struct pollfd fds[] = {{.fd = guard->psi, .events = POLLPRI},
+    struct pollfd fds[] = {{.fd = stalled ? -1 : guard->psi, .events = POLLPRI},
                            {.fd = guard->jobs, .events = POLLIN}};
 
-    if (poll(fds, 2, ms) <= 0)
+    if (poll(fds, 2, (int)ms) <= 0)
         return QUIET;
     if (fds[0].revents & POLLPRI)
         return STALLED;
@@ -480,34 +566,43 @@ static news_t nap(const guard_t *guard, int ms)
 }
 
 /* Only with guests that are lent memory. */
-static bool is_going(const guard_t *guard, uint64_t floor)
+static bool is_going(guard_t *guard, uint64_t floor)
 {
     hpcb_memory_node_t memory;
 
     if (guard->n_guests == 0 || !guard->conf->guest_memory_unused)
         return false;
-    return hpcb_memory_node(guard->node, &memory, NULL) < 0 || memory.available < floor;
+    if (hpcb_memory_node(guard->node, &memory, NULL) < 0)
+        return true;
+    look(guard, memory.available);
+    return memory.available < floor;
 }
 
-/* Sleep until the next sample is due, or something happens. */
-static void wait_for_next(const guard_t *guard, const hpcb_memdecision_t *decision)
+static int64_t sooner(int64_t a, int64_t b)
 {
-    int64_t end = now_ms() + decision->next_ms;
+    return a < b ? a : b;
+}
+
+/* Sleep until the next sample is due, which news may bring forward.  True: available
+ * memory falls, and nobody knows yet how fast. */
+static bool wait_for_next(guard_t *guard, const hpcb_memdecision_t *decision)
+{
+    int64_t begun = now_ms(), end = begun + decision->next_ms, left;
     uint64_t floor = guard->memory.available -
                      least(guard->memory.available, decision->headroom / 2);
-    int tick = guard->n_guests ? TICK_MS : (int)decision->next_ms;
-    int64_t left;
+    int64_t tick = guard->n_guests ? TICK_MS : decision->next_ms;
+    bool stalled = false;
 
     while ((left = end - now_ms()) > 0) {
-        news_t news = nap(guard, left < tick ? (int)left : tick);
+        news_t news = nap(guard, sooner(left, tick), stalled);
 
-        if (news != QUIET) {
-            poll(NULL, 0, news == STALLED ? PSI_REST_MS : HPCB_MEMGUARD_SAMPLE_MIN_MS);
-            return;
-        }
+        stalled |= news == STALLED;
+        if (news != QUIET)
+            end = sooner(end, now_ms() + (news == STALLED ? STALL_MS : NEW_JOB_MS));
         if (is_going(guard, floor))
-            return;
+            return now_ms() - begun > HPCB_MEMGUARD_SAMPLE_MIN_MS;
     }
+    return false;
 }
 
 /* One report may be lost; slurmctld looks every 5 s. */
@@ -557,6 +652,7 @@ int hpcbd_memory_guard(void *conf)
     static guard_t guard;
     hpcb_memdecision_t decision;
     hpcb_error_t err;
+    bool falls = false;
 
     guard.conf = conf;
     if (hpcb_node_open("/", &guard.node, &err) < 0) {
@@ -579,6 +675,10 @@ int hpcbd_memory_guard(void *conf)
         }
         if (guard.registry.count == 0)
             decision.next_ms = REST_MS;
-        wait_for_next(&guard, &decision);
+        /* Over the whole time since the sample before, what has just begun is little.
+         */
+        if (falls)
+            decision.next_ms = AGAIN_MS;
+        falls = wait_for_next(&guard, &decision);
     }
 }

@@ -3,11 +3,11 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * A guest that has gone while our limit was in force (hpcbd/memory/limit.h).  With its
- * last process the kernel may have killed all of it: then its groups went too, and with
- * them the kernel's count.  Slurm knows: it calls such a job out of memory.  The guard
- * leaves a note, and the process that speaks with slurmctld asks
- * (hpcbd/memory/report.c).
+ * A guest that has gone while our limit was in force (hpcbd/memory/limit.h), or while
+ * the node was full.  With its last process the kernel may have killed all of it: then
+ * its groups went too, and with them the kernel's count.  Slurm knows: it calls such a
+ * job out of memory.  The guard leaves a note, and the process that speaks with
+ * slurmctld asks (hpcbd/memory/report.c).
  */
 #ifndef HPCB_HPCBD_MEMORY_KILLED_H
 #define HPCB_HPCBD_MEMORY_KILLED_H
@@ -21,7 +21,7 @@
 typedef struct {
     uint32_t job_id;
     uid_t uid;
-    uint64_t used;         /* bytes: our limit */
+    uint64_t used;         /* bytes: our limit, or what it had */
     char output[PATH_MAX]; /* its standard error; "": no file */
 } hpcbd_killed_t;
 

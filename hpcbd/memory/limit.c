@@ -83,6 +83,9 @@ int hpcbd_limit_look(hpcbd_limit_t *limit, int version, const char *dir,
 
     if (hpcb_knob_number(dir, knob_of(version), &now, err) < 0)
         return -1;
+    if (!limit->seen)
+        limit->kills = all_kills(version, dir);
+    limit->seen = true;
     if (limit->set && now == limit->set)
         return 0;
     limit->set = 0;
@@ -174,9 +177,19 @@ int hpcbd_limit_set(hpcbd_limit_t *limit, const char *state_dir, uint32_t job_id
     return 0;
 }
 
-bool hpcbd_limit_killed(const hpcbd_limit_t *limit, int version, const char *dir)
+/* On v1 the groups of a step that has ended take their kills with them. */
+bool hpcbd_limit_killed(hpcbd_limit_t *limit, int version, const char *dir)
 {
-    return limit->set && all_kills(version, dir) > limit->kills;
+    uint64_t kills = all_kills(version, dir);
+
+    if (kills < limit->kills)
+        limit->kills = kills;
+    return limit->seen && kills > limit->kills;
+}
+
+void hpcbd_limit_forget_kills(hpcbd_limit_t *limit, int version, const char *dir)
+{
+    limit->kills = all_kills(version, dir);
 }
 
 void hpcbd_limit_reclaim(int version, const char *dir, uint64_t bytes)

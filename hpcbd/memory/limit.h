@@ -27,7 +27,8 @@ typedef struct {
     hpcb_undo_t *undo; /* NULL: nothing was changed */
     uint64_t own;      /* bytes: Slurm's limit; UINT64_MAX: none */
     uint64_t set;      /* bytes: ours; 0: Slurm's is in force */
-    uint64_t kills;    /* by the kernel for want of memory, when ours came into force */
+    uint64_t kills;    /* by the kernel for want of memory, that do not count */
+    bool seen;
 } hpcbd_limit_t;
 
 /* Read what is in force in dir, the job's group of the memory controller (version 1 or
@@ -43,9 +44,12 @@ int hpcbd_limit_look(hpcbd_limit_t *limit, int version, const char *dir,
 int hpcbd_limit_set(hpcbd_limit_t *limit, const char *state_dir, uint32_t job_id,
                     int version, const char *dir, uint64_t bytes, hpcb_error_t *err);
 
-/* True if the kernel has killed a process of the group since our limit came into
- * force. */
-bool hpcbd_limit_killed(const hpcbd_limit_t *limit, int version, const char *dir);
+/* True if the kernel has killed a process of the group since our limit came into force,
+ * since the first look, or since they were forgotten, whatever was last. */
+bool hpcbd_limit_killed(hpcbd_limit_t *limit, int version, const char *dir);
+
+/* What the kernel has killed until now is the guest's own fault. */
+void hpcbd_limit_forget_kills(hpcbd_limit_t *limit, int version, const char *dir);
 
 /* Have the kernel take back up to bytes from the group, if it can be asked to (v2,
  * Linux 5.19); page cache goes first. */

@@ -63,6 +63,14 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(report.verdict_of_worst([1.0, 1.2]), report.BROKEN)
         self.assertEqual(report.verdict_of_worst([]), report.UNDECIDED)
 
+    def test_noise_is_of_runs_without_guests_of_one_case(self):
+        def alone(seconds, kind="anon", busy=0.0):
+            return {**pair(), "kind": kind, "without": run(seconds, busy=busy)}
+        found = report.noise([alone(1.0), alone(7.0, "huge"), alone(9.0, busy=0.2),
+                              alone(1.5), alone(0.75)])
+        self.assertEqual(found, [1.5, 0.5])
+        self.assertEqual(report.noise([pair()]), [])
+
     def test_the_document_has_a_row_a_case(self):
         settings = {"mib": 1024, "machine": {"date": "2026-11-24", "cpus": 2, "machine": "m",
                                              "kernel": "6", "cgroup": 1}}

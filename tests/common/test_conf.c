@@ -93,7 +93,7 @@ START_TEST(defaults_are_those_of_the_manual)
     ck_assert_str_eq(conf.exclusive_partitions, "none");
     ck_assert(!conf.guest_pin_to_primaries);
     ck_assert_str_eq(conf.guest_cgroup, "hpcb_guest");
-    ck_assert_int_eq(conf.guest_oom_score_adj, 500);
+    ck_assert_int_eq(conf.guest_oom_score_adj, 1000);
     ck_assert_uint_eq(conf.guest_memory_high, 90);
     ck_assert(conf.guest_memory_unused);
     ck_assert_uint_eq(conf.guest_memory_reserve.percent, 5);

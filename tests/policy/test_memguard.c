@@ -113,6 +113,129 @@ START_TEST(the_youngest_that_is_large_enough_ends)
 }
 END_TEST
 
+/* A primary that takes 10 GiB a second, and a guest that is in its way. */
+static hpcb_memnode_t falling(uint64_t available)
+{
+    hpcb_memnode_t node = quiet();
+
+    node.primaries = 60 * GIB;
+    node.growth = node.falls = 10 * GIB;
+    node.available = available;
+    node.guests_first = true;
+    return node;
+}
+
+START_TEST(nobody_ends_if_the_node_is_full_before_memory_comes_back)
+{
+    const uint64_t needed = 10 * GIB * HPCB_MEMGUARD_FULL_MS / 1000;
+    hpcb_memguest_t guests[] = {{.used = 30 * GIB}};
+    hpcb_memnode_t node = falling(needed - MIB);
+    hpcb_memdecision_t decision;
+
+    hpcb_memguard_decide(&node, guests, 1, &decision);
+    ck_assert(decision.spares);
+    ck_assert_uint_eq(decision.ended, 0);
+    ck_assert(!guests[0].end);
+    ck_assert(!decision.at_once);
+    ck_assert_uint_eq(decision.next_ms, HPCB_MEMGUARD_SAMPLE_MIN_MS);
+    node = falling(needed + MIB);
+    hpcb_memguard_decide(&node, guests, 1, &decision);
+    ck_assert(!decision.spares);
+    ck_assert_uint_eq(decision.ended, 1);
+    ck_assert(decision.at_once);
+}
+END_TEST
+
+START_TEST(what_falls_slower_than_memory_comes_back_is_late_at_the_very_end_only)
+{
+    const uint64_t needed = 2 * GIB * HPCB_MEMGUARD_FREE_AFTER_MS / 1000;
+    hpcb_memguest_t guests[] = {{.used = 30 * GIB}};
+    hpcb_memnode_t node = falling(needed + MIB);
+    hpcb_memdecision_t decision;
+
+    node.falls = 2 * GIB;
+    hpcb_memguard_decide(&node, guests, 1, &decision);
+    ck_assert_uint_eq(decision.ended, 1);
+    node.available = needed - MIB;
+    hpcb_memguard_decide(&node, guests, 1, &decision);
+    ck_assert_uint_eq(decision.ended, 0);
+    /* Nothing goes any more. */
+    node.falls = 0;
+    node.available = 0;
+    hpcb_memguard_decide(&node, guests, 1, &decision);
+    ck_assert_uint_eq(decision.ended, 1);
+}
+END_TEST
+
+START_TEST(guests_are_spared_only_if_the_kernel_takes_them_first_and_for_a_second)
+{
+    hpcb_memguest_t guests[] = {{.used = 30 * GIB}};
+    hpcb_memnode_t node = falling(MIB);
+    hpcb_memdecision_t decision;
+
+    node.spared_ms = HPCB_MEMGUARD_SPARE_MS - 1;
+    hpcb_memguard_decide(&node, guests, 1, &decision);
+    ck_assert(decision.spares && decision.ended == 0);
+    node.spared_ms = HPCB_MEMGUARD_SPARE_MS;
+    hpcb_memguard_decide(&node, guests, 1, &decision);
+    ck_assert(!decision.spares && decision.ended == 1);
+    node = falling(MIB);
+    node.guests_first = false;
+    hpcb_memguard_decide(&node, guests, 1, &decision);
+    ck_assert(!decision.spares && decision.ended == 1);
+}
+END_TEST
+
+START_TEST(a_fall_that_has_just_begun_leaves_no_time_for_sigterm)
+{
+    hpcb_memguest_t guests[] = {{.used = 40 * GIB}};
+    hpcb_memnode_t node = falling(20 * GIB);
+    hpcb_memdecision_t decision;
+
+    node.primaries = 56 * GIB;
+    node.growth = node.falls = 0;
+    hpcb_memguard_decide(&node, guests, 1, &decision);
+    ck_assert_uint_eq(decision.ended, 1);
+    ck_assert(!decision.at_once);
+    node.falls = 6 * GIB;
+    hpcb_memguard_decide(&node, guests, 1, &decision);
+    ck_assert_uint_eq(decision.ended, 1);
+    ck_assert(decision.at_once);
+}
+END_TEST
+
+START_TEST(a_fall_is_of_the_last_two_looks)
+{
+    hpcb_memfall_t fall = {0};
+
+    hpcb_memfall_look(&fall, 10 * GIB, 1000);
+    ck_assert_uint_eq(fall.per_sec, 0);
+    hpcb_memfall_look(&fall, 5 * GIB, 1000 + HPCB_MEMFALL_LOOK_MS - 1);
+    ck_assert_uint_eq(fall.per_sec, 0);
+    hpcb_memfall_look(&fall, 9 * GIB, 1100);
+    ck_assert_uint_eq(fall.per_sec, 10 * GIB);
+    hpcb_memfall_look(&fall, 8 * GIB, 3100);
+    ck_assert_uint_eq(fall.per_sec, GIB / 2);
+    hpcb_memfall_look(&fall, 20 * GIB, 3200);
+    ck_assert_uint_eq(fall.per_sec, 0);
+}
+END_TEST
+
+/* MemAvailable is 0 as long as the kernel has less than it keeps for itself. */
+START_TEST(at_nothing_the_rate_stays_for_a_second)
+{
+    hpcb_memfall_t fall = {0};
+
+    hpcb_memfall_look(&fall, GIB, 1000);
+    hpcb_memfall_look(&fall, 0, 1500);
+    ck_assert_uint_eq(fall.per_sec, 2 * GIB);
+    hpcb_memfall_look(&fall, 0, 1000 + HPCB_MEMFALL_KEEP_MS - 1);
+    ck_assert_uint_eq(fall.per_sec, 2 * GIB);
+    hpcb_memfall_look(&fall, 0, 1000 + HPCB_MEMFALL_KEEP_MS + HPCB_MEMFALL_LOOK_MS);
+    ck_assert_uint_eq(fall.per_sec, 0);
+}
+END_TEST
+
 START_TEST(the_largest_ends_first_if_none_is_large_enough)
 {
     hpcb_memguest_t guests[] = {
@@ -253,12 +376,17 @@ static size_t random_node(hpcb_memnode_t *node, hpcb_memguest_t *guests)
 {
     size_t count = below(GUESTS + 1);
 
-    node->real = 1 + below(512 * GIB);
-    node->reserve = below(node->real / 4 + 1);
-    node->available = below(node->real + 1);
-    node->primaries = below(node->real + GIB);
-    node->growth = below(2) ? below(100 * GIB) : 0;
-    node->stalled = (unsigned)below(1001);
+    uint64_t real = 1 + below(512 * GIB);
+
+    *node = (hpcb_memnode_t){.real = real,
+                             .reserve = below(real / 4 + 1),
+                             .available = below(real + 1),
+                             .primaries = below(real + GIB),
+                             .growth = below(2) ? below(100 * GIB) : 0,
+                             .falls = below(2) ? below(100 * GIB) : 0,
+                             .guests_first = below(2),
+                             .spared_ms = (unsigned)below(2000),
+                             .stalled = (unsigned)below(1001)};
     for (size_t i = 0; i < count; i++)
         guests[i] = (hpcb_memguest_t){.used = below(node->real),
                                       .reclaimable = below(2) ? below(GIB) : 0,
@@ -315,6 +443,11 @@ START_TEST(properties_of_random_nodes)
                                    : guests[i].used;
         }
         ck_assert_uint_eq(ended, decision.ended);
+        if (decision.spares) {
+            ck_assert_uint_eq(ended, 0);
+            ck_assert(node.guests_first);
+            continue;
+        }
         ck_assert(left == 0 || lack(&node, guests, count, NULL) <= reclaimable);
         ck_assert_uint_le(decision.limit, node.real);
         ck_assert_uint_ge(decision.next_ms, HPCB_MEMGUARD_SAMPLE_MIN_MS);
@@ -414,6 +547,14 @@ int main(void)
     tcase_add_test(tcase, with_room_nothing_happens);
     tcase_add_test(tcase, reclaim_comes_before_an_end);
     tcase_add_test(tcase, the_youngest_that_is_large_enough_ends);
+    tcase_add_test(tcase, nobody_ends_if_the_node_is_full_before_memory_comes_back);
+    tcase_add_test(
+        tcase, what_falls_slower_than_memory_comes_back_is_late_at_the_very_end_only);
+    tcase_add_test(
+        tcase, guests_are_spared_only_if_the_kernel_takes_them_first_and_for_a_second);
+    tcase_add_test(tcase, a_fall_is_of_the_last_two_looks);
+    tcase_add_test(tcase, at_nothing_the_rate_stays_for_a_second);
+    tcase_add_test(tcase, a_fall_that_has_just_begun_leaves_no_time_for_sigterm);
     tcase_add_test(tcase, the_largest_ends_first_if_none_is_large_enough);
     tcase_add_test(tcase, growth_ends_guests_before_memory_is_short);
     tcase_add_test(tcase, memory_that_nobody_is_charged_for_counts);

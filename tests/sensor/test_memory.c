@@ -92,7 +92,7 @@ START_TEST(clean_inactive_cache_does_not_count_on_v1)
     knob(dir, "memory.stat",
          "inactive_file 1\ndirty 1\ntotal_inactive_file 500000\ntotal_dirty 100000\n"
          "total_writeback 50000\ntotal_active_file 7\n");
-    ck_assert_msg(hpcb_memory_job(node, job, false, &memory, &err) == 0, "%s",
+    ck_assert_msg(hpcb_memory_job(node, job, "", false, &memory, &err) == 0, "%s",
                   err.text);
     ck_assert_str_eq(memory.dir, dir);
     ck_assert_uint_eq(memory.cache, 350000);
@@ -116,11 +116,48 @@ START_TEST(clean_inactive_cache_does_not_count_on_v2)
     knob(job, "memory.peak", "3000000\n");
     knob(job, "memory.stat",
          "anon 5\ninactive_file 400000\nfile_dirty 500000\nfile_writeback 1\n");
-    ck_assert_int_eq(hpcb_memory_job(node, job, false, &memory, NULL), 0);
+    ck_assert_int_eq(hpcb_memory_job(node, job, "", false, &memory, NULL), 0);
     ck_assert_uint_eq(memory.cache, 0);
     ck_assert_uint_eq(memory.used, 1000000);
     ck_assert_uint_eq(memory.reclaimable, 400000);
     ck_assert_uint_eq(memory.peak, 3000000);
+    hpcb_node_close(node);
+    fake_stop();
+}
+END_TEST
+
+/* A process that exits is in no group that it tells of, and what it had is still there.
+ */
+START_TEST(what_exiting_processes_had_still_counts)
+{
+    hpcb_node_t *node = open_node(fake_start("v1-hybrid"));
+    pid_t pid = fake_task(100);
+    char job[PATH_MAX], dir[PATH_MAX], name[PATH_MAX + 16];
+    hpcb_memory_t memory;
+
+    enlist(node, pid, "", job);
+    ck_assert_int_eq(
+        hpcb_node_job_dir(node, pid, HPCB_CTL_MEMORY, dir, sizeof(dir), NULL), 0);
+    knob(dir, "memory.usage_in_bytes", "1000000\n");
+    knob(dir, "memory.stat", "total_inactive_file 0\n");
+    ck_assert_int_eq(hpcb_memory_job(node, job, "", false, &memory, NULL), 0);
+    ck_assert_uint_eq(memory.used, 1000000);
+    ck_assert(!memory.exiting);
+    snprintf(name, sizeof(name), "proc/%d/cgroup", (int)pid);
+    fake_write(name, "5:memory:/\n3:freezer:/\n");
+    ck_assert_int_eq(hpcb_memory_job(node, job, memory.dir, false, &memory, NULL), 0);
+    ck_assert_str_eq(memory.dir, dir);
+    ck_assert_uint_eq(memory.used, 1000000);
+    ck_assert(memory.exiting);
+    ck_assert_int_eq(hpcb_memory_job(node, job, "", false, &memory, NULL), 0);
+    ck_assert_str_eq(memory.dir, "");
+    /* Files in tmpfs of a job that has ended, say: nobody can end it for them. */
+    snprintf(name, sizeof(name), "%s/step_0", job);
+    knob(name, "cgroup.procs", "");
+    ck_assert_int_eq(hpcb_memory_job(node, job, dir, false, &memory, NULL), 0);
+    ck_assert_str_eq(memory.dir, "");
+    ck_assert(!memory.exiting);
+    ck_assert_uint_eq(memory.used, 0);
     hpcb_node_close(node);
     fake_stop();
 }
@@ -133,12 +170,12 @@ START_TEST(a_job_without_processes_uses_nothing)
     hpcb_memory_t memory;
 
     test_tmp_dir(dir);
-    ck_assert_int_eq(hpcb_memory_job(node, dir, true, &memory, NULL), 0);
+    ck_assert_int_eq(hpcb_memory_job(node, dir, "", true, &memory, NULL), 0);
     ck_assert_uint_eq(memory.used, 0);
     ck_assert_str_eq(memory.dir, "");
-    ck_assert_int_eq(hpcb_memory_job(node, "/nonexistent", true, &memory, NULL), 0);
+    ck_assert_int_eq(hpcb_memory_job(node, "/nonexistent", "", true, &memory, NULL), 0);
     ck_assert_uint_eq(memory.used, 0);
-    ck_assert_int_eq(hpcb_memory_job(node, "/dev/null", true, &memory, NULL), -1);
+    ck_assert_int_eq(hpcb_memory_job(node, "/dev/null", "", true, &memory, NULL), -1);
     hpcb_node_close(node);
 }
 END_TEST
@@ -212,10 +249,10 @@ START_TEST(within_a_hundredth_of_what_is_touched)
     ck_assert_int_eq(hpcb_file_mkdirs(path, 0755, NULL), 0);
     snprintf(text, sizeof(text), "%d\n%d\n", (int)pids[0], (int)pids[1]);
     knob(path, "cgroup.procs", text);
-    ck_assert_int_eq(hpcb_memory_job(node, dir, true, &before, NULL), 0);
+    ck_assert_int_eq(hpcb_memory_job(node, dir, "", true, &before, NULL), 0);
     ck_assert_int_eq(write(go[1], "gg", 2), 2);
     read_pids(ready[0], pids);
-    ck_assert_int_eq(hpcb_memory_job(node, dir, true, &memory, NULL), 0);
+    ck_assert_int_eq(hpcb_memory_job(node, dir, "", true, &memory, NULL), 0);
     for (int i = 0; i < 2; i++)
         kill(pids[i], SIGKILL);
     used = memory.used - before.used;
@@ -259,6 +296,7 @@ int main(void)
     tcase_add_test(tcase, reads_meminfo);
     tcase_add_test(tcase, clean_inactive_cache_does_not_count_on_v1);
     tcase_add_test(tcase, clean_inactive_cache_does_not_count_on_v2);
+    tcase_add_test(tcase, what_exiting_processes_had_still_counts);
     tcase_add_test(tcase, a_job_without_processes_uses_nothing);
     tcase_add_test(tcase, within_a_hundredth_of_what_is_touched);
     tcase_add_test(tcase, stalls_are_thousandths);

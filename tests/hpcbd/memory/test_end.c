@@ -175,6 +175,26 @@ START_TEST(who_is_killed_exits_ahead_of_others)
 }
 END_TEST
 
+/* As the kernel's OOM killer leaves it: on v1 its groups are not told of any more. */
+START_TEST(who_exits_already_does_so_ahead_of_others)
+{
+    hpcbd_ending_t ending = {.uid = NOBODY, .group = "", .job_id = 4, .at_once = true};
+    char name[64];
+
+    start_job();
+    snprintf(name, sizeof(name), "proc/%d/cgroup", (int)job.guest);
+    fake_write(name, "0::/\n");
+    ending.node = job.node;
+    ending.state_dir = job.state;
+    ending.steps = job.steps;
+    lifted[0] = '\0';
+    ck_assert_int_eq(hpcbd_memory_end(&ending, true, NULL), 0);
+    ck_assert_str_eq(lifted, job.steps);
+    ck_assert(!has_ended(job.guest));
+    stop_job();
+}
+END_TEST
+
 static void link_stderr(pid_t pid, const char *target)
 {
     char dir[640], name[704];
@@ -271,6 +291,7 @@ int main(void)
     tcase_add_test(tc, no_guest_keeps_the_guard_waiting);
     tcase_add_test(tc, the_user_is_told);
     tcase_add_test(tc, who_is_killed_exits_ahead_of_others);
+    tcase_add_test(tc, who_exits_already_does_so_ahead_of_others);
     tcase_add_test(tc, the_output_of_a_guest_is_known);
     tcase_add_test(tc, the_note_of_a_killed_guest_says_all);
     tcase_add_test(tc, only_the_user_s_file_is_written_to);

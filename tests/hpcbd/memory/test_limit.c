@@ -127,7 +127,48 @@ START_TEST(a_kill_at_our_limit_is_seen)
     put(group, "memory.events", "low 0\noom 2\noom_kill 2\noom_group_kill 0\n");
     ck_assert(hpcbd_limit_killed(&limit, 2, group));
     hpcbd_limit_end(&limit, state_dir, JOB);
+}
+END_TEST
+
+START_TEST(a_kill_without_our_limit_is_seen)
+{
+    hpcbd_limit_t limit = {0};
+
+    put(group, "memory.events", "low 0\noom 2\noom_kill 2\noom_group_kill 0\n");
+    ck_assert_int_eq(hpcbd_limit_look(&limit, 2, group, NULL), 0);
     ck_assert(!hpcbd_limit_killed(&limit, 2, group));
+    put(group, "memory.events", "low 0\noom 2\noom_kill 3\noom_group_kill 0\n");
+    ck_assert_int_eq(hpcbd_limit_look(&limit, 2, group, NULL), 0);
+    ck_assert(hpcbd_limit_killed(&limit, 2, group));
+}
+END_TEST
+
+START_TEST(kills_that_were_forgotten_do_not_count)
+{
+    hpcbd_limit_t limit = {0};
+
+    ck_assert_int_eq(hpcbd_limit_look(&limit, 2, group, NULL), 0);
+    put(group, "memory.events", "low 0\noom 2\noom_kill 3\noom_group_kill 0\n");
+    hpcbd_limit_forget_kills(&limit, 2, group);
+    ck_assert(!hpcbd_limit_killed(&limit, 2, group));
+    put(group, "memory.events", "low 0\noom 2\noom_kill 4\noom_group_kill 0\n");
+    ck_assert(hpcbd_limit_killed(&limit, 2, group));
+}
+END_TEST
+
+/* With the groups of a step on v1. */
+START_TEST(kills_that_are_gone_hide_none)
+{
+    hpcbd_limit_t limit = {0};
+    char task[sizeof(group) + 32];
+
+    snprintf(task, sizeof(task), "%s/step_0", group);
+    put(task, "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
+    ck_assert_int_eq(hpcbd_limit_look(&limit, 1, group, NULL), 0);
+    put(task, "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n");
+    ck_assert(!hpcbd_limit_killed(&limit, 1, group));
+    put(task, "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n");
+    ck_assert(hpcbd_limit_killed(&limit, 1, group));
 }
 END_TEST
 
@@ -160,6 +201,9 @@ int main(void)
     tcase_add_test(tcase, what_a_killed_guard_left_behind_is_undone);
     tcase_add_test(tcase, slurm_may_write_its_limit_again);
     tcase_add_test(tcase, a_kill_at_our_limit_is_seen);
+    tcase_add_test(tcase, a_kill_without_our_limit_is_seen);
+    tcase_add_test(tcase, kills_that_were_forgotten_do_not_count);
+    tcase_add_test(tcase, kills_that_are_gone_hide_none);
     tcase_add_test(tcase, a_kill_below_the_job_is_seen_on_v1);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);
