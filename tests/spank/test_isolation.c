@@ -238,7 +238,7 @@ START_TEST(undo_has_no_daemon_value)
     step.uid = getuid();
     step.parent_first = true;
     host_step(&step);
-    ck_assert_str_eq(step.out, "guest oom 500\n");
+    ck_assert_str_eq(step.out, "guest oom 1000\n");
     snprintf(path, sizeof(path), "%s/state/jobs/%d.undo", test_dir(), JOB);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     ck_assert_int_gt(read(fd, text, sizeof(text) - 1), 0);
@@ -258,7 +258,7 @@ START_TEST(state_not_writable)
     snprintf(path, sizeof(path), "%s/state/jobs/%d.undo", test_dir(), JOB);
     ck_assert_int_eq(symlink("/nonexistent/x", path), 0);
     host_step(&step);
-    ck_assert_str_eq(step.out, "guest oom 500\n");
+    ck_assert_str_eq(step.out, "guest oom 1000\n");
     ck_assert_int_eq(host_log_count("error:"), 0);
 }
 END_TEST

@@ -468,15 +468,15 @@ START_TEST(restores_oom_scores)
     record_primary(&conf, 6);
     set_score(task, "17");
     lower(node, &conf, 5, task);
-    assert_score(task, "500");
-    set_score(child, "500");
+    assert_score(task, "1000");
+    set_score(child, "1000");
     set_score(chosen, "600");
-    set_score(primary, "500");
+    set_score(primary, "1000");
     release(&conf, node, 0, 0);
     assert_score(task, "17");
     assert_score(child, "17");
     assert_score(chosen, "600");
-    assert_score(primary, "500");
+    assert_score(primary, "1000");
     hpcb_node_close(node);
     fake_stop();
 }
