@@ -462,21 +462,22 @@ START_TEST(restores_oom_scores)
     hpcb_conf_t conf;
 
     fixture_conf(&conf, root);
+    conf.guest_oom_score_adj = 500; /* as lower has it */
     snprintf(name, sizeof(name), "proc/%d/cgroup", (int)primary);
     fake_write(name, "6:freezer:/slurm_scb1/uid_7002/job_6/step_0\n1:cpu:/\n");
     record(&conf, 5);
     record_primary(&conf, 6);
     set_score(task, "17");
     lower(node, &conf, 5, task);
-    assert_score(task, "1000");
-    set_score(child, "1000");
+    assert_score(task, "500");
+    set_score(child, "500");
     set_score(chosen, "600");
-    set_score(primary, "1000");
+    set_score(primary, "500");
     release(&conf, node, 0, 0);
     assert_score(task, "17");
     assert_score(child, "17");
     assert_score(chosen, "600");
-    assert_score(primary, "1000");
+    assert_score(primary, "500");
     hpcb_node_close(node);
     fake_stop();
 }
