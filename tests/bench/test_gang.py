@@ -10,7 +10,6 @@ import tempfile
 import unittest
 from unittest import mock
 
-import session
 from cluster import BenchError
 from gang import cpu, maths, plan, report, runner
 
@@ -312,31 +311,6 @@ class Report(unittest.TestCase):
         self.assertEqual(self.verdicts([missed] * 10)[3], "broken")
         text = "\n".join(report.document({"seed": 1}, [missed]))
         self.assertIn("of 100 edges; a node missed 3", text)
-
-
-class Program(unittest.TestCase):
-    """bench/gang/run --report"""
-
-    def call(self, *arguments):
-        return subprocess.run(["python3", "-B", os.path.join(session.TOP, "bench", "gang", "run"),
-                               "--report", *arguments], capture_output=True, text=True,
-                              timeout=60, check=False)
-
-    def test_written_or_printed(self):
-        with tempfile.TemporaryDirectory() as scratch:
-            state, page = (os.path.join(scratch, name) for name in ("state", "page.md"))
-            with open(state, "w", encoding="ascii") as file:
-                for line in ({"gang": 2, "seed": 1}, calm(5), disturbed(0)):
-                    file.write(json.dumps(line) + "\n")
-            printed = self.call("--state", state)
-            self.assertEqual(printed.returncode, 0, printed.stderr)
-            written = self.call("--state", state, "--write", page)
-            self.assertEqual((written.returncode, written.stdout), (0, ""), written.stderr)
-            with open(page, encoding="utf-8") as file:
-                self.assertEqual(file.read(), printed.stdout)
-            failed = self.call("--state", state, "--write", scratch)
-            self.assertEqual((failed.returncode, failed.stderr.count("\n")), (1, 1),
-                             failed.stderr)
 
 
 if __name__ == "__main__":
