@@ -97,6 +97,58 @@ hpcb_guard_level_t hpcb_guard_step(const hpcb_guard_conf_t *conf, hpcb_guard_t *
     return guard->level;
 }
 
+uint64_t hpcb_guards_from(const hpcb_guards_t *guards)
+{
+    return guards->near.from_ns > guards->far.from_ns ? guards->near.from_ns
+                                                      : guards->far.from_ns;
+}
+
+/* A step with either changes what comparisons are about. */
+static void collect_together(hpcb_guards_t *guards)
+{
+    guards->near.from_ns = guards->far.from_ns = hpcb_guards_from(guards);
+}
+
+/* Nothing is left to be tried with those on the primary's cores. */
+static bool is_spent(const hpcb_guard_t *near)
+{
+    return near->level == HPCB_GUARD_STOP || near->refused;
+}
+
+/* If a step with the others is called for while those on its cores are stopped, it is
+ * not these alone: they are tried again soon. */
+static void step_far(const hpcb_guard_conf_t *conf, hpcb_guards_t *guards,
+                     const hpcb_harm_estimate_t *estimate, uint64_t now_ns)
+{
+    hpcb_guard_conf_t without_slices = *conf;
+    hpcb_guard_level_t was = guards->far.level;
+
+    without_slices.slices = false;
+    if (hpcb_guard_step(&without_slices, &guards->far, estimate, now_ns) <= was ||
+        guards->near.level != HPCB_GUARD_STOP)
+        return;
+    guards->near.since_ns = now_ns;
+    guards->near.pause_ns = 0;
+}
+
+void hpcb_guards_step(const hpcb_guard_conf_t *conf, hpcb_guards_t *guards,
+                      hpcb_guards_who_t who, const hpcb_harm_estimate_t *estimate,
+                      uint64_t now_ns)
+{
+    uint64_t from_ns = hpcb_guards_from(guards);
+    bool harm = estimate && estimate->low > conf->max_slowdown;
+
+    collect_together(guards);
+    /* Which of both it was is open while both are restricted. */
+    if (guards->far.level > HPCB_GUARD_FREE)
+        guards->near.tried_again = false;
+    hpcb_guard_step(conf, &guards->near, who.near || !harm ? estimate : NULL, now_ns);
+    if (guards->near.from_ns == from_ns && who.far &&
+        (!harm || !who.near || is_spent(&guards->near)))
+        step_far(conf, guards, estimate, now_ns);
+    collect_together(guards);
+}
+
 /* Add what the guest lacked since the step before.  One that sleeps lacks nothing, and
  * what it could have used is no reserve for later. */
 static void count_lack(const hpcb_crumbs_conf_t *conf, hpcb_crumbs_t *guest,

@@ -51,7 +51,7 @@ typedef struct {
     hpcb_guard_level_t most;
 } hpcb_guard_conf_t;
 
-/* Of one primary.  All zero: free, nothing known. */
+/* Of guests that are restricted alike.  All zero: free, nothing known. */
 typedef struct {
     hpcb_guard_level_t level;
     uint64_t since_ns; /* of the last step */
@@ -69,6 +69,36 @@ typedef struct {
 hpcb_guard_level_t hpcb_guard_step(const hpcb_guard_conf_t *conf, hpcb_guard_t *guard,
                                    const hpcb_harm_estimate_t *estimate,
                                    uint64_t now_ns);
+
+/*
+ * Of one primary.  All zero: all are free, nothing known.  What it lacks is mostly the
+ * time of its CPUs, so that guests on its cores are restricted first.  The others of
+ * the node, who share caches and memory with it, come when these cannot be restricted
+ * further and it is still harmed.
+ */
+typedef struct {
+    hpcb_guard_t near; /* guests that share cores with it */
+    hpcb_guard_t far;  /* the other guests of the node */
+} hpcb_guards_t;
+
+/* Whether there are such guests, which run or would run but for the guard. */
+typedef struct {
+    bool near, far;
+} hpcb_guards_who_t;
+
+/*
+ * Take a step with one of both groups at most, if it is time for one.  estimate: of
+ * comparisons that were made since hpcb_guards_from (when it changes, the caller
+ * forgets older ones); NULL: there is none yet.  A group at REQUEUE stays there until
+ * the caller sets its guard to zero.  far never is at SLICES: slices help on shared
+ * CPUs only.
+ */
+void hpcb_guards_step(const hpcb_guard_conf_t *conf, hpcb_guards_t *guards,
+                      hpcb_guards_who_t who, const hpcb_harm_estimate_t *estimate,
+                      uint64_t now_ns);
+
+/* Return the time from which on evidence is collected. */
+uint64_t hpcb_guards_from(const hpcb_guards_t *guards);
 
 typedef struct {
     double min_share;     /* a guest with less for patience_ns is stopped */

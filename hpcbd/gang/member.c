@@ -4,14 +4,12 @@
  */
 #include "config.h"
 
-#include <limits.h>
 #include <stdlib.h>
 
 #include "cgroup/freeze.h"
-#include "cgroup/steps.h"
 #include "common/about.h"
-#include "common/state.h"
 #include "hpcbd/gang/member.h"
+#include "hpcbd/node/cpus.h"
 
 #define SECOND INT64_C(1000000000)
 
@@ -49,21 +47,17 @@ bool hpcbd_member_has_cpus(const hpcbd_member_t *member)
     return hpcb_cpus_from(&member->policy.cpus, 0) < HPCB_CPUS_MAX;
 }
 
-/* Never by what its processes are bound to, which a job can change: to CPUs that nobody
- * wants, so that it always runs, or to those of others, who would take turns with it.
- * Without ConstrainCores no job has a cpuset; all are told by Slurm's numbers of cores
- * then, and have a core in common as they would by those of CPUs. */
+/* Where no job has a cpuset all are told by Slurm's numbers of cores, and have a core
+ * in common as they would by those of CPUs. */
 static void find_cpus(hpcbd_member_t *member, const hpcb_node_t *node,
-                      const char *state_dir, const char *job_dir)
+                      const char *state_dir, const hpcbd_job_t *job)
 {
-    char cores[PATH_MAX];
+    hpcb_cpus_t cpus;
+    hpcbd_cpus_kind_t kind = hpcbd_cpus_of(node, state_dir, job, &cpus);
 
-    if (hpcb_steps_cpus(node, job_dir, &member->policy.cpus) == 0 ||
-        hpcbd_member_has_cpus(member))
-        return;
-    if (hpcb_state_load_cores(state_dir, member->policy.job_id, cores, sizeof(cores),
-                              NULL) == 0)
-        hpcb_cpus_parse(cores, &member->policy.cpus);
+    if (kind == HPCBD_CPUS_LINUX ||
+        (kind == HPCBD_CPUS_CORES && !hpcbd_member_has_cpus(member)))
+        member->policy.cpus = cpus;
 }
 
 void hpcbd_member_look(hpcbd_member_t *member, const hpcb_node_t *node,
@@ -73,7 +67,7 @@ void hpcbd_member_look(hpcbd_member_t *member, const hpcb_node_t *node,
     if (!job->dir[0])
         return;
     member->suspended = hpcb_freeze_by_slurm(node, job->dir);
-    find_cpus(member, node, state_dir, job->dir);
+    find_cpus(member, node, state_dir, job);
 }
 
 void hpcbd_member_begin(hpcbd_member_t *member, int64_t now_ns)

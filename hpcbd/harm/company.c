@@ -67,18 +67,6 @@ static void add_guest(leaving_t *leaving, uint64_t program, uint32_t uid)
     leaving->of[i].jobs++;
 }
 
-static void find_guests(const char *state_dir, const hpcbd_registry_t *registry,
-                        leaving_t *leaving)
-{
-    for (size_t i = 0; i < registry->count; i++) {
-        const hpcbd_job_t *job = registry->jobs[i];
-
-        if (job->state.klass == HPCB_CLASS_GUEST)
-            add_guest(leaving, job->marked ? 0 : program_of(state_dir, &job->state),
-                      job->state.uid);
-    }
-}
-
 int hpcbd_company_load(const char *state_dir, int64_t now, hpcb_company_t *company)
 {
     hpcb_autofree char *text = malloc(HPCB_COMPANY_TEXT_MAX);
@@ -122,18 +110,18 @@ static void remember(const char *state_dir, hpcb_company_pair_t pair,
         hpcb_log(HPCB_LOG_ERROR, "bad company is not remembered: %s", err.text);
 }
 
-void hpcbd_company_remember(const char *state_dir, const hpcbd_registry_t *registry,
-                            uint32_t primary)
+void hpcbd_company_remember(const char *state_dir, const hpcbd_job_t *primary,
+                            const hpcbd_job_t *const *guests, size_t count)
 {
-    const hpcbd_job_t *job = hpcbd_registry_find(registry, primary);
     hpcb_company_pair_t pair = {.time = (int64_t)time(NULL)};
     leaving_t leaving = {.count = 0};
 
-    if (!job)
-        return;
-    pair.primary = program_of(state_dir, &job->state);
-    pair.primary_uid = job->state.uid;
-    find_guests(state_dir, registry, &leaving);
+    pair.primary = program_of(state_dir, &primary->state);
+    pair.primary_uid = primary->state.uid;
+    for (size_t i = 0; i < count; i++)
+        add_guest(&leaving,
+                  guests[i]->marked ? 0 : program_of(state_dir, &guests[i]->state),
+                  guests[i]->state.uid);
     if (pair.primary && leaving.count)
         remember(state_dir, pair, &leaving);
 }

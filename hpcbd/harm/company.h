@@ -13,10 +13,10 @@
 #include "hpcbd/node/registry.h"
 #include "policy/company.h"
 
-/* The guests of this node leave because of the primary.  Which of several it was nobody
- * knows: each is guilty in part.  Jobs whose program is not known are left out. */
-void hpcbd_company_remember(const char *state_dir, const hpcbd_registry_t *registry,
-                            uint32_t primary);
+/* These guests leave because of the primary.  Which of several it was nobody knows:
+ * each is guilty in part.  Jobs whose program is not known are left out. */
+void hpcbd_company_remember(const char *state_dir, const hpcbd_job_t *primary,
+                            const hpcbd_job_t *const *guests, size_t count);
 
 /* What is remembered of the hour before now, seconds of CLOCK_REALTIME.  0, or -1: that
  * is nothing, and company is undefined. */

@@ -15,12 +15,12 @@
 #include <time.h>
 
 #include "common/log.h"
-#include "hpcbd/harm/company.h"
 #include "hpcbd/harm/experiment.h"
+#include "hpcbd/harm/guarded.h"
+#include "hpcbd/harm/near.h"
 #include "hpcbd/harm/progress.h"
 #include "hpcbd/harm/restrain.h"
 #include "hpcbd/harm/slices.h"
-#include "hpcbd/harm/tally.h"
 #include "hpcbd/windows/windows.h"
 
 #define MS     INT64_C(1000000)
@@ -40,27 +40,19 @@
 #define PART_MAX  50 /* a fiftieth */
 #define SAVED_MAX 2
 
-/* A step of the guard rests on a minute's comparisons at least; guests get one back
- * after five minutes, or up to an hour where it had to be taken again. */
-#define GUARD_LOOK_NS    (60 * SECOND)
-#define GUARD_RETURN_NS  (300 * SECOND)
-#define GUARD_LONGEST_NS (3600 * SECOND)
-
 static const hpcb_harm_plan_t plan = {
     .period_ns = 10 * SECOND, .off_ns = 200 * MS, .compare_ns = SECOND};
 
 typedef struct {
-    uint32_t job_id;
     uint64_t begin_us; /* of the job */
     hpcb_progress_t ever;
-    hpcb_progress_t since; /* guard.from_ns */
-    hpcb_guard_t guard;
-    bool doubted, capped; /* that is in the log */
+    hpcbd_guarded_t guarded;
 } primary_t;
 
 static struct {
     hpcbd_t *daemon;
     hpcb_node_t *node;
+    hpcbd_near_t *near;
     hpcbd_progress_t *progress;
     hpcb_source_t *timer;
     primary_t *primaries[HPCBD_JOBS_MAX];
@@ -87,7 +79,7 @@ static int64_t clock_ns(clockid_t clock)
 static primary_t *find(uint32_t job_id)
 {
     for (size_t i = 0; i < engine.count; i++)
-        if (engine.primaries[i]->job_id == job_id)
+        if (engine.primaries[i]->guarded.job_id == job_id)
             return engine.primaries[i];
     return NULL;
 }
@@ -106,14 +98,14 @@ static primary_t *add(const hpcbd_job_t *job)
     primary_t *primary = find(job->state.job_id);
 
     if (primary && primary->begin_us != job->state.begin_us)
-        *primary = (primary_t){.job_id = job->state.job_id};
+        *primary = (primary_t){.begin_us = job->state.begin_us};
     if (!primary && engine.count < HPCBD_JOBS_MAX) {
         primary = calloc(1, sizeof(*primary));
         if (primary)
             engine.primaries[engine.count++] = primary;
     }
     if (primary) {
-        primary->job_id = job->state.job_id;
+        primary->guarded.job_id = job->state.job_id;
         primary->begin_us = job->state.begin_us;
     }
     return primary;
@@ -122,22 +114,39 @@ static primary_t *add(const hpcbd_job_t *job)
 static void forget_gone(const hpcbd_registry_t *registry)
 {
     for (size_t i = engine.count; i-- > 0;) {
-        if (hpcbd_registry_find(registry, engine.primaries[i]->job_id))
+        if (hpcbd_registry_find(registry, engine.primaries[i]->guarded.job_id))
             continue;
-        hpcbd_progress_end(engine.progress, engine.primaries[i]->job_id);
+        hpcbd_progress_end(engine.progress, engine.primaries[i]->guarded.job_id);
         free(engine.primaries[i]);
         engine.primaries[i] = engine.primaries[--engine.count];
     }
 }
 
+static bool is_guest(const hpcbd_job_t *job)
+{
+    return job->state.klass == HPCB_CLASS_GUEST;
+}
+
+/* By the primary for which it is restricted most. */
+static hpcb_guard_level_t level_of(const hpcbd_job_t *guest)
+{
+    hpcb_guard_level_t most = HPCB_GUARD_FREE;
+
+    for (size_t i = 0; i < engine.count; i++) {
+        hpcb_guard_level_t level =
+            hpcbd_guarded_level(&engine.primaries[i]->guarded, engine.near, guest);
+
+        most = level > most ? level : most;
+    }
+    return most;
+}
+
 /* One that is stopped anyhow costs as much while all are: nothing is to be learnt from
  * it.  What the guard leaves of the others' time is what is asked about. */
-static bool is_running(const hpcb_job_state_t *job)
+static bool is_running(const hpcbd_job_t *job)
 {
-    const unsigned held = HPCBD_FREEZE_WINDOW | HPCBD_FREEZE_CRUMBS;
-
-    return job->klass == HPCB_CLASS_GUEST &&
-           !(hpcbd_window_why_stopped(job->job_id) & held);
+    return is_guest(job) && !hpcbd_guarded_is_held(job) &&
+           level_of(job) < HPCB_GUARD_STOP;
 }
 
 /* Guests that run, as a number that changes when one comes or goes; 0: none. */
@@ -148,7 +157,7 @@ static uint64_t running_now(const hpcbd_registry_t *registry)
     for (size_t i = 0; i < registry->count; i++) {
         const hpcb_job_state_t *job = &registry->jobs[i]->state;
 
-        if (is_running(job))
+        if (is_running(registry->jobs[i]))
             sum += 2 * (job->begin_us ^ (uint64_t)job->job_id << 40) + 1;
     }
     return sum;
@@ -159,7 +168,7 @@ static unsigned count_guests(const hpcbd_registry_t *registry)
     unsigned guests = 0;
 
     for (size_t i = 0; i < registry->count; i++)
-        guests += registry->jobs[i]->state.klass == HPCB_CLASS_GUEST;
+        guests += is_guest(registry->jobs[i]);
     return guests;
 }
 
@@ -198,10 +207,10 @@ static bool stop_guests(const hpcbd_registry_t *registry)
     hpcbd_window_decide_by(HPCBD_WATCHDOG_EXPERIMENT,
                            clock_ns(CLOCK_MONOTONIC) + 2 * plan.off_ns);
     for (size_t i = 0; i < registry->count; i++) {
-        const hpcb_job_state_t *job = &registry->jobs[i]->state;
+        const hpcbd_job_t *job = registry->jobs[i];
 
-        if (job->klass == HPCB_CLASS_GUEST)
-            all &= hpcbd_window_stop_guest(job->job_id, HPCBD_FREEZE_EXPERIMENT);
+        if (is_guest(job))
+            all &= hpcbd_window_stop_guest(job->state.job_id, HPCBD_FREEZE_EXPERIMENT);
     }
     return all;
 }
@@ -239,18 +248,15 @@ static hpcb_harm_stop_t next_stop(uint32_t job_id, int64_t now_ns)
 
 static void conclude(primary_t *primary)
 {
-    /* A time in which guests were stopped anyhow says nothing. */
-    if (primary->guard.level == HPCB_GUARD_STOP)
-        return;
     hpcb_progress_add(&primary->ever, engine.at);
-    hpcb_progress_add(&primary->since, engine.at);
+    hpcb_progress_add(&primary->guarded.since, engine.at);
 }
 
 /* Sensors of primaries whose experiments are over for now. */
 static void close_sensors(void)
 {
     for (size_t i = 0; i < engine.count; i++)
-        hpcbd_progress_end(engine.progress, engine.primaries[i]->job_id);
+        hpcbd_progress_end(engine.progress, engine.primaries[i]->guarded.job_id);
 }
 
 /* ---- what follows from it ---- */
@@ -260,122 +266,25 @@ static bool is_wanted(const hpcbd_registry_t *registry)
     return engine.daemon->conf.guest_max_slowdown_ppm && count_guests(registry) > 0;
 }
 
-static double limit(void)
-{
-    return engine.daemon->conf.guest_max_slowdown_ppm / 1e6;
-}
-
-/* Once for each primary: a user who keeps on lying does not fill the log. */
-static void say_doubt(primary_t *primary, const hpcb_progress_verdict_t *verdict)
-{
-    if (primary->doubted || !verdict->doubts)
-        return;
-    primary->doubted = true;
-    hpcb_log(HPCB_LOG_INFO,
-             "job %u: ignoring the guest cost by %s (at most %.2f %%): by %s it is at "
-             "least %.2f %%",
-             primary->job_id, hpcb_progress_name(verdict->doubted),
-             100 * verdict->claim.high, hpcb_progress_name(verdict->source),
-             100 * verdict->found.low);
-}
-
-static void say_cap(primary_t *primary, const hpcb_progress_verdict_t *verdict)
-{
-    if (primary->capped || primary->guard.level != HPCB_GUARD_QUARTER ||
-        verdict->found.low <= limit() ||
-        hpcb_progress_most(verdict, limit()) > HPCB_GUARD_QUARTER)
-        return;
-    primary->capped = true;
-    hpcb_log(
-        HPCB_LOG_INFO,
-        "job %u: guests are not restricted further: only iterations, which the job "
-        "itself counts, show a cost of %.2f %% (proven: %.2f %%)",
-        primary->job_id, 100 * verdict->found.cost, 100 * verdict->proven_low);
-}
-
-static void say_step(const primary_t *primary, hpcb_guard_level_t was,
-                     const hpcb_progress_verdict_t *verdict)
-{
-    static const char *const what[] = {
-        [HPCB_GUARD_FREE] = "run freely",
-        [HPCB_GUARD_SLICES] = "run freely, and its tasks have slices of 100 ms",
-        [HPCB_GUARD_HALF] = "run in half of the time",
-        [HPCB_GUARD_QUARTER] = "run in a quarter of the time",
-        [HPCB_GUARD_STOP] = "are stopped",
-        [HPCB_GUARD_REQUEUE] = "are requeued",
-    };
-
-    if (verdict)
-        hpcb_log(HPCB_LOG_INFO,
-                 "job %u: guests cost it %.2f %% (%.2f to %.2f %% by %s, "
-                 "GuestMaxSlowdown=%g%%): they %s",
-                 primary->job_id, 100 * verdict->found.cost, 100 * verdict->found.low,
-                 100 * verdict->found.high, hpcb_progress_name(verdict->source),
-                 100 * limit(), what[primary->guard.level]);
-    else
-        hpcb_log(HPCB_LOG_INFO, "job %u: guests next to it, which %s, %s",
-                 primary->job_id, what[was], what[primary->guard.level]);
-}
-
-/* For the primary's record, and for placement. */
-static void note_step(const primary_t *primary, hpcb_guard_level_t was)
-{
-    const hpcbd_registry_t *registry = hpcbd_window_registry();
-
-    if (primary->guard.level > was)
-        hpcbd_tally_step(primary->job_id);
-    if (primary->guard.level != HPCB_GUARD_REQUEUE)
-        return;
-    hpcbd_tally_requeued(primary->job_id, count_guests(registry));
-    hpcbd_company_remember(engine.daemon->conf.state_dir, registry, primary->job_id);
-}
-
-/* Those that were requeued are gone: what comes is new. */
-static hpcb_guard_level_t step_guard(primary_t *primary)
-{
-    hpcb_guard_conf_t policy = {
-        .max_slowdown = limit(),
-        .look_ns = GUARD_LOOK_NS,
-        .return_ns = GUARD_RETURN_NS,
-        .longest_ns = GUARD_LONGEST_NS,
-        .slices = hpcbd_slices_possible(),
-    };
-    hpcb_guard_level_t was = primary->guard.level, level;
-    uint64_t from_ns = primary->guard.from_ns;
-    hpcb_progress_verdict_t verdict;
-    bool known = hpcb_progress_judge(&primary->since, &verdict);
-
-    if (known) {
-        policy.most = hpcb_progress_most(&verdict, limit());
-        say_doubt(primary, &verdict);
-        say_cap(primary, &verdict);
-    }
-    level = hpcb_guard_step(&policy, &primary->guard, known ? &verdict.found : NULL,
-                            (uint64_t)clock_ns(CLOCK_MONOTONIC));
-    if (primary->guard.from_ns != from_ns)
-        hpcb_progress_clear(&primary->since);
-    if (level == was)
-        return level;
-    say_step(primary, was, known ? &verdict : NULL);
-    note_step(primary, was);
-    if (level == HPCB_GUARD_REQUEUE)
-        primary->guard = (hpcb_guard_t){.level = HPCB_GUARD_FREE};
-    return level;
-}
-
-/* By the primary that they cost most. */
 static void step_guards(void)
 {
+    double limit = engine.daemon->conf.guest_max_slowdown_ppm / 1e6;
     hpcb_guard_level_t most = HPCB_GUARD_FREE;
+    bool further = false;
 
     for (size_t i = 0; i < engine.count; i++) {
-        hpcb_guard_level_t level = step_guard(engine.primaries[i]);
+        hpcbd_guarded_t *guarded = &engine.primaries[i]->guarded;
+        hpcb_guard_level_t near, far;
 
-        hpcbd_slices_set(engine.primaries[i]->job_id,
-                         level >= HPCB_GUARD_SLICES && level < HPCB_GUARD_REQUEUE);
-        most = level > most ? level : most;
+        further |= hpcbd_guarded_step(guarded, engine.near,
+                                      engine.daemon->conf.state_dir, limit);
+        near = guarded->guards.near.level;
+        far = guarded->guards.far.level;
+        hpcbd_slices_set(guarded->job_id, near >= HPCB_GUARD_SLICES);
+        most = near > most ? near : most;
+        most = far > most ? far : most;
     }
-    hpcbd_restrain_guests(most > HPCB_GUARD_SLICES ? most : HPCB_GUARD_FREE);
+    hpcbd_restrain_guests(most > HPCB_GUARD_SLICES ? level_of : NULL, further);
 }
 
 /* The first stop of all primaries that are next to guests. */
@@ -388,14 +297,15 @@ static void plan_next(const hpcbd_registry_t *registry)
     forget_gone(registry);
     engine.job_id = 0;
     engine.edge = HPCB_PROGRESS_BEFORE;
-    engine.running = running_now(registry);
+    hpcbd_near_clean(engine.near, registry);
     if (wanted) {
         step_guards();
     } else {
-        hpcbd_restrain_guests(HPCB_GUARD_FREE);
+        hpcbd_restrain_guests(NULL, false);
         hpcbd_slices_end();
         close_sensors();
     }
+    engine.running = running_now(registry);
     for (size_t i = 0; wanted && i < registry->count; i++) {
         const hpcbd_job_t *job = registry->jobs[i];
         hpcb_harm_stop_t stop;
@@ -463,6 +373,9 @@ static int start(hpcbd_t *daemon, hpcb_error_t *err)
     engine.daemon = daemon;
     if (hpcb_node_open("/", &engine.node, err) < 0)
         return -1;
+    engine.near = hpcbd_near_new(engine.node, daemon->conf.state_dir, err);
+    if (!engine.near)
+        return -1;
     engine.progress = hpcbd_progress_new(engine.node, daemon->conf.state_dir, &why);
     if (!engine.progress) {
         hpcb_log(HPCB_LOG_INFO, "what guests cost primaries is not measured: %s",
@@ -487,6 +400,8 @@ static void stop(hpcbd_t *daemon)
         free(engine.primaries[--engine.count]);
     hpcbd_progress_free(engine.progress);
     engine.progress = NULL;
+    hpcbd_near_free(engine.near);
+    engine.near = NULL;
     hpcb_node_close(engine.node);
     engine.node = NULL;
 }

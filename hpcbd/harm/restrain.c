@@ -24,21 +24,10 @@
 static struct {
     hpcbd_t *daemon;
     hpcb_source_t *timer;
+    hpcbd_restrain_fn level_of; /* NULL: nobody is restricted */
     unsigned turn;
     hpcbd_restrain_stats_t stats;
 } engine;
-
-/* Turns of which guests have one; 0: none at all. */
-static unsigned turns_of(hpcb_guard_level_t level)
-{
-    static const unsigned turns[] = {
-        [HPCB_GUARD_FREE] = 1,
-        [HPCB_GUARD_HALF] = 2,
-        [HPCB_GUARD_QUARTER] = 4,
-    };
-
-    return level < HPCB_GUARD_STOP ? turns[level] : 0;
-}
 
 const hpcbd_restrain_stats_t *hpcbd_restrain_stats(void)
 {
@@ -54,9 +43,22 @@ static void for_guests(void (*act)(const hpcbd_job_t *guest))
             act(registry->jobs[i]);
 }
 
-static void stop_guest(const hpcbd_job_t *guest)
+static hpcb_guard_level_t level_of(const hpcbd_job_t *guest)
 {
-    hpcbd_window_stop_guest(guest->state.job_id, HPCBD_FREEZE_GUARD);
+    return engine.level_of ? engine.level_of(guest) : HPCB_GUARD_FREE;
+}
+
+/* Whether a guest at this level runs in this turn. */
+static bool has_turn(hpcb_guard_level_t level)
+{
+    static const unsigned turns[] = {
+        [HPCB_GUARD_FREE] = 1,
+        [HPCB_GUARD_SLICES] = 1,
+        [HPCB_GUARD_HALF] = 2,
+        [HPCB_GUARD_QUARTER] = 4,
+    };
+
+    return level < HPCB_GUARD_STOP && engine.turn % turns[level] == 0;
 }
 
 static void let_go(const hpcbd_job_t *guest)
@@ -64,7 +66,81 @@ static void let_go(const hpcbd_job_t *guest)
     hpcbd_window_let_guest_go(guest->state.job_id, HPCBD_FREEZE_GUARD);
 }
 
-static void requeue(const hpcbd_job_t *guest)
+static void take_turn(const hpcbd_job_t *guest)
+{
+    if (has_turn(level_of(guest)))
+        let_go(guest);
+    else
+        hpcbd_window_stop_guest(guest->state.job_id, HPCBD_FREEZE_GUARD);
+}
+
+/* In each turn: who has come meanwhile is in it, too.  Of one that is marked only there
+ * will be no record. */
+static void count(const hpcbd_job_t *guest)
+{
+    hpcb_guard_level_t level = level_of(guest);
+    bool throttled = level == HPCB_GUARD_HALF || level == HPCB_GUARD_QUARTER;
+
+    hpcbd_tally_time(guest->state.job_id, HPCBD_TALLY_THROTTLED,
+                     throttled && !guest->marked);
+    hpcbd_tally_time(guest->state.job_id, HPCBD_TALLY_STOPPED,
+                     level == HPCB_GUARD_STOP && !guest->marked);
+    if (level > engine.stats.level)
+        engine.stats.level = level;
+}
+
+static void count_all(void)
+{
+    engine.stats.level = HPCB_GUARD_FREE;
+    for_guests(count);
+}
+
+static int64_t decide_by(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * SECOND + now.tv_nsec + DECIDE_NS;
+}
+
+static void on_turn(void *arg, uint64_t what)
+{
+    (void)arg;
+    (void)what;
+    hpcbd_window_decide_by(HPCBD_WATCHDOG_GUARD, decide_by());
+    for_guests(take_turn);
+    engine.turn++;
+    count_all();
+}
+
+static void end(void)
+{
+    engine.level_of = NULL;
+    count_all();
+    hpcb_timer_in(engine.timer, 0, 0);
+    for_guests(let_go);
+    hpcbd_window_decide_by(HPCBD_WATCHDOG_GUARD, 0);
+}
+
+void hpcbd_restrain_guests(hpcbd_restrain_fn level, bool further)
+{
+    bool begins = level && !engine.level_of;
+
+    if (!engine.timer)
+        return;
+    engine.stats.steps += further;
+    if (!level && engine.level_of)
+        end();
+    engine.level_of = level;
+    count_all();
+    if (begins) {
+        engine.turn = 0;
+        hpcb_timer_in(engine.timer, (uint64_t)TURN_NS, (uint64_t)TURN_NS);
+    }
+}
+
+/* It hears of its end, and what comes after it is not known. */
+void hpcbd_restrain_requeue(const hpcbd_job_t *guest)
 {
     uint32_t job_id = guest->state.job_id;
     hpcb_error_t err;
@@ -78,68 +154,10 @@ static void requeue(const hpcbd_job_t *guest)
     engine.stats.requeues++;
 }
 
-/* In each turn: who has come meanwhile is in it, too.  Of one that is marked only there
- * will be no record. */
-static void count(const hpcbd_job_t *guest)
-{
-    hpcb_guard_level_t level = engine.stats.level;
-    bool throttled = level == HPCB_GUARD_HALF || level == HPCB_GUARD_QUARTER;
-
-    hpcbd_tally_time(guest->state.job_id, HPCBD_TALLY_THROTTLED,
-                     throttled && !guest->marked);
-    hpcbd_tally_time(guest->state.job_id, HPCBD_TALLY_STOPPED,
-                     level == HPCB_GUARD_STOP && !guest->marked);
-}
-
-static int64_t decide_by(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * SECOND + now.tv_nsec + DECIDE_NS;
-}
-
-static void on_turn(void *arg, uint64_t what)
-{
-    unsigned turns = turns_of(engine.stats.level);
-
-    (void)arg;
-    (void)what;
-    hpcbd_window_decide_by(HPCBD_WATCHDOG_GUARD, decide_by());
-    for_guests(turns && engine.turn++ % turns == 0 ? let_go : stop_guest);
-    for_guests(count);
-}
-
-static void set_level(hpcb_guard_level_t level)
-{
-    engine.stats.steps += level > engine.stats.level;
-    engine.stats.level = level;
-    for_guests(count);
-    if (level == HPCB_GUARD_FREE) {
-        hpcb_timer_in(engine.timer, 0, 0);
-        for_guests(let_go);
-        hpcbd_window_decide_by(HPCBD_WATCHDOG_GUARD, 0);
-        return;
-    }
-    engine.turn = 0;
-    hpcb_timer_in(engine.timer, (uint64_t)TURN_NS, (uint64_t)TURN_NS);
-}
-
-/* Those that are requeued hear of their end, and what comes after them is not known. */
-void hpcbd_restrain_guests(hpcb_guard_level_t level)
-{
-    if (level == engine.stats.level || !engine.timer)
-        return;
-    if (level == HPCB_GUARD_REQUEUE) {
-        for_guests(requeue);
-        level = HPCB_GUARD_FREE;
-    }
-    set_level(level);
-}
-
 static int start(hpcbd_t *daemon, hpcb_error_t *err)
 {
     engine.daemon = daemon;
+    engine.level_of = NULL;
     engine.stats = (hpcbd_restrain_stats_t){.level = HPCB_GUARD_FREE};
     engine.timer = hpcb_loop_timer(daemon->loop, CLOCK_MONOTONIC, on_turn, NULL, err);
     return engine.timer ? 0 : -1;
@@ -148,8 +166,8 @@ static int start(hpcbd_t *daemon, hpcb_error_t *err)
 static void stop(hpcbd_t *daemon)
 {
     (void)daemon;
-    if (engine.stats.level != HPCB_GUARD_FREE)
-        set_level(HPCB_GUARD_FREE);
+    if (engine.level_of)
+        end();
     hpcb_source_remove(engine.timer);
     engine.timer = NULL;
 }

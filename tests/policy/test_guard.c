@@ -117,6 +117,113 @@ START_TEST(returns_slowly)
 }
 END_TEST
 
+#define BOTH ((hpcb_guards_who_t){true, true})
+
+/* So many steps of look_ns each. */
+static void step_both(hpcb_guards_t *guards, hpcb_guards_who_t who,
+                      const hpcb_harm_estimate_t *estimate, unsigned steps,
+                      uint64_t *now)
+{
+    for (unsigned i = 0; i < steps; i++, *now += conf.look_ns) {
+        uint64_t from = hpcb_guards_from(guards);
+        hpcb_guards_t was = *guards;
+
+        hpcb_guards_step(&with_slices, guards, who, estimate, *now);
+        /* Evidence of before a step is about something else. */
+        if (guards->near.level != was.near.level || guards->far.level != was.far.level)
+            ck_assert_uint_gt(hpcb_guards_from(guards), from);
+        ck_assert(guards->near.level == was.near.level ||
+                  guards->far.level == was.far.level);
+        ck_assert_int_ne(guards->far.level, HPCB_GUARD_SLICES);
+    }
+}
+
+START_TEST(those_on_its_cores_come_first)
+{
+    hpcb_guards_t guards = {0};
+    uint64_t now = 1000 * S;
+
+    step_both(&guards, BOTH, &harmful, 4, &now);
+    ck_assert_int_eq(guards.near.level, HPCB_GUARD_STOP);
+    ck_assert_int_eq(guards.far.level, HPCB_GUARD_FREE);
+    step_both(&guards, BOTH, &unclear, 3, &now);
+    ck_assert_int_eq(guards.far.level, HPCB_GUARD_FREE);
+    step_both(&guards, BOTH, &harmful, 3, &now);
+    ck_assert_int_eq(guards.far.level, HPCB_GUARD_STOP);
+}
+END_TEST
+
+/* What others do does not depend on guests that are not there. */
+START_TEST(without_any_there_the_others_come_first)
+{
+    const hpcb_guards_who_t others = {.far = true};
+    hpcb_guards_t guards = {0};
+    uint64_t now = 1000 * S;
+
+    step_both(&guards, others, &harmful, 3, &now);
+    ck_assert_int_eq(guards.near.level, HPCB_GUARD_FREE);
+    ck_assert_int_eq(guards.far.level, HPCB_GUARD_STOP);
+}
+END_TEST
+
+START_TEST(without_others_nothing_is_left)
+{
+    const hpcb_guards_who_t own = {.near = true};
+    hpcb_guards_t guards = {0};
+    uint64_t now = 1000 * S;
+
+    step_both(&guards, own, &harmful, 10, &now);
+    ck_assert_int_eq(guards.near.level, HPCB_GUARD_STOP);
+    ck_assert_int_eq(guards.far.level, HPCB_GUARD_FREE);
+}
+END_TEST
+
+/* A page alone takes neither further than to a quarter, but both to there. */
+START_TEST(the_bound_is_of_both)
+{
+    hpcb_guard_conf_t bound = conf;
+    hpcb_guards_t guards = {0};
+
+    bound.most = HPCB_GUARD_QUARTER;
+    for (uint64_t now = 1000 * S; now < 5000 * S; now += S)
+        hpcb_guards_step(&bound, &guards, BOTH, &harmful, now);
+    ck_assert_int_eq(guards.near.level, HPCB_GUARD_QUARTER);
+    ck_assert_int_eq(guards.far.level, HPCB_GUARD_QUARTER);
+}
+END_TEST
+
+/* They were stopped, and it was not they: back after the first pause, however long it
+ * has become, and not requeued for what comes while others are restricted. */
+START_TEST(who_was_stopped_for_others_comes_back_soon)
+{
+    hpcb_guards_t guards = {0};
+    uint64_t now = 1000 * S, since;
+
+    step_both(&guards, BOTH, &harmful, 5, &now);
+    ck_assert_int_eq(guards.near.level, HPCB_GUARD_STOP);
+    ck_assert_int_eq(guards.far.level, HPCB_GUARD_HALF);
+    since = now - conf.look_ns;
+    while (guards.near.level == HPCB_GUARD_STOP && now < 100000 * S)
+        step_both(&guards, BOTH, &unclear, 1, &now);
+    ck_assert_uint_le(now - since, conf.return_ns + 2 * conf.look_ns);
+    step_both(&guards, BOTH, &harmful, 2, &now);
+    ck_assert_int_eq(guards.near.level, HPCB_GUARD_STOP);
+}
+END_TEST
+
+START_TEST(both_come_back)
+{
+    hpcb_guards_t guards = {0};
+    uint64_t now = 1000 * S;
+
+    step_both(&guards, BOTH, &harmful, 7, &now);
+    ck_assert_int_eq(guards.far.level, HPCB_GUARD_STOP);
+    step_both(&guards, BOTH, &harmless, 500, &now);
+    ck_assert_int_eq(guards.near.level, HPCB_GUARD_FREE);
+    ck_assert_int_eq(guards.far.level, HPCB_GUARD_FREE);
+}
+END_TEST
+
 /* What is beyond the bound already comes back as usual, and not again. */
 START_TEST(no_step_leads_beyond_the_bound)
 {
@@ -323,6 +430,12 @@ int main(void)
     SRunner *runner;
     int failed;
 
+    tcase_add_test(tcase, those_on_its_cores_come_first);
+    tcase_add_test(tcase, without_any_there_the_others_come_first);
+    tcase_add_test(tcase, without_others_nothing_is_left);
+    tcase_add_test(tcase, the_bound_is_of_both);
+    tcase_add_test(tcase, who_was_stopped_for_others_comes_back_soon);
+    tcase_add_test(tcase, both_come_back);
     tcase_add_test(tcase, harm_stops_guests_step_by_step);
     tcase_add_test(tcase, slices_come_first);
     tcase_add_test(tcase, no_step_leads_beyond_the_bound);

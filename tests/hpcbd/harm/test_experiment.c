@@ -15,6 +15,7 @@
 #include "common/log.h"
 #include "hpcbd/harm/company.h"
 #include "hpcbd/harm/experiment.h"
+#include "hpcbd/harm/near.h"
 #include "hpcbd/harm/progress.h"
 #include "hpcbd/harm/restrain.h"
 #include "hpcbd/harm/slices.h"
@@ -27,6 +28,7 @@
 #define GUEST   7
 #define PRIMARY 8
 #define OTHER   9
+#define FAR     10 /* a guest on the cores of the other primary */
 
 /* What guests take of a primary's progress, unless a test says otherwise. */
 #define HARM 0.05
@@ -34,9 +36,9 @@
 static int64_t clock_now, timer_at, late_ns;
 static hpcb_loop_fn edge_fn;
 static hpcbd_registry_t registry;
-static hpcbd_job_t guest, primary, other;
+static hpcbd_job_t guest, primary, other, far;
 static hpcbd_t daemon_of_test;
-static bool frozen, can_freeze, readable;
+static bool frozen, far_frozen, can_freeze, readable;
 static unsigned held; /* why the guest is stopped besides */
 static int64_t frozen_at, frozen_ns, decide_ns;
 static unsigned stops, begun;
@@ -46,12 +48,13 @@ static unsigned doubts, caps;
 /* The primary's work up to now. */
 static int64_t seen_ns;
 static double ran_us, waited_us;
-static double harm;
+static double harm, far_harm;
+static const hpcbd_job_t *read_of; /* whose experiment it is */
 /* What its pages say: iterations a second without guests (0: it has none), and the part
  * of them that guests take as they claim. */
 static double pace, claimed, iterated;
-static hpcb_guard_level_t level, worst;
-static unsigned requeues, remembered;
+static hpcb_guard_level_t level, worst, far_level, far_worst;
+static unsigned requeues, far_requeues, remembered;
 /* Slices: whether the node has them, which part of the harm they cure, who has them. */
 static bool slices_possible, long_slices;
 static double cured;
@@ -91,20 +94,38 @@ void hpcb_source_remove(hpcb_source_t *source)
     (void)source;
 }
 
+static double part_of(hpcb_guard_level_t of)
+{
+    static const double part[] = {
+        [HPCB_GUARD_FREE] = 1,
+        [HPCB_GUARD_SLICES] = 1,
+        [HPCB_GUARD_HALF] = 0.5,
+        [HPCB_GUARD_QUARTER] = 0.25,
+    };
+
+    return of < HPCB_GUARD_STOP ? part[of] : 0;
+}
+
+static bool is_there(const hpcbd_job_t *job)
+{
+    for (size_t i = 0; i < registry.count; i++)
+        if (registry.jobs[i] == job)
+            return true;
+    return false;
+}
+
 /* It works all the time; guests take their part while they run. */
 static void work_until_now(void)
 {
     double passed_us = (double)(clock_now - seen_ns) / 1000;
-    static const double part[] = {[HPCB_GUARD_HALF] = 0.5, [HPCB_GUARD_QUARTER] = 0.25};
-    double runs = level == HPCB_GUARD_FREE  ? 1
-                  : level < HPCB_GUARD_STOP ? part[level]
-                                            : 0;
-    double taken = registry.count > 1 && !frozen ? runs * harm : 0;
-    double claim = registry.count > 1 && !frozen ? runs * claimed : 0;
+    double runs = part_of(level);
+    double taken = is_there(&guest) && !frozen ? runs * harm : 0;
+    double claim = is_there(&guest) && !frozen ? runs * claimed : 0;
 
     if (long_slices)
         taken *= 1 - cured;
-
+    if (is_there(&far) && !far_frozen)
+        taken += part_of(far_level) * far_harm;
     ran_us += passed_us * (1 - taken);
     waited_us += passed_us * taken;
     iterated += passed_us * 1e-6 * pace * (1 - claim);
@@ -130,6 +151,7 @@ int hpcbd_progress_begin(hpcbd_progress_t *progress, const hpcbd_job_t *job)
     (void)progress;
     ck_assert(job == &primary || job == &other);
     begun++;
+    read_of = job;
     kept |= readable && job == &primary;
     return readable ? 0 : -1;
 }
@@ -150,6 +172,9 @@ int hpcbd_progress_read(hpcbd_progress_t *progress, hpcb_progress_at_t *at)
                                .delay_us = (uint64_t)waited_us,
                                .has_iterations = pace > 0,
                                .iterations = iterated};
+    /* Nobody harms the other one. */
+    if (read_of == &other)
+        *at = (hpcb_progress_at_t){.time_us = at->time_us, .cpu_us = at->time_us};
     return 0;
 }
 
@@ -160,8 +185,12 @@ const hpcbd_registry_t *hpcbd_window_registry(void)
 
 bool hpcbd_window_stop_guest(uint32_t job_id, hpcbd_freeze_reason_t reason)
 {
-    ck_assert_uint_eq(job_id, GUEST);
     ck_assert_int_eq(reason, HPCBD_FREEZE_EXPERIMENT);
+    if (job_id == FAR) {
+        far_frozen = true;
+        return true;
+    }
+    ck_assert_uint_eq(job_id, GUEST);
     if (!can_freeze)
         return false;
     ck_assert(!frozen);
@@ -174,6 +203,7 @@ bool hpcbd_window_stop_guest(uint32_t job_id, hpcbd_freeze_reason_t reason)
 void hpcbd_window_let_guest_go(uint32_t job_id, hpcbd_freeze_reason_t reason)
 {
     ck_assert_int_eq(reason, HPCBD_FREEZE_EXPERIMENT);
+    far_frozen &= job_id != FAR;
     if (job_id != GUEST || !frozen)
         return;
     frozen = false;
@@ -182,8 +212,8 @@ void hpcbd_window_let_guest_go(uint32_t job_id, hpcbd_freeze_reason_t reason)
 
 unsigned hpcbd_window_why_stopped(uint32_t job_id)
 {
-    ck_assert_uint_eq(job_id, GUEST);
-    return (frozen ? HPCBD_FREEZE_EXPERIMENT : 0) | held;
+    ck_assert(job_id == GUEST || job_id == FAR);
+    return (frozen ? HPCBD_FREEZE_EXPERIMENT : 0) | (job_id == GUEST ? held : 0);
 }
 
 void hpcbd_window_decide_by(hpcbd_watchdog_deadline_t which, int64_t end_ns)
@@ -200,20 +230,61 @@ hpcbd_job_t *hpcbd_registry_find(const hpcbd_registry_t *jobs, uint32_t job_id)
     return NULL;
 }
 
-void hpcbd_restrain_guests(hpcb_guard_level_t wanted)
+hpcbd_near_t *hpcbd_near_new(const hpcb_node_t *node, const char *state_dir,
+                             hpcb_error_t *err)
 {
-    work_until_now();
-    requeues += wanted == HPCB_GUARD_REQUEUE;
-    level = wanted == HPCB_GUARD_REQUEUE ? HPCB_GUARD_FREE : wanted;
-    worst = wanted > worst ? wanted : worst;
+    (void)node;
+    (void)err;
+    ck_assert_ptr_eq(state_dir, daemon_of_test.conf.state_dir);
+    return (hpcbd_near_t *)&registry;
 }
 
-void hpcbd_company_remember(const char *state_dir, const hpcbd_registry_t *jobs,
-                            uint32_t job_id)
+void hpcbd_near_free(hpcbd_near_t *near)
+{
+    (void)near;
+}
+
+bool hpcbd_near_shares(hpcbd_near_t *near, const hpcbd_job_t *a, const hpcbd_job_t *b)
+{
+    (void)near;
+    return (a == &primary && b == &guest) || (a == &other && b == &far);
+}
+
+void hpcbd_near_clean(hpcbd_near_t *near, const hpcbd_registry_t *jobs)
+{
+    (void)near;
+    ck_assert_ptr_eq(jobs, &registry);
+}
+
+void hpcbd_restrain_guests(hpcbd_restrain_fn level_of, bool further)
+{
+    hpcb_guard_level_t was = level, far_was = far_level;
+
+    work_until_now();
+    level = level_of ? level_of(&guest) : HPCB_GUARD_FREE;
+    far_level = level_of ? level_of(&far) : HPCB_GUARD_FREE;
+    worst = level > worst ? level : worst;
+    far_worst = far_level > far_worst ? far_level : far_worst;
+    if (level > was || far_level > far_was)
+        ck_assert(further || level <= HPCB_GUARD_SLICES);
+}
+
+void hpcbd_restrain_requeue(const hpcbd_job_t *job)
+{
+    ck_assert(job == &guest || job == &far);
+    requeues += job == &guest;
+    far_requeues += job == &far;
+    if (job == &guest)
+        worst = HPCB_GUARD_REQUEUE;
+}
+
+void hpcbd_company_remember(const char *state_dir, const hpcbd_job_t *job,
+                            const hpcbd_job_t *const *guests, size_t count)
 {
     ck_assert_ptr_eq(state_dir, daemon_of_test.conf.state_dir);
-    ck_assert_ptr_eq(jobs, &registry);
-    ck_assert_uint_eq(job_id, PRIMARY);
+    ck_assert_ptr_eq(job, &primary);
+    ck_assert_uint_eq(count, 1);
+    ck_assert(guests[0] == &guest || guests[0] == &far);
     remembered++;
 }
 
@@ -262,8 +333,10 @@ static void begin(void)
     kept = false;
     hpcb_log_set_sink(count_lines);
     harm = HARM;
-    level = worst = HPCB_GUARD_FREE;
-    requeues = remembered = 0;
+    far_harm = 0;
+    far_frozen = false;
+    level = worst = far_level = far_worst = HPCB_GUARD_FREE;
+    requeues = far_requeues = remembered = 0;
     slices_possible = long_slices = false;
     cured = 0;
     late_ns = frozen_ns = stops = held = 0;
@@ -271,9 +344,11 @@ static void begin(void)
     set_job(&guest, GUEST, HPCB_CLASS_GUEST);
     set_job(&primary, PRIMARY, HPCB_CLASS_PRIMARY);
     set_job(&other, OTHER, HPCB_CLASS_PRIMARY);
+    set_job(&far, FAR, HPCB_CLASS_GUEST);
     registry.jobs[0] = &primary;
     registry.jobs[1] = &guest;
     registry.jobs[2] = &other;
+    registry.jobs[3] = &far;
     registry.count = 2;
     ck_assert_msg(hpcbd_experiment.start(&daemon_of_test, &err) == 0, "%s", err.text);
 }
@@ -292,7 +367,7 @@ static void expire(uint64_t expirations)
     edge_fn(NULL, expirations);
     work_until_now();
     /* The watchdog knows of guests that are stopped, and of no others. */
-    ck_assert_int_eq(decide_ns > clock_now, frozen);
+    ck_assert_int_eq(decide_ns > clock_now, frozen || far_frozen);
 }
 
 static void run(int64_t seconds)
@@ -656,6 +731,73 @@ START_TEST(without_its_primary_guests_run)
 }
 END_TEST
 
+/* The guest on the cores of another primary has nothing to do with it. */
+START_TEST(who_is_on_other_cores_runs_on)
+{
+    begin();
+    registry.count = 4;
+    run(7200);
+    ck_assert_uint_ge(requeues, 1);
+    ck_assert_uint_eq(remembered, requeues);
+    ck_assert_int_eq(far_worst, HPCB_GUARD_FREE);
+    ck_assert_uint_eq(far_requeues, 0);
+    end();
+}
+END_TEST
+
+/* Caches and memory: without those on its cores it is harmed as before. */
+START_TEST(who_harms_from_other_cores_is_found)
+{
+    begin();
+    registry.count = 4;
+    harm = 0;
+    far_harm = HARM;
+    /* Two primaries share the time of experiments. */
+    run(900);
+    ck_assert_int_eq(level, HPCB_GUARD_STOP);
+    ck_assert_int_ge(far_level, HPCB_GUARD_HALF);
+    run(7200);
+    ck_assert_uint_ge(far_requeues, 1);
+    ck_assert_uint_eq(remembered, far_requeues);
+    ck_assert_uint_eq(requeues, 0);
+    /* Now those that come harm nobody. */
+    far_harm = 0;
+    run(20000);
+    ck_assert_int_eq(level, HPCB_GUARD_FREE);
+    ck_assert_int_eq(far_level, HPCB_GUARD_FREE);
+    end();
+}
+END_TEST
+
+START_TEST(where_no_guest_is_on_its_cores_the_others_are_restricted)
+{
+    begin();
+    registry.jobs[1] = &far;
+    far_harm = HARM;
+    run(120);
+    ck_assert_int_eq(far_level, HPCB_GUARD_HALF);
+    ck_assert_int_eq(level, HPCB_GUARD_FREE);
+    end();
+}
+END_TEST
+
+/* With all guests stopped for another primary there is nothing to be compared. */
+START_TEST(who_is_stopped_for_another_primary_says_nothing)
+{
+    unsigned before;
+
+    begin();
+    registry.count = 3;
+    run(500);
+    ck_assert_int_eq(level, HPCB_GUARD_STOP);
+    before = stops;
+    run(200);
+    ck_assert_int_eq(level, HPCB_GUARD_STOP);
+    ck_assert_uint_eq(stops, before);
+    end();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("harm_experiment");
@@ -681,6 +823,10 @@ int main(void)
     tcase_add_test(tc, a_page_that_hides_harm_is_not_believed);
     tcase_add_test(tc, sensors_go_with_the_primary_and_with_guests);
     tcase_add_test(tc, without_its_primary_guests_run);
+    tcase_add_test(tc, who_is_on_other_cores_runs_on);
+    tcase_add_test(tc, who_harms_from_other_cores_is_found);
+    tcase_add_test(tc, where_no_guest_is_on_its_cores_the_others_are_restricted);
+    tcase_add_test(tc, who_is_stopped_for_another_primary_says_nothing);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

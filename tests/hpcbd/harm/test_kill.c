@@ -208,6 +208,20 @@ static unsigned random_below(unsigned limit)
     return (unsigned)rand_r(&seed) / 7 % limit;
 }
 
+static hpcb_guard_level_t level;
+
+static hpcb_guard_level_t level_of(const hpcbd_job_t *guest)
+{
+    (void)guest;
+    return level;
+}
+
+static void restrain(hpcb_guard_level_t wanted)
+{
+    level = wanted;
+    hpcbd_restrain_guests(level == HPCB_GUARD_FREE ? NULL : level_of, true);
+}
+
 /* As experiments and crumbs do it. */
 static void toggle(hpcbd_freeze_reason_t reason, hpcbd_watchdog_deadline_t deadline)
 {
@@ -225,9 +239,9 @@ static void decide(void)
     unsigned what = random_below(600);
 
     if (what == 0)
-        hpcbd_restrain_guests(HPCB_GUARD_HALF + random_below(3));
+        restrain(HPCB_GUARD_HALF + random_below(3));
     else if (what == 1)
-        hpcbd_restrain_guests(HPCB_GUARD_FREE);
+        restrain(HPCB_GUARD_FREE);
     else if (what < 6)
         hpcbd_slices_set(PRIMARY, random_below(2));
     else if (what < 400)
@@ -241,7 +255,7 @@ static void on_timer(void *arg, uint64_t what)
     (void)arg;
     (void)what;
     if (seed % 3 == 0 && !atomic_load(&page->ready))
-        hpcbd_restrain_guests(HPCB_GUARD_STOP); /* takes a turn of half a second */
+        restrain(HPCB_GUARD_STOP); /* takes a turn of half a second */
     decide();
     atomic_store(&page->stopped, is_stopped());
     atomic_store(&page->sliced, is_sliced());

@@ -29,6 +29,22 @@ static hpcbd_job_t guest, second, primary;
 static hpcbd_t daemon_of_test;
 static bool frozen[16];
 static int64_t decide_ns;
+static hpcb_guard_level_t level, second_level;
+
+static hpcb_guard_level_t level_of(const hpcbd_job_t *job)
+{
+    ck_assert_int_eq(job->state.klass, HPCB_CLASS_GUEST);
+    return job->state.job_id == GUEST ? level : second_level;
+}
+
+/* All guests alike. */
+static void restrain(hpcb_guard_level_t wanted)
+{
+    bool further = wanted > level;
+
+    level = second_level = wanted;
+    hpcbd_restrain_guests(wanted == HPCB_GUARD_FREE ? NULL : level_of, further);
+}
 
 hpcb_source_t *hpcb_loop_timer(hpcb_loop_t *loop, clockid_t clock, hpcb_loop_fn fn,
                                void *arg, hpcb_error_t *err)
@@ -94,6 +110,7 @@ static void begin(void)
     ck_assert_int_eq(mkdir(scratch("run"), 0755), 0);
     ck_assert_int_eq(mkdir(scratch(ENDED), 0755), 0);
     interval = 0;
+    level = second_level = HPCB_GUARD_FREE;
     registry.count = 0;
     set_job(&guest, GUEST, HPCB_CLASS_GUEST);
     set_job(&primary, PRIMARY, HPCB_CLASS_PRIMARY);
@@ -124,15 +141,15 @@ static unsigned turns_of_100(void)
 START_TEST(each_level_leaves_less)
 {
     begin();
-    hpcbd_restrain_guests(HPCB_GUARD_HALF);
+    restrain(HPCB_GUARD_HALF);
     ck_assert_uint_gt(interval, 0);
     ck_assert_uint_eq(turns_of_100(), 50);
-    hpcbd_restrain_guests(HPCB_GUARD_QUARTER);
+    restrain(HPCB_GUARD_QUARTER);
     ck_assert_uint_eq(turns_of_100(), 25);
-    hpcbd_restrain_guests(HPCB_GUARD_STOP);
+    restrain(HPCB_GUARD_STOP);
     ck_assert_uint_eq(turns_of_100(), 0);
     ck_assert_uint_eq(hpcbd_restrain_stats()->steps, 3);
-    hpcbd_restrain_guests(HPCB_GUARD_FREE);
+    restrain(HPCB_GUARD_FREE);
     ck_assert(!frozen[GUEST]);
     ck_assert_uint_eq(interval, 0);
     ck_assert_int_eq(decide_ns, 0);
@@ -144,12 +161,40 @@ END_TEST
 START_TEST(who_comes_later_is_in_it)
 {
     begin();
-    hpcbd_restrain_guests(HPCB_GUARD_STOP);
+    restrain(HPCB_GUARD_STOP);
     turn_fn(NULL, 1);
     ck_assert(!frozen[SECOND_GUEST]);
     set_job(&second, SECOND_GUEST, HPCB_CLASS_GUEST);
     turn_fn(NULL, 1);
     ck_assert(frozen[SECOND_GUEST]);
+    end();
+}
+END_TEST
+
+/* For another primary, or none. */
+START_TEST(each_guest_has_a_level_of_its_own)
+{
+    unsigned runs = 0;
+
+    begin();
+    set_job(&second, SECOND_GUEST, HPCB_CLASS_GUEST);
+    restrain(HPCB_GUARD_STOP);
+    second_level = HPCB_GUARD_FREE;
+    for (int i = 0; i < 100; i++) {
+        turn_fn(NULL, 1);
+        ck_assert(frozen[GUEST]);
+        ck_assert(!frozen[SECOND_GUEST]);
+    }
+    ck_assert_int_eq(hpcbd_restrain_stats()->level, HPCB_GUARD_STOP);
+    level = HPCB_GUARD_SLICES;
+    second_level = HPCB_GUARD_QUARTER;
+    for (int i = 0; i < 100; i++) {
+        turn_fn(NULL, 1);
+        ck_assert(!frozen[GUEST]);
+        runs += !frozen[SECOND_GUEST];
+    }
+    ck_assert_uint_eq(runs, 25);
+    ck_assert_int_eq(hpcbd_restrain_stats()->level, HPCB_GUARD_QUARTER);
     end();
 }
 END_TEST
@@ -175,7 +220,7 @@ START_TEST(restrictions_are_counted)
     begin();
     hpcbd_tally_forget(GUEST);
     hpcbd_tally_forget(SECOND_GUEST);
-    hpcbd_restrain_guests(HPCB_GUARD_QUARTER);
+    restrain(HPCB_GUARD_QUARTER);
     wait_a_moment();
     before = counted(GUEST);
     ck_assert_uint_ge(before.throttled_us, 2000);
@@ -183,13 +228,13 @@ START_TEST(restrictions_are_counted)
     set_job(&second, SECOND_GUEST, HPCB_CLASS_GUEST);
     ck_assert_uint_eq(counted(SECOND_GUEST).throttled_us, 0);
     turn_fn(NULL, 1);
-    hpcbd_restrain_guests(HPCB_GUARD_STOP);
+    restrain(HPCB_GUARD_STOP);
     before = counted(GUEST);
     wait_a_moment();
     ck_assert_uint_eq(counted(GUEST).throttled_us, before.throttled_us);
     ck_assert_uint_ge(counted(GUEST).stopped_us, before.stopped_us + 2000);
     ck_assert_uint_ge(counted(SECOND_GUEST).stopped_us, 2000);
-    hpcbd_restrain_guests(HPCB_GUARD_FREE);
+    restrain(HPCB_GUARD_FREE);
     before = counted(GUEST);
     wait_a_moment();
     ck_assert_uint_eq(counted(GUEST).stopped_us, before.stopped_us);
@@ -203,9 +248,9 @@ START_TEST(nothing_is_counted_of_who_is_marked_only)
     begin();
     hpcbd_tally_forget(GUEST);
     guest.marked = true;
-    hpcbd_restrain_guests(HPCB_GUARD_QUARTER);
+    restrain(HPCB_GUARD_QUARTER);
     wait_a_moment();
-    hpcbd_restrain_guests(HPCB_GUARD_STOP);
+    restrain(HPCB_GUARD_STOP);
     wait_a_moment();
     ck_assert_uint_eq(counted(GUEST).throttled_us, 0);
     ck_assert_uint_eq(counted(GUEST).stopped_us, 0);
@@ -216,14 +261,15 @@ END_TEST
 START_TEST(who_is_requeued_runs_and_is_noted)
 {
     begin();
-    hpcbd_restrain_guests(HPCB_GUARD_STOP);
+    restrain(HPCB_GUARD_STOP);
     turn_fn(NULL, 1);
     ck_assert(frozen[GUEST]);
-    hpcbd_restrain_guests(HPCB_GUARD_REQUEUE);
+    hpcbd_restrain_requeue(&guest);
     ck_assert(!frozen[GUEST]);
     ck_assert_int_eq(access(scratch(ENDED "/7.harm"), F_OK), 0);
     ck_assert_int_ne(access(scratch(ENDED "/8.harm"), F_OK), 0);
     ck_assert_uint_eq(hpcbd_restrain_stats()->requeues, 1);
+    restrain(HPCB_GUARD_FREE);
     ck_assert_int_eq(hpcbd_restrain_stats()->level, HPCB_GUARD_FREE);
     end();
 }
@@ -232,7 +278,7 @@ END_TEST
 START_TEST(a_daemon_that_ends_lets_all_go)
 {
     begin();
-    hpcbd_restrain_guests(HPCB_GUARD_STOP);
+    restrain(HPCB_GUARD_STOP);
     turn_fn(NULL, 1);
     ck_assert(frozen[GUEST]);
     end();
@@ -246,6 +292,7 @@ int main(void)
 
     tcase_add_test(tc, each_level_leaves_less);
     tcase_add_test(tc, who_comes_later_is_in_it);
+    tcase_add_test(tc, each_guest_has_a_level_of_its_own);
     tcase_add_test(tc, restrictions_are_counted);
     tcase_add_test(tc, nothing_is_counted_of_who_is_marked_only);
     tcase_add_test(tc, who_is_requeued_runs_and_is_noted);
