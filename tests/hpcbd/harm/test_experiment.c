@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "cgroup/steps.h"
 #include "common/log.h"
 #include "hpcbd/harm/company.h"
 #include "hpcbd/harm/experiment.h"
@@ -39,6 +40,7 @@ static hpcbd_registry_t registry;
 static hpcbd_job_t guest, primary, other, far;
 static hpcbd_t daemon_of_test;
 static bool frozen, far_frozen, can_freeze, readable;
+static bool busy;     /* guests have processes */
 static unsigned held; /* why the guest is stopped besides */
 static int64_t frozen_at, frozen_ns, decide_ns;
 static unsigned stops, begun;
@@ -68,6 +70,16 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
     now->tv_sec = clock_now / SECOND;
     now->tv_nsec = clock_now % SECOND;
     return 0;
+}
+
+int __wrap_hpcb_steps_busy(const hpcb_node_t *node, const char *dir,
+                           hpcb_process_visit_t visit, void *arg);
+int __wrap_hpcb_steps_busy(const hpcb_node_t *node, const char *dir,
+                           hpcb_process_visit_t visit, void *arg)
+{
+    (void)node;
+    ck_assert_str_eq(dir, guest.dir);
+    return busy ? visit(1, arg) : 0;
 }
 
 hpcb_source_t *hpcb_loop_timer(hpcb_loop_t *loop, clockid_t clock, hpcb_loop_fn fn,
@@ -340,7 +352,7 @@ static void begin(void)
     slices_possible = long_slices = false;
     cured = 0;
     late_ns = frozen_ns = stops = held = 0;
-    can_freeze = readable = true;
+    can_freeze = readable = busy = true;
     set_job(&guest, GUEST, HPCB_CLASS_GUEST);
     set_job(&primary, PRIMARY, HPCB_CLASS_PRIMARY);
     set_job(&other, OTHER, HPCB_CLASS_PRIMARY);
@@ -538,6 +550,23 @@ START_TEST(who_cannot_be_stopped_or_read_is_left_alone)
     run(300);
     ck_assert(!is_known(&found));
     ck_assert_uint_eq(stops, 0);
+    end();
+}
+END_TEST
+
+/* Whoever holds CPUs and runs nothing would keep others from being found out. */
+START_TEST(who_has_nothing_to_be_stopped_ends_no_experiment)
+{
+    hpcb_harm_estimate_t found;
+
+    begin();
+    registry.count = 4;
+    far_harm = HARM;
+    harm = 0;
+    can_freeze = busy = false;
+    run(600);
+    ck_assert(is_known(&found));
+    ck_assert_double_gt(found.low, 0);
     end();
 }
 END_TEST
@@ -812,6 +841,7 @@ int main(void)
     tcase_add_test(tc, who_comes_or_goes_ends_an_experiment);
     tcase_add_test(tc, who_is_stopped_for_another_reason_says_nothing);
     tcase_add_test(tc, who_cannot_be_stopped_or_read_is_left_alone);
+    tcase_add_test(tc, who_has_nothing_to_be_stopped_ends_no_experiment);
     tcase_add_test(tc, a_requeued_primary_is_another_one);
     tcase_add_test(tc, who_harms_is_restricted_within_two_minutes);
     tcase_add_test(tc, who_does_no_harm_runs);
