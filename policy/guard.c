@@ -135,7 +135,7 @@ void hpcb_guards_step(const hpcb_guard_conf_t *conf, hpcb_guards_t *guards,
                       hpcb_guards_who_t who, const hpcb_harm_estimate_t *estimate,
                       uint64_t now_ns)
 {
-    uint64_t from_ns = hpcb_guards_from(guards);
+    hpcb_guard_level_t was = guards->near.level;
     bool harm = estimate && estimate->low > conf->max_slowdown;
 
     collect_together(guards);
@@ -143,7 +143,7 @@ void hpcb_guards_step(const hpcb_guard_conf_t *conf, hpcb_guards_t *guards,
     if (guards->far.level > HPCB_GUARD_FREE)
         guards->near.tried_again = false;
     hpcb_guard_step(conf, &guards->near, who.near || !harm ? estimate : NULL, now_ns);
-    if (guards->near.from_ns == from_ns && who.far &&
+    if (guards->near.level == was && who.far &&
         (!harm || !who.near || is_spent(&guards->near)))
         step_far(conf, guards, estimate, now_ns);
     collect_together(guards);

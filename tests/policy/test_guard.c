@@ -224,6 +224,40 @@ START_TEST(both_come_back)
 }
 END_TEST
 
+/* For so long, where comparisons are rare: what is known is as old as what is forgotten
+ * without a step when it is enough for an estimate. */
+static void step_late(const hpcb_guard_conf_t *policy, hpcb_guards_t *guards,
+                      const hpcb_harm_estimate_t *estimate, uint64_t seconds)
+{
+    for (uint64_t now = 1000 * S; now < (1000 + seconds) * S; now += S) {
+        bool known = now - hpcb_guards_from(guards) >= 4 * conf.look_ns;
+
+        hpcb_guards_step(policy, guards, BOTH, known ? estimate : NULL, now);
+    }
+}
+
+START_TEST(where_estimates_come_late_the_others_come_back)
+{
+    hpcb_guards_t guards = {.far = {.level = HPCB_GUARD_QUARTER}};
+
+    step_late(&conf, &guards, &harmless, 1000);
+    ck_assert_int_eq(guards.near.level, HPCB_GUARD_FREE);
+    ck_assert_int_eq(guards.far.level, HPCB_GUARD_FREE);
+}
+END_TEST
+
+START_TEST(where_estimates_come_late_the_bound_is_of_both)
+{
+    hpcb_guard_conf_t bound = conf;
+    hpcb_guards_t guards = {0};
+
+    bound.most = HPCB_GUARD_QUARTER;
+    step_late(&bound, &guards, &harmful, 1000);
+    ck_assert_int_eq(guards.near.level, HPCB_GUARD_QUARTER);
+    ck_assert_int_eq(guards.far.level, HPCB_GUARD_QUARTER);
+}
+END_TEST
+
 /* What is beyond the bound already comes back as usual, and not again. */
 START_TEST(no_step_leads_beyond_the_bound)
 {
@@ -434,6 +468,8 @@ int main(void)
     tcase_add_test(tcase, without_any_there_the_others_come_first);
     tcase_add_test(tcase, without_others_nothing_is_left);
     tcase_add_test(tcase, the_bound_is_of_both);
+    tcase_add_test(tcase, where_estimates_come_late_the_others_come_back);
+    tcase_add_test(tcase, where_estimates_come_late_the_bound_is_of_both);
     tcase_add_test(tcase, who_was_stopped_for_others_comes_back_soon);
     tcase_add_test(tcase, both_come_back);
     tcase_add_test(tcase, harm_stops_guests_step_by_step);
