@@ -85,7 +85,8 @@ hpcb_guard_level_t hpcb_guard_step(const hpcb_guard_conf_t *conf, hpcb_guard_t *
     /* While guests are stopped there is nothing to compare. */
     bool blind = guard->level == HPCB_GUARD_STOP;
 
-    if (guard->level == HPCB_GUARD_REQUEUE || now_ns - guard->from_ns < conf->look_ns)
+    if (guard->level == HPCB_GUARD_REQUEUE ||
+        (!blind && now_ns - guard->from_ns < conf->look_ns))
         return guard->level;
     if (!blind && estimate && estimate->low > conf->max_slowdown)
         restrict_further(conf, guard, now_ns);
@@ -101,6 +102,19 @@ uint64_t hpcb_guards_from(const hpcb_guards_t *guards)
 {
     return guards->near.from_ns > guards->far.from_ns ? guards->near.from_ns
                                                       : guards->far.from_ns;
+}
+
+static void collect_anew(hpcb_guard_t *guard, bool was_there, uint64_t now_ns)
+{
+    guard->from_ns = now_ns;
+    guard->refused = false;
+    guard->tried_again &= was_there;
+}
+
+void hpcb_guards_anew(hpcb_guards_t *guards, hpcb_guards_who_t before, uint64_t now_ns)
+{
+    collect_anew(&guards->near, before.near, now_ns);
+    collect_anew(&guards->far, before.far, now_ns);
 }
 
 /* A step with either changes what comparisons are about. */

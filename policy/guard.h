@@ -81,7 +81,7 @@ typedef struct {
     hpcb_guard_t far;  /* the other guests of the node */
 } hpcb_guards_t;
 
-/* Whether there are such guests, which run or would run but for the guard. */
+/* Whether there are such guests. */
 typedef struct {
     bool near, far;
 } hpcb_guards_who_t;
@@ -89,9 +89,9 @@ typedef struct {
 /*
  * Take a step with one of both groups at most, if it is time for one.  estimate: of
  * comparisons that were made since hpcb_guards_from (when it changes, the caller
- * forgets older ones); NULL: there is none yet.  A group at REQUEUE stays there until
- * the caller sets its guard to zero.  far never is at SLICES: slices help on shared
- * CPUs only.
+ * forgets older ones); NULL: there is none yet.  who: ran since then, or would have but
+ * for the guard.  A group at REQUEUE stays there until the caller sets its guard to
+ * zero.  far never is at SLICES: slices help on shared CPUs only.
  */
 void hpcb_guards_step(const hpcb_guard_conf_t *conf, hpcb_guards_t *guards,
                       hpcb_guards_who_t who, const hpcb_harm_estimate_t *estimate,
@@ -99,6 +99,10 @@ void hpcb_guards_step(const hpcb_guard_conf_t *conf, hpcb_guards_t *guards,
 
 /* Return the time from which on evidence is collected. */
 uint64_t hpcb_guards_from(const hpcb_guards_t *guards);
+
+/* Evidence is collected from now on, because other guests run than before or run
+ * otherwise.  Who comes to a group that was empty was not tried again. */
+void hpcb_guards_anew(hpcb_guards_t *guards, hpcb_guards_who_t before, uint64_t now_ns);
 
 typedef struct {
     double min_share;     /* a guest with less for patience_ns is stopped */

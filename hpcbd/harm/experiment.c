@@ -94,7 +94,7 @@ bool hpcbd_experiment_judge(uint32_t job_id, hpcb_progress_verdict_t *verdict)
 
 /* ---- who is there ---- */
 
-static primary_t *add(const hpcbd_job_t *job)
+static void add(const hpcbd_job_t *job)
 {
     primary_t *primary = find(job->state.job_id);
 
@@ -109,7 +109,20 @@ static primary_t *add(const hpcbd_job_t *job)
         primary->guarded.job_id = job->state.job_id;
         primary->begin_us = job->state.begin_us;
     }
-    return primary;
+}
+
+/* One with windows has guests stopped in a rhythm of its own. */
+static bool is_subject(const hpcbd_job_t *job)
+{
+    return job->state.klass == HPCB_CLASS_PRIMARY && job->dir[0] &&
+           job->state.window.period_us == 0;
+}
+
+static void add_subjects(const hpcbd_registry_t *registry)
+{
+    for (size_t i = 0; i < registry->count; i++)
+        if (is_subject(registry->jobs[i]))
+            add(registry->jobs[i]);
 }
 
 static void forget_gone(const hpcbd_registry_t *registry)
@@ -171,13 +184,6 @@ static unsigned count_guests(const hpcbd_registry_t *registry)
     for (size_t i = 0; i < registry->count; i++)
         guests += is_guest(registry->jobs[i]);
     return guests;
-}
-
-/* One with windows has guests stopped in a rhythm of its own. */
-static bool is_subject(const hpcbd_job_t *job)
-{
-    return job->state.klass == HPCB_CLASS_PRIMARY && job->dir[0] &&
-           job->state.window.period_us == 0;
 }
 
 /* ---- the experiment ---- */
@@ -268,11 +274,15 @@ static void conclude(primary_t *primary)
     hpcb_progress_add(&primary->guarded.since, engine.at);
 }
 
-/* Sensors of primaries whose experiments are over for now. */
-static void close_sensors(void)
+/* For now: whoever comes finds no sensors and no evidence. */
+static void end_experiments(void)
 {
-    for (size_t i = 0; i < engine.count; i++)
-        hpcbd_progress_end(engine.progress, engine.primaries[i]->guarded.job_id);
+    for (size_t i = 0; i < engine.count; i++) {
+        hpcbd_guarded_t *guarded = &engine.primaries[i]->guarded;
+
+        hpcbd_progress_end(engine.progress, guarded->job_id);
+        guarded->there = (hpcb_guards_who_t){false, false};
+    }
 }
 
 /* ---- what follows from it ---- */
@@ -315,18 +325,19 @@ static void plan_next(const hpcbd_registry_t *registry)
     engine.edge = HPCB_PROGRESS_BEFORE;
     hpcbd_near_clean(engine.near, registry);
     if (wanted) {
+        add_subjects(registry);
         step_guards();
     } else {
         hpcbd_restrain_guests(NULL, false);
         hpcbd_slices_end();
-        close_sensors();
+        end_experiments();
     }
     engine.running = running_now(registry);
     for (size_t i = 0; wanted && i < registry->count; i++) {
         const hpcbd_job_t *job = registry->jobs[i];
         hpcb_harm_stop_t stop;
 
-        if (!is_subject(job) || !add(job))
+        if (!is_subject(job) || !find(job->state.job_id))
             continue;
         stop = next_stop(job->state.job_id, now_ns);
         if (engine.job_id && stop.from_ns >= engine.stop.from_ns)

@@ -85,6 +85,8 @@ static void find_groups(turn_t *turn, hpcbd_near_t *near)
 {
     const hpcbd_registry_t *registry = hpcbd_window_registry();
 
+    turn->near.count = turn->far.count = 0;
+    turn->near.wanted = turn->far.wanted = false;
     for (size_t i = 0; turn->job && i < registry->count; i++) {
         const hpcbd_job_t *guest = registry->jobs[i];
 
@@ -186,20 +188,26 @@ static bool follow(hpcbd_guarded_t *guarded, const turn_t *turn, const group_t *
     return level > was && level > HPCB_GUARD_SLICES;
 }
 
-/* Who runs where is asked only if something may follow from it. */
-static hpcb_guards_who_t look(const hpcbd_guarded_t *guarded, hpcbd_near_t *near,
-                              turn_t *turn)
+static void forget(hpcbd_guarded_t *guarded)
 {
-    const hpcb_guards_t *guards = &guarded->guards;
-    bool harm = turn->known && turn->verdict.found.low > turn->limit;
+    hpcb_progress_clear(&guarded->since);
+    guarded->ran = (hpcb_guards_who_t){false, false};
+}
 
-    turn->near.count = turn->far.count = 0;
-    turn->near.wanted = turn->far.wanted = false;
-    if (!harm && guards->near.level == HPCB_GUARD_FREE &&
-        guards->far.level == HPCB_GUARD_FREE)
-        return (hpcb_guards_who_t){true, true};
-    find_groups(turn, near);
-    return (hpcb_guards_who_t){turn->near.wanted, turn->far.wanted};
+/* What was collected while a group was empty is not about who has come to it, and what
+ * was collected before it was empty not about who is left.  Held guests still are
+ * there: windows and crumbs hold some for moments, and no evidence would be left. */
+static void notice(hpcbd_guarded_t *guarded, const turn_t *turn)
+{
+    hpcb_guards_who_t before = guarded->there;
+
+    guarded->there = (hpcb_guards_who_t){turn->near.count > 0, turn->far.count > 0};
+    if (guarded->there.near != before.near || guarded->there.far != before.far) {
+        hpcb_guards_anew(&guarded->guards, before, now_ns());
+        forget(guarded);
+    }
+    guarded->ran.near |= turn->near.wanted;
+    guarded->ran.far |= turn->far.wanted;
 }
 
 bool hpcbd_guarded_step(hpcbd_guarded_t *guarded, hpcbd_near_t *near,
@@ -213,24 +221,25 @@ bool hpcbd_guarded_step(hpcbd_guarded_t *guarded, hpcbd_near_t *near,
         .longest_ns = LONGEST_NS,
         .slices = hpcbd_slices_possible(),
     };
-    hpcb_guards_t *guards = &guarded->guards, was = *guards;
-    hpcb_guards_who_t who;
+    hpcb_guards_t *guards = &guarded->guards, was;
     bool further;
 
     turn.state_dir = state_dir;
     turn.job = job_of(guarded);
     turn.limit = limit;
+    find_groups(&turn, near);
+    notice(guarded, &turn);
     turn.known = hpcb_progress_judge(&guarded->since, &turn.verdict);
     if (turn.known) {
         policy.most = hpcb_progress_most(&turn.verdict, limit);
         say_doubt(guarded, &turn.verdict);
         say_cap(guarded, &turn);
     }
-    who = look(guarded, near, &turn);
-    hpcb_guards_step(&policy, guards, who, turn.known ? &turn.verdict.found : NULL,
-                     now_ns());
+    was = *guards;
+    hpcb_guards_step(&policy, guards, guarded->ran,
+                     turn.known ? &turn.verdict.found : NULL, now_ns());
     if (hpcb_guards_from(guards) != hpcb_guards_from(&was))
-        hpcb_progress_clear(&guarded->since);
+        forget(guarded);
     further = follow(guarded, &turn, &turn.near, &guards->near, was.near.level);
     return follow(guarded, &turn, &turn.far, &guards->far, was.far.level) || further;
 }

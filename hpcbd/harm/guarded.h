@@ -21,7 +21,9 @@ typedef struct {
     uint32_t job_id;
     hpcb_progress_t since; /* the comparisons that the next step rests on */
     hpcb_guards_t guards;
-    bool doubted, capped; /* that is in the log */
+    hpcb_guards_who_t there; /* in the turn before */
+    hpcb_guards_who_t ran;   /* in some turn since evidence is collected */
+    bool doubted, capped;    /* that is in the log */
 } hpcbd_guarded_t;
 
 /* Take a step, if it is time for one.  limit: GuestMaxSlowdown, as a part of the run

@@ -258,6 +258,39 @@ START_TEST(where_estimates_come_late_the_bound_is_of_both)
 }
 END_TEST
 
+START_TEST(evidence_of_others_is_forgotten)
+{
+    const hpcb_guards_who_t own = {.near = true};
+    hpcb_guards_t guards = {
+        .near = {.level = HPCB_GUARD_QUARTER, .tried_again = true, .refused = true},
+        .far = {.level = HPCB_GUARD_QUARTER, .tried_again = true}};
+
+    hpcb_guards_anew(&guards, own, 1000 * S);
+    ck_assert_uint_eq(hpcb_guards_from(&guards), 1000 * S);
+    ck_assert_int_eq(guards.near.level, HPCB_GUARD_QUARTER);
+    ck_assert_int_eq(guards.far.level, HPCB_GUARD_QUARTER);
+    ck_assert(guards.near.tried_again);
+    ck_assert(!guards.near.refused);
+    ck_assert(!guards.far.tried_again);
+}
+END_TEST
+
+/* Who is stopped does not wait for evidence, which there is none of. */
+START_TEST(who_is_stopped_comes_back_however_often_others_change)
+{
+    hpcb_guards_t guards = {0};
+    uint64_t now = 1000 * S, since;
+
+    step_both(&guards, BOTH, &harmful, 4, &now);
+    ck_assert_int_eq(guards.near.level, HPCB_GUARD_STOP);
+    for (since = now; guards.near.level == HPCB_GUARD_STOP; now += S) {
+        hpcb_guards_anew(&guards, BOTH, now);
+        hpcb_guards_step(&conf, &guards, BOTH, NULL, now);
+        ck_assert_uint_le(now - since, conf.longest_ns);
+    }
+}
+END_TEST
+
 /* What is beyond the bound already comes back as usual, and not again. */
 START_TEST(no_step_leads_beyond_the_bound)
 {
@@ -468,6 +501,8 @@ int main(void)
     tcase_add_test(tcase, without_any_there_the_others_come_first);
     tcase_add_test(tcase, without_others_nothing_is_left);
     tcase_add_test(tcase, the_bound_is_of_both);
+    tcase_add_test(tcase, evidence_of_others_is_forgotten);
+    tcase_add_test(tcase, who_is_stopped_comes_back_however_often_others_change);
     tcase_add_test(tcase, where_estimates_come_late_the_others_come_back);
     tcase_add_test(tcase, where_estimates_come_late_the_bound_is_of_both);
     tcase_add_test(tcase, who_was_stopped_for_others_comes_back_soon);

@@ -810,6 +810,52 @@ START_TEST(where_no_guest_is_on_its_cores_the_others_are_restricted)
 }
 END_TEST
 
+/* Just before the first step: what was found is not about who has come. */
+START_TEST(who_comes_is_not_restricted_for_who_was_there)
+{
+    begin();
+    registry.jobs[1] = &far;
+    harm = 0;
+    far_harm = HARM;
+    run(75);
+    registry.jobs[1] = &guest;
+    run(60);
+    ck_assert_int_eq(worst, HPCB_GUARD_FREE);
+    ck_assert_int_eq(far_worst, HPCB_GUARD_FREE);
+    end();
+}
+END_TEST
+
+START_TEST(who_comes_later_is_not_restricted_for_who_was_there)
+{
+    begin();
+    run(75);
+    registry.count = 1;
+    run(20);
+    registry.count = 2;
+    harm = 0;
+    run(60);
+    ck_assert_int_eq(worst, HPCB_GUARD_FREE);
+    end();
+}
+END_TEST
+
+/* It harmed until just before the first step, and only the other one runs now. */
+START_TEST(who_is_held_answers_for_what_it_did)
+{
+    begin();
+    registry.jobs[2] = &far;
+    registry.count = 3;
+    run(75);
+    held = HPCBD_FREEZE_CRUMBS;
+    harm = 0;
+    run(30);
+    ck_assert_int_eq(level, HPCB_GUARD_HALF);
+    ck_assert_int_eq(far_worst, HPCB_GUARD_FREE);
+    end();
+}
+END_TEST
+
 /* With all guests stopped for another primary there is nothing to be compared. */
 START_TEST(who_is_stopped_for_another_primary_says_nothing)
 {
@@ -856,6 +902,9 @@ int main(void)
     tcase_add_test(tc, who_is_on_other_cores_runs_on);
     tcase_add_test(tc, who_harms_from_other_cores_is_found);
     tcase_add_test(tc, where_no_guest_is_on_its_cores_the_others_are_restricted);
+    tcase_add_test(tc, who_comes_is_not_restricted_for_who_was_there);
+    tcase_add_test(tc, who_comes_later_is_not_restricted_for_who_was_there);
+    tcase_add_test(tc, who_is_held_answers_for_what_it_did);
     tcase_add_test(tc, who_is_stopped_for_another_primary_says_nothing);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
