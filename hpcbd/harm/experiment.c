@@ -212,10 +212,13 @@ static int any(pid_t pid, void *arg)
     return 1;
 }
 
-/* It runs nothing: an allocation that waits for its user, for example. */
+/* It runs nothing: an allocation that waits for its user, for example.  The place of
+ * one that is marked only may be unknown while its tasks run. */
 static bool is_idle(const hpcbd_job_t *guest)
 {
-    return !guest->dir[0] || hpcb_steps_busy(engine.node, guest->dir, any, NULL) != 1;
+    if (!guest->dir[0])
+        return !guest->marked;
+    return hpcb_steps_busy(engine.node, guest->dir, any, NULL) != 1;
 }
 
 /* True if all of them are stopped. */

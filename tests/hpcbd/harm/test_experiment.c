@@ -571,6 +571,26 @@ START_TEST(who_has_nothing_to_be_stopped_ends_no_experiment)
 }
 END_TEST
 
+/* Without a place nothing of it has begun; but one without a record has none as long as
+ * that of no neighbour is known, and its tasks may run. */
+START_TEST(who_has_no_place_is_idle_unless_it_is_marked_only)
+{
+    hpcb_harm_estimate_t found;
+
+    begin();
+    registry.count = 4;
+    guest.dir[0] = '\0';
+    can_freeze = false;
+    guest.marked = true;
+    run(300);
+    ck_assert(!is_known(&found));
+    guest.marked = false;
+    run(300);
+    ck_assert(is_known(&found));
+    end();
+}
+END_TEST
+
 START_TEST(a_requeued_primary_is_another_one)
 {
     hpcb_harm_estimate_t found;
@@ -888,6 +908,7 @@ int main(void)
     tcase_add_test(tc, who_is_stopped_for_another_reason_says_nothing);
     tcase_add_test(tc, who_cannot_be_stopped_or_read_is_left_alone);
     tcase_add_test(tc, who_has_nothing_to_be_stopped_ends_no_experiment);
+    tcase_add_test(tc, who_has_no_place_is_idle_unless_it_is_marked_only);
     tcase_add_test(tc, a_requeued_primary_is_another_one);
     tcase_add_test(tc, who_harms_is_restricted_within_two_minutes);
     tcase_add_test(tc, who_does_no_harm_runs);
