@@ -11,8 +11,12 @@
 #include "hpcbd/harm/near.h"
 #include "hpcbd/node/cpus.h"
 
-/* A job may grow, and has other cores with each step where it has no cpuset. */
-#define LOOK_NS INT64_C(10000000000)
+#define SECOND INT64_C(1000000000)
+
+/* A job may grow, and has other cores with each step where it has no cpuset.  Of one
+ * whose steps are about to begin something is known soon, or never. */
+#define LOOK_NS    (10 * SECOND)
+#define UNKNOWN_NS SECOND
 
 typedef struct {
     uint32_t job_id;
@@ -35,7 +39,7 @@ static int64_t now_ns(void)
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return (int64_t)now.tv_sec * SECOND + now.tv_nsec;
 }
 
 hpcbd_near_t *hpcbd_near_new(const hpcb_node_t *node, const char *state_dir,
@@ -93,14 +97,14 @@ static place_t *find_or_add(hpcbd_near_t *near, const hpcbd_job_t *job)
 static void look(const hpcbd_near_t *near, place_t *place, const hpcbd_job_t *job)
 {
     int64_t time_ns = now_ns();
+    int64_t wait_ns = place->kind == HPCBD_CPUS_UNKNOWN ? UNKNOWN_NS : LOOK_NS;
     hpcbd_cpus_kind_t kind;
     hpcb_cpus_t cpus;
 
-    if (place->looked_ns && time_ns - place->looked_ns < LOOK_NS)
+    if (!job->dir[0] || (place->looked_ns && time_ns - place->looked_ns < wait_ns))
         return;
     kind = hpcbd_cpus_of(near->node, near->state_dir, job, &cpus);
-    if (kind != HPCBD_CPUS_UNKNOWN)
-        place->looked_ns = time_ns;
+    place->looked_ns = time_ns;
     if (kind == HPCBD_CPUS_UNKNOWN || kind < place->kind)
         return;
     place->kind = kind;

@@ -20,7 +20,8 @@ hpcbd_near_t *hpcbd_near_new(const hpcb_node_t *node, const char *state_dir,
 void hpcbd_near_free(hpcbd_near_t *near);
 
 /* Whether two jobs may use the same core.  True also if that is not known of one of
- * them.  Reads files of a job that has not been asked about for ten seconds. */
+ * them.  Reads files of a job (hpcbd/node/cpus.h) every ten seconds at most; every
+ * second while they tell nothing. */
 bool hpcbd_near_shares(hpcbd_near_t *near, const hpcbd_job_t *a, const hpcbd_job_t *b);
 
 /* Forget jobs that have gone. */

@@ -19,7 +19,8 @@ typedef enum {
     HPCBD_CPUS_LINUX,   /* Linux's numbers of CPUs */
 } hpcbd_cpus_kind_t;
 
-/* Read two files at most.  Return what cpus holds now; UNKNOWN leaves it untouched. */
+/* Read five small files at most.  Return what cpus holds now; UNKNOWN leaves it
+ * untouched. */
 hpcbd_cpus_kind_t hpcbd_cpus_of(const hpcb_node_t *node, const char *state_dir,
                                 const hpcbd_job_t *job, hpcb_cpus_t *cpus);
 

@@ -213,6 +213,24 @@ START_TEST(it_is_read_every_ten_seconds)
 }
 END_TEST
 
+/* It is asked for each guest of each primary, and there may be nothing to be read. */
+START_TEST(what_is_not_known_is_read_every_second)
+{
+    hpcbd_near_t *near = begin("0", NULL);
+
+    for (int i = 0; i < 10; i++)
+        ck_assert(shares(near));
+    ck_assert_uint_eq(reads, 2);
+    clock_now += SECOND;
+    ck_assert(shares(near));
+    ck_assert_uint_eq(reads, 3);
+    world[GUEST].cpus = "4";
+    clock_now += SECOND;
+    ck_assert(!shares(near));
+    end(near);
+}
+END_TEST
+
 START_TEST(who_has_gone_is_forgotten)
 {
     hpcbd_near_t *near = begin("0", "4");
@@ -245,6 +263,7 @@ int main(void)
     tcase_add_test(tc, without_cpusets_by_cores);
     tcase_add_test(tc, who_is_not_known_shares);
     tcase_add_test(tc, it_is_read_every_ten_seconds);
+    tcase_add_test(tc, what_is_not_known_is_read_every_second);
     tcase_add_test(tc, who_has_gone_is_forgotten);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
