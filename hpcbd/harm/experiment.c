@@ -313,6 +313,8 @@ static void step_guards(void)
         most = near > most ? near : most;
         most = far > most ? far : most;
     }
+    for (size_t i = 0; further && i < engine.count; i++)
+        hpcbd_guarded_anew(&engine.primaries[i]->guarded);
     hpcbd_restrain_guests(most > HPCB_GUARD_SLICES ? level_of : NULL, further);
 }
 

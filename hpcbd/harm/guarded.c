@@ -194,6 +194,12 @@ static void forget(hpcbd_guarded_t *guarded)
     guarded->ran = (hpcb_guards_who_t){false, false};
 }
 
+void hpcbd_guarded_anew(hpcbd_guarded_t *guarded)
+{
+    hpcb_guards_anew(&guarded->guards, guarded->there, now_ns());
+    forget(guarded);
+}
+
 /* What was collected while a group was empty is not about who has come to it, and what
  * was collected before it was empty not about who is left.  Held guests still are
  * there: windows and crumbs hold some for moments, and no evidence would be left. */

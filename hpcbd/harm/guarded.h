@@ -31,6 +31,10 @@ typedef struct {
 bool hpcbd_guarded_step(hpcbd_guarded_t *guarded, hpcbd_near_t *near,
                         const char *state_dir, double limit);
 
+/* Guests were restricted further, for this primary or another one: what they cost
+ * before says nothing of now. */
+void hpcbd_guarded_anew(hpcbd_guarded_t *guarded);
+
 /* What this guest may do for the sake of the primary. */
 hpcb_guard_level_t hpcbd_guarded_level(const hpcbd_guarded_t *guarded,
                                        hpcbd_near_t *near, const hpcbd_job_t *guest);
