@@ -73,8 +73,8 @@ hpcb_guard_level_t hpcb_guard_step(const hpcb_guard_conf_t *conf, hpcb_guard_t *
 /*
  * Of one primary.  All zero: all are free, nothing known.  What it lacks is mostly the
  * time of its CPUs, so that guests on its cores are restricted first.  The others of
- * the node, who share caches and memory with it, come when these cannot be restricted
- * further and it is still harmed.
+ * the node, which share caches and memory with it, are restricted if these cannot be
+ * restricted further and it is still harmed.
  */
 typedef struct {
     hpcb_guard_t near; /* guests that share cores with it */

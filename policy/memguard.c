@@ -240,9 +240,10 @@ void hpcb_memguard_decide(const hpcb_memnode_t *node, hpcb_memguest_t *guests,
     }
     /* Half of the reserve is gone, or will be before a SIGTERM has been heard. */
     decision->at_once =
-        decision->ended > 0 && (excess(node, used, ending, 0) > node->reserve / 2 ||
-                                in_ms(most(node->growth, node->falls),
-                                      HPCB_MEMGUARD_AHEAD_MS) > node->reserve / 2);
+        decision->ended > 0 &&
+        (excess(node, used, ending, 0) > node->reserve / 2 ||
+         in_ms(node->growth, HPCB_MEMGUARD_AHEAD_MS) > node->reserve / 2 ||
+         in_ms(node->falls, HPCB_MEMGUARD_END_MS) > node->reserve / 2);
     decision->limit = limit_of(node, sum_used(guests, count), ending);
     decision->headroom = room(node, sum_used(guests, count));
     decision->next_ms =

@@ -99,12 +99,12 @@ typedef struct {
 #define HPCB_MEMGUARD_SAMPLE_MAX_MS 3000
 
 /*
- * A guest that has been killed is gone for the kernel's OOM killer long before its
- * memory is free: a primary that finds none meanwhile would be the next one.  A process
- * that the OOM killer has killed itself holds it back.  So if the node will be full
- * before memory of a guest can come back, none is ended: within the first time at any
- * rate, and within the second one if memory goes faster than one process gives it back.
- * Not for longer than the third: what falls may also come to rest.
+ * The kernel's OOM killer does not see a guest that has been killed, long before the
+ * memory of the guest is free, and could choose a primary.  It waits for a process that
+ * it has killed itself.  So no guest is ended if the node will be full within
+ * HPCB_MEMGUARD_FREE_AFTER_MS, or within HPCB_MEMGUARD_FULL_MS if available memory
+ * falls faster than one process frees its own (HPCB_MEMGUARD_FREE_PER_SEC).  Guests are
+ * spared for HPCB_MEMGUARD_SPARE_MS at most, because the fall may stop.
  */
 #define HPCB_MEMGUARD_FREE_AFTER_MS 25
 #define HPCB_MEMGUARD_FULL_MS       100

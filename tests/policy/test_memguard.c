@@ -197,6 +197,10 @@ START_TEST(a_fall_that_has_just_begun_leaves_no_time_for_sigterm)
     hpcb_memguard_decide(&node, guests, 1, &decision);
     ck_assert_uint_eq(decision.ended, 1);
     ck_assert(!decision.at_once);
+    /* So short a fall is not followed for as long as growth is. */
+    node.falls = 4 * GIB;
+    hpcb_memguard_decide(&node, guests, 1, &decision);
+    ck_assert(!decision.at_once);
     node.falls = 6 * GIB;
     hpcb_memguard_decide(&node, guests, 1, &decision);
     ck_assert_uint_eq(decision.ended, 1);
