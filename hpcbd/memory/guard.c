@@ -394,7 +394,8 @@ static void hasten(const guard_t *guard, size_t i)
     hpcb_exiting_lift(guard->guest_jobs[i]->dir, group);
 }
 
-/* A guest of which the kernel has killed a process is none that runs. */
+/* End a guest of which the kernel has killed a process.  If all of its processes exit,
+ * nobody is left to be told: leave() does the rest when they have gone. */
 static void see_to_killed(guard_t *guard, bool spares)
 {
     for (size_t i = 0; i < guard->n_guests; i++) {
@@ -403,7 +404,7 @@ static void see_to_killed(guard_t *guard, bool spares)
 
         if (track->term_ms && !spares)
             continue;
-        if (killed && !track->term_ms && !spares) {
+        if (killed && !track->memory.exiting && !track->term_ms && !spares) {
             guard->guests[i].end = true;
             end_guest(guard, i, true);
         } else if (killed || (track->memory.exiting && has_less(guard, track))) {
