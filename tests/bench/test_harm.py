@@ -2,6 +2,7 @@
 # Copyright (C) 2026 The slurm-hpc-balance developers
 """bench/harm: the helper whose harm is known, and what the document makes of runs."""
 
+import json
 import os
 import subprocess
 import sys
@@ -16,49 +17,71 @@ HELPER = os.path.join(os.path.dirname(os.path.dirname(HERE)), "bench", "harm", "
 
 
 class Helper(unittest.TestCase):
-    def taken(self, part, stopped, seconds=1):
+    def helped(self, part, stopped, begun=True, seconds=1):
         with tempfile.TemporaryDirectory() as directory:
-            flag, freeze = (os.path.join(directory, name) for name in ("end", "freeze"))
+            flag, guest, freeze = (os.path.join(directory, name)
+                                   for name in ("end", "guest", "freeze"))
             with open(freeze, "w", encoding="ascii") as file:
                 file.write(f"{int(stopped)}\n")
-            helper = subprocess.Popen([sys.executable, "-B", HELPER, part, flag, freeze],
-                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                      text=True)
-            time.sleep(seconds)
+            if begun:
+                with open(guest, "w", encoding="utf-8") as file:
+                    file.write(freeze)
+            helper = subprocess.Popen(
+                [sys.executable, "-B", HELPER, part, flag, guest, str(os.getpid())],
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+            until = time.monotonic() + seconds
+            while time.monotonic() < until:
+                pass
             with open(flag, "w", encoding="ascii"):
                 pass
             out, _ = helper.communicate(timeout=60)
         self.assertEqual(helper.returncode, 0)
-        return float(out)
+        return json.loads(out)
 
     def test_it_says_what_it_took(self):
-        self.assertEqual(self.taken("0", False), 0)
-        self.assertEqual(self.taken("0.1", True), 0)
+        self.assertEqual(self.helped("0", False)["taken"], 0)
+        self.assertEqual(self.helped("0.1", True)["taken"], 0)
+        self.assertEqual(self.helped("0.1", False, begun=False)["taken"], 0)
         # How much, and when it begins, depends on who else wants the CPU.
         taken = 0
         for seconds in (1, 4, 16):
-            taken = taken or self.taken("0.1", False, seconds)
+            taken = taken or self.helped("0.1", False, seconds=seconds)["taken"]
         self.assertGreater(taken, 0)
         self.assertLess(taken, 0.5)
 
+    def test_it_looks_at_the_primary(self):
+        seen = self.helped("0", False, begun=False)
+        self.assertGreater(seen["alone"][0], 0)
+        self.assertEqual(seen["beside"], [0, 0])
+        seen = self.helped("0", False)
+        self.assertEqual(seen["alone"], [0, 0])
+        self.assertGreater(seen["beside"][0], 0)
+        self.assertEqual(self.helped("0", True)["beside"], [0, 0])
 
-def estimate(part, low, high, taken=None):
-    return {"run": 0, "mode": "estimate", "part": part, "taken": part if taken is None else taken,
+
+def had(cost):
+    """What a primary has that guests make longer by cost."""
+    return {"alone": [10**9, 0], "beside": [10**9, cost * 10**9]}
+
+
+def estimate(part, low, high, cost=None):
+    return {"run": 0, "mode": "estimate", "part": part, "taken": part,
+            **had(part / (1 - part) if cost is None else cost),
             "cost": None if low is None else (low + high) / 2, "low": low, "high": high,
             "step_after": None}
 
 
 def guard(part, step):
-    return {"run": 0, "mode": "guard", "part": part, "taken": part, "cost": None, "low": None,
-            "high": None, "step_after": step}
+    return {"run": 0, "mode": "guard", "part": part, "taken": part, **had(part),
+            "cost": None, "low": None, "high": None, "step_after": step}
 
 
 class Report(unittest.TestCase):
-    def test_what_the_helper_took_counts(self):
+    def test_what_both_took_counts(self):
         # A tenth of the time makes the primary a ninth longer.
         self.assertTrue(report.covers(estimate(0.1, 0.11, 0.12)))
         self.assertFalse(report.covers(estimate(0.1, 0.09, 0.11)))
-        self.assertTrue(report.covers(estimate(0.1, 0.05, 0.06, taken=0.05)))
+        self.assertTrue(report.covers(estimate(0.1, 0.05, 0.06, cost=0.055)))
 
     def test_three_verdicts(self):
         self.assertEqual(report.verdict(45, 50, 0.9), "kept")
@@ -88,7 +111,7 @@ class Report(unittest.TestCase):
         self.assertIn("in 90 % of 50 runs | 49 of 50 | kept |", text)
         self.assertIn("within 2 minutes | 1 of 2 | broken |", text)
         self.assertIn("never on nothing | 1 of 1 | undecided |", text)
-        self.assertIn("| 2 % | 50 | 1 | 49 | 2.00 % | 2.00 |", text)
+        self.assertIn("| 2 % | 50 | 1 | 49 | 2.04 % | 2.00 % | 2.00 |", text)
 
 
 if __name__ == "__main__":
