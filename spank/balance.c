@@ -210,10 +210,6 @@ void hpcb_spank_balance_task(spank_t sp, const hpcb_step_t *step, pid_t pid)
         give_up(step, "there are too many, or none");
         return;
     }
-    if (tasks < 2) {
-        balance.wanted = false;
-        return;
-    }
     add_page(sp, step, ranks->n);
     ranks->task[ranks->n++] = (hpcb_ranks_task_t){pid, start};
     if (ranks->n == tasks)

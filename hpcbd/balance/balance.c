@@ -196,7 +196,8 @@ static void visit(uint32_t job_id, const char *step, void *arg)
     if (!unit) {
         unit = hpcbd_unit_open(&engine.env, job_id, step, &err);
         if (!unit) {
-            hpcb_log(HPCB_LOG_DEBUG, "%s", err.text);
+            if (err.text[0])
+                hpcb_log(HPCB_LOG_DEBUG, "%s", err.text);
             return;
         }
         engine.opened = true;

@@ -62,14 +62,15 @@ static int read_ranks(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit,
 {
     hpcb_job_state_t job;
 
-    if (hpcb_ranks_load(env->conf->state_dir, unit->job_id, unit->step, ranks, err) <
-            0 ||
-        hpcb_state_load(env->conf->state_dir, unit->job_id, &job, err) < 0)
+    if (hpcb_ranks_load(env->conf->state_dir, unit->job_id, unit->step, ranks, err) < 0)
+        return -1;
+    /* Its page is for hpcbd/harm. */
+    if (ranks->n < 2)
+        return hpcb_error(err, "%s", "");
+    if (hpcb_state_load(env->conf->state_dir, unit->job_id, &job, err) < 0)
         return -1;
     if (job.klass != HPCB_CLASS_PRIMARY)
         return hpcb_error(err, "job %u is no primary", unit->job_id);
-    if (ranks->n < 2)
-        return hpcb_error(err, "job %u: a rank alone", unit->job_id);
     if (parse_policy(ranks->policy, env->conf->balance_parameters, &unit->conf) < 0)
         return hpcb_error(err, "job %u: %.64s is no policy", unit->job_id,
                           ranks->policy);

@@ -15,7 +15,7 @@
 #include "hpcbd/balance/unit_data.h"
 
 /* Read who its ranks are; what follows is for ticks.  env outlives it.  NULL with err
- * where there is no such step. */
+ * if there is no such step; err is empty if a rank is alone: nobody balances it. */
 hpcbd_unit_t *hpcbd_unit_open(const hpcbd_balance_env_t *env, uint32_t job_id,
                               const char *step, hpcb_error_t *err);
 

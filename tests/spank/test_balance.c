@@ -175,7 +175,7 @@ static const struct {
     {"primary", "static", NULL, 2, NULL},
     {"primary", "none", "", 2, "auto"},
     {"primary", "auto", "uniform", 2, "uniform"},
-    {"primary", "none", "dlrb", 1, NULL},
+    {"primary", "none", "dlrb", 1, "dlrb"},
     {"primary", "none", "dlrb:nonsense=1", 2, NULL},
     {"guest", "none", "dlrb", 2, NULL},
 };

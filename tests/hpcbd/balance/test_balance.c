@@ -512,6 +512,18 @@ START_TEST(what_cannot_win_is_left_alone)
 }
 END_TEST
 
+START_TEST(a_rank_alone_is_nobodys_unit)
+{
+    hpcb_error_t err = {"before"};
+
+    record(HPCB_CLASS_PRIMARY, "dlrb");
+    ranks.n = 1;
+    ck_assert_int_eq(hpcb_ranks_save(scratch("state"), &ranks, NULL), 0);
+    ck_assert_ptr_null(hpcbd_unit_open(&env, job(), "0", &err));
+    ck_assert_str_eq(err.text, "");
+}
+END_TEST
+
 static const char *preference_of(unsigned cpu)
 {
     static char text[64];
@@ -1050,6 +1062,7 @@ static void add_tests(TCase *tc)
     tcase_add_test(tc, a_rank_that_ends_harms_nobody_and_the_last_one_undoes_all);
     tcase_add_test(tc, what_somebody_else_undoes_is_noticed);
     tcase_add_test(tc, what_cannot_win_is_left_alone);
+    tcase_add_test(tc, a_rank_alone_is_nobodys_unit);
     tcase_add_loop_test(tc, ranks_with_a_core_each, 0, 4);
     tcase_add_test(tc, cpus_that_know_less_are_left_alone);
     tcase_add_test(tc, threads_of_a_core_have_quotas);
