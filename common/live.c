@@ -29,6 +29,7 @@
 
 #define PROTECTS 1u
 #define GUEST    1u
+#define CPUS     2u
 
 /* What is in the file.  No padding: a byte of it would be one of our memory's. */
 typedef struct {
@@ -51,10 +52,14 @@ typedef struct {
 typedef struct {
     uint32_t job_id, flags;
     uint64_t used, growth, peak;
+    uint64_t cpus;
 } job_record_t;
 
+/* Without CPUs. */
+#define JOB_RECORD_LEAST offsetof(job_record_t, cpus)
+
 static_assert(sizeof(header_t) == 32 && sizeof(node_record_t) == 120 &&
-                  sizeof(job_record_t) == 32,
+                  sizeof(job_record_t) == 40,
               "records have no padding");
 
 bool hpcb_live_is_fresh(const hpcb_live_node_t *node, int64_t now)
@@ -100,7 +105,7 @@ static int take_header(reader_t *reader, size_t length)
     if (header->magic != MAGIC || header->version != FILE_VERSION ||
         !is_record_size(header->header_size, sizeof(*header)) ||
         !is_record_size(header->node_size, NODE_RECORD_LEAST) ||
-        !is_record_size(header->job_size, sizeof(job_record_t)) ||
+        !is_record_size(header->job_size, JOB_RECORD_LEAST) ||
         header->n_nodes > HPCB_LIVE_NODES_MAX || header->n_jobs > HPCB_LIVE_JOBS_MAX)
         return -1;
     total = header->header_size + (uint64_t)header->n_nodes * header->node_size +
@@ -168,6 +173,8 @@ static int take_jobs(reader_t *reader, hpcb_live_t *live)
             .used = record.used,
             .growth = record.growth,
             .peak = record.peak,
+            .cpus_known = record.flags & CPUS,
+            .cpus = record.cpus,
         };
     }
     return 0;
@@ -440,10 +447,11 @@ static job_record_t job_record(const hpcb_live_job_t *job)
 {
     return (job_record_t){
         .job_id = job->job_id,
-        .flags = job->guest ? GUEST : 0,
+        .flags = (job->guest ? GUEST : 0) | (job->cpus_known ? CPUS : 0),
         .used = job->used,
         .growth = job->growth,
         .peak = job->peak,
+        .cpus = job->cpus,
     };
 }
 

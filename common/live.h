@@ -51,6 +51,8 @@ typedef struct {
                         cache) */
     uint64_t growth; /* bytes/s, over the last few seconds; 0 if it shrinks */
     uint64_t peak;   /* bytes: the most that it had so far */
+    bool cpus_known;
+    uint64_t cpus; /* that it computes on, millionths (policy/busy.h) */
 } hpcb_live_job_t;
 
 /* As of policy/saturation.h. */

@@ -13,6 +13,8 @@
 
 #define LIMIT ((int64_t)HPCB_FIT_BW_MAX)
 
+#define CPU 1000000u /* one CPU, all of the time */
+
 /* The capacity of a node, as a length on one axis of the placement's space. */
 #define ONE 65536
 
@@ -266,6 +268,30 @@ static void judge_saturation(sight_t *sight, const axis_t *memory,
     sight->crowds += (uint64_t)(lost * lost);
 }
 
+/* Of a guest that nobody knows: it computes on all of its CPUs, as far as it gets them.
+ * From 0 to ONE. */
+static int64_t lost_cpus(const axis_t *cpus, const hpcb_fit_node_t *node,
+                         const hpcb_fit_guest_t *guest)
+{
+    axis_t all = *cpus;
+
+    if (cpus->use_known || cpus->capacity == 0)
+        return 0;
+    all.use = clamp((uint64_t)guest->processors * CPU);
+    if (guest->processors == 0 || all.use > all.capacity)
+        all.use = all.capacity;
+    return deviation(&all, node, guest);
+}
+
+static void judge_cpus(sight_t *sight, const axis_t *cpus, const hpcb_fit_node_t *node,
+                       const hpcb_fit_guest_t *guest)
+{
+    int64_t lost = lost_cpus(cpus, node, guest);
+
+    judge_axis(sight, cpus, node, guest);
+    sight->crowds += (uint64_t)(lost * lost);
+}
+
 static int class_of(const sight_t *sight, uint32_t distance,
                     const hpcb_fit_node_t *node)
 {
@@ -293,7 +319,7 @@ uint32_t hpcb_fit_score(const hpcb_fit_node_t *node, const hpcb_fit_guest_t *gue
 
     judge_axis(&sight, &memory, node, guest);
     judge_axis(&sight, &network, node, guest);
-    judge_axis(&sight, &cpus, node, guest);
+    judge_cpus(&sight, &cpus, node, guest);
     judge_saturation(&sight, &memory, node);
     if (sight.saturated || node->company == HPCB_COMPANY_APART)
         return HPCB_FIT_SCORE_REFUSED;

@@ -82,6 +82,9 @@ typedef struct {
  * unknown) and for one of which that is unknown: the least saturated node first, and a
  * saturated one as POOR.  It refuses nobody: it sees what is, not what is to come.
  *
+ * If it is unknown how much CPU time the guest needs, nodes that leave more of it come
+ * first, inside of their class, as if it computed on all of its CPUs.
+ *
  * If the capacity of a node is unknown, the nodes that use less come first: inside of
  * their class, the distance grows with what is used there, as a part of scale, and with
  * what the guest would add.

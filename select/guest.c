@@ -359,7 +359,7 @@ static int _search_lent(const hpcb_test_t *test, const hpcb_usage_t *usage)
 
 extern int hpcb_test_guest(const hpcb_test_t *test)
 {
-	const hpcb_usage_t *usage;
+	hpcb_usage_t *usage;
 
 	_clamp_priority(test->job_ptr);
 	/* "Could it ever run?": a refusal here is one for good. */
@@ -368,5 +368,6 @@ extern int hpcb_test_guest(const hpcb_test_t *test)
 	usage = hpcb_jobs_usage();
 	if (!usage)
 		return hpcb_lend_is_on() ? SLURM_ERROR : hpcb_stock_test(test);
+	hpcb_busy_refresh(usage);
 	return _search_lent(test, usage);
 }

@@ -151,6 +151,12 @@ extern size_t hpcb_reports_count(void);
 /* One of them, and whose it is; NULL where slurmctld has no such node. */
 extern const hpcb_live_node_t *hpcb_report(size_t i, int *node_inx);
 
+/* busy.c: CPU time that primaries leave */
+
+/* Bring usage up to date with what nodes report: to be called before a guest's
+ * test. */
+extern void hpcb_busy_refresh(hpcb_usage_t *usage);
+
 /* company.c: primaries that a guest's program has harmed */
 
 /* A guest of that program (0: unknown) is tested now. */

@@ -41,6 +41,7 @@ typedef struct {
 typedef struct {
     hpcb_place_on_t on;
     uint64_t expected; /* of a primary, MiB */
+    uint64_t cpus;     /* that it computes on, millionths */
 } place_t;
 
 typedef struct job job_t;
@@ -204,11 +205,11 @@ static void uncount_demand(hpcb_bw_t *used, unknown_t *unknown,
 }
 
 /* Who is unknown computes on all of its CPUs. */
-static uint64_t cpus_of(const job_t *job, const place_t *place)
+static uint64_t cpus_of(const hpcb_demand_t *demand, const hpcb_place_on_t *on)
 {
-    bool known = job->demand.cpu_known && job->demand.cpu < CPU;
+    bool known = demand->cpu_known && demand->cpu < CPU;
 
-    return (uint64_t)place->on.processors * (known ? job->demand.cpu : CPU);
+    return (uint64_t)on->processors * (known ? demand->cpu : CPU);
 }
 
 static void add_to_sum(hpcb_usage_t *usage, const job_t *job, const place_t *place)
@@ -218,13 +219,13 @@ static void add_to_sum(hpcb_usage_t *usage, const job_t *job, const place_t *pla
 
     if (!job->guest) {
         count_demand(&sum->primaries, &sum->unknown_primaries, &job->demand);
-        sum->primary_cpus += cpus_of(job, place);
+        sum->primary_cpus += place->cpus;
         memory->expected += place->expected;
         return;
     }
     count_demand(&sum->guests, &sum->unknown_guests, &job->demand);
     sum->guest_processors += place->on.processors;
-    sum->guest_cpus += cpus_of(job, place);
+    sum->guest_cpus += place->cpus;
     memory->guests += place->on.memory;
 }
 
@@ -235,13 +236,13 @@ static void take_from_sum(hpcb_usage_t *usage, const job_t *job, const place_t *
 
     if (!job->guest) {
         uncount_demand(&sum->primaries, &sum->unknown_primaries, &job->demand);
-        sum->primary_cpus -= cpus_of(job, place);
+        sum->primary_cpus -= place->cpus;
         memory->expected -= place->expected;
         return;
     }
     uncount_demand(&sum->guests, &sum->unknown_guests, &job->demand);
     sum->guest_processors -= place->on.processors;
-    sum->guest_cpus -= cpus_of(job, place);
+    sum->guest_cpus -= place->cpus;
     memory->guests -= place->on.memory;
 }
 
@@ -277,7 +278,9 @@ static job_t *copy_job(const hpcb_usage_t *usage, const hpcb_usage_job_t *job)
     for (size_t i = 0; i < job->n_places; i++)
         if (job->places[i].node < usage->n_nodes)
             copy->places[copy->n_places++] =
-                (place_t){.on = job->places[i], .expected = job->places[i].memory};
+                (place_t){.on = job->places[i],
+                          .expected = job->places[i].memory,
+                          .cpus = cpus_of(&job->demand, &job->places[i])};
     return copy;
 }
 
@@ -414,7 +417,8 @@ bool hpcb_usage_find(hpcb_usage_t *usage, uint32_t id, size_t node, hpcb_usage_a
                             .since = job->since,
                             .memory = place->on.memory,
                             .peak = job->demand.peak,
-                            .expected = &place->expected};
+                            .expected = &place->expected,
+                            .cpus = &place->cpus};
     return true;
 }
 
@@ -427,7 +431,7 @@ void hpcb_usage_expect(hpcb_usage_t *usage, size_t node, const hpcb_usage_at_t *
     *at->expected = expected;
 }
 
-static void expect_all_of(hpcb_usage_t *usage, job_t *job)
+static void expect_as_allocated(hpcb_usage_t *usage, job_t *job)
 {
     for (size_t i = 0; i < job->n_places; i++) {
         place_t *place = &job->places[i];
@@ -437,10 +441,40 @@ static void expect_all_of(hpcb_usage_t *usage, job_t *job)
     }
 }
 
-void hpcb_usage_expect_all(hpcb_usage_t *usage)
+static void compute_as_demanded(hpcb_usage_t *usage, job_t *job)
+{
+    for (size_t i = 0; i < job->n_places; i++) {
+        place_t *place = &job->places[i];
+        uint64_t cpus = cpus_of(&job->demand, &place->on);
+
+        usage->sums[place->on.node].primary_cpus += cpus - place->cpus;
+        place->cpus = cpus;
+    }
+}
+
+static void each_primary(hpcb_usage_t *usage, void (*visit)(hpcb_usage_t *, job_t *))
 {
     for (size_t i = 0; i < HEADS; i++)
         for (job_t *job = usage->jobs[i]; job; job = job->next)
             if (!job->guest)
-                expect_all_of(usage, job);
+                visit(usage, job);
+}
+
+void hpcb_usage_expect_all(hpcb_usage_t *usage)
+{
+    each_primary(usage, expect_as_allocated);
+}
+
+void hpcb_usage_compute(hpcb_usage_t *usage, size_t node, const hpcb_usage_at_t *at,
+                        uint64_t cpus)
+{
+    if (at->guest)
+        return;
+    usage->sums[node].primary_cpus += cpus - *at->cpus;
+    *at->cpus = cpus;
+}
+
+void hpcb_usage_compute_all(hpcb_usage_t *usage)
+{
+    each_primary(usage, compute_as_demanded);
 }

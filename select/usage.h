@@ -93,6 +93,7 @@ typedef struct {
     uint64_t memory;    /* MiB that are allocated to it there */
     uint64_t peak;      /* bytes, of its demand */
     uint64_t *expected; /* of a primary, MiB; the table's: see hpcb_usage_expect */
+    uint64_t *cpus;     /* that it computes on, millionths; likewise */
 } hpcb_usage_at_t;
 
 /* False where the job has nothing on the node. */
@@ -106,5 +107,13 @@ void hpcb_usage_expect(hpcb_usage_t *usage, size_t node, const hpcb_usage_at_t *
 
 /* All primaries are expected to use what is allocated to them. */
 void hpcb_usage_expect_all(hpcb_usage_t *usage);
+
+/* From now on the primary that was found on the node computes on so many CPUs, in
+ * millionths. */
+void hpcb_usage_compute(hpcb_usage_t *usage, size_t node, const hpcb_usage_at_t *at,
+                        uint64_t cpus);
+
+/* All primaries compute on what their demand says. */
+void hpcb_usage_compute_all(hpcb_usage_t *usage);
 
 #endif

@@ -34,6 +34,7 @@
 #include "hpcbd/memory/guard.h"
 #include "hpcbd/memory/killed.h"
 #include "hpcbd/memory/limit.h"
+#include "hpcbd/node/busy.h"
 #include "hpcbd/node/registry.h"
 #include "hpcbd/records/wire_live.h"
 #include "hpcbd/requeue.h"
@@ -63,6 +64,7 @@ typedef struct {
     hpcb_memrate_t rate;
     hpcb_memory_t memory;
     uint64_t peak;
+    hpcb_busy_t busy;
     hpcbd_limit_t limit; /* of a guest with a group */
     bool limited;        /* limit says what is in force */
     uint64_t asked;      /* bytes that reclaim was to take back, by the last sample */
@@ -179,6 +181,7 @@ static void sample_job(guard_t *guard, const hpcbd_job_t *job, track_t *track)
         track->peak = track->memory.used;
     if (track->memory.peak > track->peak)
         track->peak = track->memory.peak;
+    hpcbd_busy_sample(&track->busy, guard->node, job, (uint64_t)now_ms() * 1000);
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -513,13 +516,16 @@ static void report(const guard_t *guard)
                 track = guard->tracks[k];
         if (!track || !track->known)
             continue;
-        jobs[node.n_jobs++] = (hpcb_live_job_t){
+        jobs[node.n_jobs] = (hpcb_live_job_t){
             .job_id = job->state.job_id,
             .guest = job->state.klass == HPCB_CLASS_GUEST,
             .used = track->memory.used,
             .growth = track->rate.per_sec,
             .peak = track->peak,
         };
+        jobs[node.n_jobs].cpus_known =
+            hpcb_busy_cpus(&track->busy, &jobs[node.n_jobs].cpus);
+        node.n_jobs++;
     }
     text = hpcbd_live_print(&node, NULL);
     if (text && snprintf(path, sizeof(path), "%s/" HPCBD_MEMORY_FILE,

@@ -41,6 +41,8 @@ static int add_job(hpcb_rjson_t *jobs, const hpcb_live_job_t *job)
         hpcb_rjson_add_u64(object, "used", number(job->used)) == 0 &&
         hpcb_rjson_add_u64(object, "growth", number(job->growth)) == 0 &&
         hpcb_rjson_add_u64(object, "peak", number(job->peak)) == 0 &&
+        (!job->cpus_known ||
+         hpcb_rjson_add_u64(object, "cpus", number(job->cpus)) == 0) &&
         json_object_array_add(jobs, object) == 0)
         return 0;
     json_object_put(object);
@@ -133,6 +135,7 @@ static int read_job(hpcb_rjson_t *object, hpcb_live_job_t *job)
         get_number(object, "peak", &job->peak))
         return -1;
     job->job_id = (uint32_t)id;
+    job->cpus_known = get_number(object, "cpus", &job->cpus) == 0;
     return 0;
 }
 

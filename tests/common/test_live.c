@@ -17,7 +17,12 @@
 #define BANDWIDTH UINT64_C(20000000000)
 
 static hpcb_live_job_t jobs[] = {
-    {.job_id = 7, .used = 100, .growth = 5, .peak = 120},
+    {.job_id = 7,
+     .used = 100,
+     .growth = 5,
+     .peak = 120,
+     .cpus_known = true,
+     .cpus = 1250000},
     {.job_id = 8, .guest = true, .used = 1, .growth = 0, .peak = UINT64_MAX},
 };
 
@@ -60,13 +65,16 @@ static hpcb_live_table_t *make_table(void)
     return table;
 }
 
-static void check_job(const hpcb_live_job_t *found, const hpcb_live_job_t *job)
+static void check_job(const hpcb_live_job_t *found, const hpcb_live_job_t *job,
+                      bool is_new)
 {
     ck_assert_uint_eq(found->job_id, job->job_id);
     ck_assert_int_eq(found->guest, job->guest);
     ck_assert_uint_eq(found->used, job->used);
     ck_assert_uint_eq(found->growth, job->growth);
     ck_assert_uint_eq(found->peak, job->peak);
+    ck_assert_int_eq(found->cpus_known, is_new && job->cpus_known);
+    ck_assert_uint_eq(found->cpus, is_new ? job->cpus : 0);
 }
 
 static void check_content(const hpcb_live_t *live, uint64_t mem)
@@ -90,7 +98,7 @@ static void check_content(const hpcb_live_t *live, uint64_t mem)
         ck_assert_uint_eq(node->saturation, mem ? HPCB_LIVE_SATURATION_BUSY : 0);
         ck_assert_uint_eq(node->memory_part, mem ? 654 : 0);
         for (size_t k = 0; k < counts[i]; k++)
-            check_job(&node->jobs[k], &jobs[k]);
+            check_job(&node->jobs[k], &jobs[k], mem > 0);
     }
 }
 
@@ -131,7 +139,7 @@ END_TEST
 /* The file of a later version: each record has 8 more bytes at its end. */
 static char *widened(const char *data, size_t length, size_t *wide)
 {
-    static const size_t sizes[] = {32, 120, 120, 120, 32, 32, 32, 32};
+    static const size_t sizes[] = {32, 120, 120, 120, 40, 40, 40, 40};
     char *out = calloc(1, length + 8 * 8), *next = out;
     uint32_t header[8];
 
@@ -149,11 +157,12 @@ static char *widened(const char *data, size_t length, size_t *wide)
     return out;
 }
 
-/* The file of the first version: nodes end before their bandwidths. */
+/* The file of the first version: nodes end before their bandwidths, jobs before their
+ * CPUs, of which their flags know nothing. */
 START_TEST(what_an_older_writer_has_not_written_is_nothing)
 {
     hpcb_live_table_t *table = make_table();
-    uint32_t node_size = 96;
+    uint32_t node_size = 96, job_size = 32;
     size_t length;
     char *data = hpcb_live_render(table, &length);
     hpcb_live_t live;
@@ -164,7 +173,15 @@ START_TEST(what_an_older_writer_has_not_written_is_nothing)
         length -= 24;
         memmove(record + 96, record + 120, (size_t)(data + length - record - 96));
     }
+    for (size_t i = 0; i < 4; i++) {
+        char *record = data + 32 + 3 * 96 + i * 32;
+
+        length -= 8;
+        record[4] &= 1;
+        memmove(record + 32, record + 40, (size_t)(data + length - record - 32));
+    }
     memcpy(data + 16, &node_size, sizeof(node_size));
+    memcpy(data + 20, &job_size, sizeof(job_size));
     ck_assert_int_eq(hpcb_live_parse(data, length, &live, NULL), 0);
     check_content(&live, 0);
     hpcb_live_clear(&live);

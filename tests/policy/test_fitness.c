@@ -533,6 +533,25 @@ START_TEST(who_computes_goes_where_others_wait)
 }
 END_TEST
 
+/* Of which nobody knows whether it computes: inside of their class the nodes differ. */
+START_TEST(who_is_unknown_goes_where_others_wait)
+{
+    const hpcb_fit_node_t waits = with_cpus(400000, 0), half = with_cpus(2000000, 0);
+    const hpcb_fit_node_t busy = with_cpus(4000000, 0), idle = with_cpus(0, 0);
+    const hpcb_fit_guest_t guests[] = {
+        {.processors = 1}, {.processors = 4}, {.processors = 0}, guest(0, 0, 9)};
+
+    for (size_t i = 0; i < sizeof(guests) / sizeof(guests[0]); i++) {
+        const hpcb_fit_guest_t *g = &guests[i];
+
+        ck_assert_uint_le(hpcb_fit_score(&idle, g), hpcb_fit_score(&waits, g));
+        ck_assert_uint_lt(hpcb_fit_score(&waits, g), hpcb_fit_score(&half, g));
+        ck_assert_uint_lt(hpcb_fit_score(&half, g), hpcb_fit_score(&busy, g));
+        ck_assert_int_eq(hpcb_fit_place(&idle, g), hpcb_fit_place(&busy, g));
+    }
+}
+END_TEST
+
 /* A program that transfers much and waits meanwhile: CPUs do not decide. */
 START_TEST(transfers_decide_among_those_who_wait)
 {
@@ -685,6 +704,7 @@ int main(void)
     tcase_add_test(placement, the_unknown_is_between_good_and_bad);
     tcase_add_test(placement, least_used_first_without_capacities);
     tcase_add_test(placement, who_computes_goes_where_others_wait);
+    tcase_add_test(placement, who_is_unknown_goes_where_others_wait);
     tcase_add_test(placement, transfers_decide_among_those_who_wait);
     tcase_add_test(placement, who_needs_memory_avoids_saturated_nodes);
     tcase_add_test(placement, twins_are_a_poor_pair);

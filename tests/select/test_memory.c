@@ -79,6 +79,8 @@ typedef struct {
 	int node, core;
 	uint64_t memory, used;	/* MiB */
 	time_t since;
+	bool cpus_known;
+	uint64_t cpus;		/* that it computes on, millionths */
 } model_t;
 
 static model_t model[JOBS_MAX];
@@ -166,6 +168,8 @@ static uint32_t _jobs_on(int node, hpcb_live_job_t *jobs)
 			.guest = model[i].guest,
 			.used = model[i].used * MIB,
 			.peak = model[i].used * MIB,
+			.cpus_known = model[i].cpus_known,
+			.cpus = model[i].cpus,
 		};
 	}
 	return count;
@@ -442,6 +446,40 @@ START_TEST(guests_avoid_nodes_whose_memory_is_saturated)
 	ck_assert_int_eq(guest->node, 0);
 	_check_log();
 	memset(probed, 0, sizeof(probed));
+}
+END_TEST
+
+/* Nobody knows the guest, and all cores are held. */
+START_TEST(guests_go_where_primaries_leave_cpu_time)
+{
+	model_t *guest;
+	int i;
+
+	_load();
+	_fill();
+	for (i = 0; i < JOBS_MAX; i++) {
+		model[i].cpus_known = true;
+		model[i].cpus = (model[i].node == 2) ? 100000 : 950000;
+	}
+	_report_all();
+	guest = _start(_pending(guests, 100));
+	ck_assert_ptr_nonnull(guest);
+	ck_assert_int_eq(guest->node, 2);
+	_end(guest);
+	/* A node that says nothing new computes as if all of it was used. */
+	for (i = 0; i < JOBS_MAX; i++)
+		model[i].cpus = (model[i].node == 1) ? 500000 : 950000;
+	silent[2] = true;
+	clock_now += HPCB_LIVE_STALE_SECONDS;
+	for (i = 0; i < NODES; i++)
+		if (i != 2)
+			reported[i] = clock_now;
+	_write_live();
+	guest = _start(_pending(guests, 100));
+	ck_assert_ptr_nonnull(guest);
+	ck_assert_int_eq(guest->node, 1);
+	_check_log();
+	silent[2] = false;
 }
 END_TEST
 
@@ -994,6 +1032,7 @@ static Suite *_suite(void)
 	tcase_add_test(few,
 		       a_guest_starts_beside_primaries_that_hold_all_memory);
 	tcase_add_test(few, guests_avoid_nodes_whose_memory_is_saturated);
+	tcase_add_test(few, guests_go_where_primaries_leave_cpu_time);
 	tcase_add_test(few, a_guests_memory_is_lent_once);
 	tcase_add_test(few, a_primary_starts_where_guests_have_all_memory);
 	tcase_add_test(few, without_a_fresh_report_all_is_used);

@@ -198,6 +198,41 @@ START_TEST(who_is_unknown_computes_all_the_time)
 }
 END_TEST
 
+static void compute(uint32_t id, size_t node, uint64_t cpus)
+{
+    hpcb_usage_at_t at;
+
+    ck_assert(hpcb_usage_find(usage, id, node, &at));
+    hpcb_usage_compute(usage, node, &at, cpus);
+}
+
+START_TEST(what_is_measured_counts_until_it_is_stale)
+{
+    hpcb_demand_t waits = needs(1);
+
+    waits.cpu_known = true;
+    waits.cpu = 250000;
+    add(1, false, waits, (hpcb_place_on_t){0, 4, 1});
+    add(2, false, needs(1), (hpcb_place_on_t){0, 2, 1});
+    add(3, true, needs(1), (hpcb_place_on_t){0, 1, 1});
+    compute(1, 0, 3500000);
+    compute(2, 0, 100000);
+    compute(3, 0, 100000);
+    ck_assert_uint_eq(look(0, 0).cpus_by_primaries, 3600000);
+    ck_assert_uint_eq(look(0, 0).cpus_by_guests, 1000000);
+    compute(2, 0, 200000);
+    hpcb_usage_remove(usage, 1);
+    ck_assert_uint_eq(look(0, 0).cpus_by_primaries, 200000);
+    add(1, false, waits, (hpcb_place_on_t){0, 4, 1});
+    compute(1, 0, 0);
+    hpcb_usage_compute_all(usage);
+    ck_assert_uint_eq(look(0, 0).cpus_by_primaries, 3000000);
+    for (uint32_t id = 1; id <= 3; id++)
+        hpcb_usage_remove(usage, id);
+    ck_assert(is_empty(0));
+}
+END_TEST
+
 static void add_program(uint32_t id, uint64_t program, uint32_t node)
 {
     hpcb_demand_t demand = needs(1);
@@ -346,6 +381,7 @@ int main(void)
     tcase_add_test(tcase, primaries_are_expected_to_use_what_they_hold_until_told);
     tcase_add_test(tcase, jobs_without_figures_are_unknown_where_it_matters);
     tcase_add_test(tcase, who_is_unknown_computes_all_the_time);
+    tcase_add_test(tcase, what_is_measured_counts_until_it_is_stale);
     tcase_add_test(tcase, copies_of_a_program_are_seen_on_their_node);
     tcase_add_test(tcase, primaries_of_a_program_are_no_guests);
     tcase_add_test(tcase, nonsense_does_no_harm);

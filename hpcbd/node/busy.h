@@ -1,0 +1,19 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+#ifndef HPCB_HPCBD_NODE_BUSY_H
+#define HPCB_HPCBD_NODE_BUSY_H
+
+#include <stdint.h>
+
+#include "hpcbd/node/registry.h"
+#include "policy/busy.h"
+
+/* Take in what the job's tasks have used by now, unless the last sample is younger than
+ * two seconds.  now_us: CLOCK_MONOTONIC, microseconds.  A job that has no group (yet)
+ * stays as it is. */
+void hpcbd_busy_sample(hpcb_busy_t *busy, const hpcb_node_t *node,
+                       const hpcbd_job_t *job, uint64_t now_us);
+
+#endif
