@@ -241,6 +241,18 @@ assert used < 0.002 * age + 0.1' "$pid"
     for n in 1 2 3; do run_in_node "n$n" pkill -CONT -x 'hpcbd: probe' || true; done
 }
 
+@test "a guest that nobody knows goes where primaries leave CPU time" {
+    needs_plugins
+    for n in n1 n3; do
+        submit -J "load$n" -N1 -n4 -w "$n" --mem=50 --wrap 'while :; do :; done'
+    done
+    submit -J waits -N1 -n4 -w n2 --mem=50 --wrap "sleep $(secs 300)"
+    # Half a minute of a young job says nothing; then reports as above.
+    sleep "$(secs 50)"
+    guest=$(again unheard)
+    [ "$(running "$guest")" = n2 ]
+}
+
 # The number of a job's program, as placement and nodes know it: the uid, and FNV-1a of the
 # name folded to 32 bits.
 program_of() { # program_of JOB
