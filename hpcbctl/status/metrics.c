@@ -337,12 +337,12 @@ static void put_harm(json_object *harm, FILE *out)
  * by any. */
 typedef struct {
     uint64_t count;
-    double most;
+    double most, low, high; /* of the one with the highest cost */
 } costs_t;
 
 static costs_t costs_of(json_object *jobs, const char *method)
 {
-    costs_t costs = {0, 0};
+    costs_t costs = {0};
 
     for (size_t i = 0; i < json_object_array_length(jobs); i++) {
         json_object *job = json_object_array_get_idx(jobs, i), *cost;
@@ -352,7 +352,11 @@ static costs_t costs_of(json_object *jobs, const char *method)
             (method && strcmp(hpcb_json_get_text(cost, "method"), method) != 0))
             continue;
         part = hpcb_json_get_double(cost, "cost");
-        costs.most = costs.count++ == 0 || part > costs.most ? part : costs.most;
+        if (costs.count++ > 0 && part <= costs.most)
+            continue;
+        costs.most = part;
+        costs.low = hpcb_json_get_double(cost, "low");
+        costs.high = hpcb_json_get_double(cost, "high");
     }
     return costs;
 }
@@ -375,6 +379,12 @@ static void put_costs(json_object *jobs, FILE *out)
                  "Highest guest cost of a primary on this node, as a part of its run "
                  "time.");
     fprintf(out, "hpcb_guest_cost_max_ratio %.6f\n", all.most);
+    begin_metric(out, "hpcb_guest_cost_max_low_ratio", "gauge",
+                 "Lower end of the 95 % interval of the highest guest cost.");
+    fprintf(out, "hpcb_guest_cost_max_low_ratio %.6f\n", all.low);
+    begin_metric(out, "hpcb_guest_cost_max_high_ratio", "gauge",
+                 "Upper end of the 95 % interval of the highest guest cost.");
+    fprintf(out, "hpcb_guest_cost_max_high_ratio %.6f\n", all.high);
 }
 
 static void put_collector(json_object *stats, FILE *out)

@@ -163,6 +163,8 @@ static const char *const wanted[] = {
     "\nhpcb_guest_cost_measured{method=\"instructions\"} 2\n",
     "\nhpcb_guest_cost_measured{method=\"iterations\"} 1\n",
     "\nhpcb_guest_cost_max_ratio 0.031000\n",
+    "\nhpcb_guest_cost_max_low_ratio 0.012000\n",
+    "\nhpcb_guest_cost_max_high_ratio 0.050000\n",
     "\nhpcb_primaries_with_slices 1\n",
     "\n# TYPE hpcb_primary_slices_total counter\nhpcb_primary_slices_total 6\n",
     "\nhpcb_jobs_running{class=\"primary\"} 1\n",
@@ -191,7 +193,8 @@ START_TEST(the_text_says_what_is_here)
     metrics.jobs = json_tokener_parse(
         "[{\"job\":1,\"guest_cost\":{\"cost\":-0.01,\"method\":\"instructions\"}},"
         "{\"job\":2},"
-        "{\"job\":3,\"guest_cost\":{\"cost\":0.031,\"method\":\"iterations\"}},"
+        "{\"job\":3,\"guest_cost\":{\"cost\":0.031,\"low\":0.012,\"high\":0.05,"
+        "\"method\":\"iterations\"}},"
         "{\"job\":4,\"guest_cost\":{\"cost\":0.02,\"method\":\"instructions\"}}]");
     metrics.totals[HPCB_CLASS_GUEST] = ONE;
     ck_assert_ptr_nonnull(metrics.status);
