@@ -3,10 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What a job computes on, as far as it can be told of the next minutes by the last ones:
- * the CPU time that primaries leave is what a guest lives on.  A mean that forgets with a
- * time constant of a minute, longer than the phases of most iterations, and over all of
- * its time for a job that is younger.  Pure.
+ * What a job computes on, as far as it can be told of the next minutes by the last
+ * ones: the CPU time that primaries leave is what a guest lives on.  A mean that forgets
+ * with a time constant of a minute, longer than the phases of most iterations, and
+ * over all of its time for a job that is younger.  Pure.
  */
 #ifndef HPCB_POLICY_BUSY_H
 #define HPCB_POLICY_BUSY_H
@@ -25,9 +25,9 @@ typedef struct {
     double mean;                /* CPUs */
 } hpcb_busy_t;
 
-/* The job has used usage_us of CPU time since any moment, by time_us of a monotonic clock
- * (both microseconds).  A usage that is less than before is one of another job or group:
- * all begins anew. */
+/* The job has used usage_us of CPU time since any moment, by time_us of a monotonic
+ * clock (both microseconds).  A usage that is less than before is one of another job or
+ * group: all begins anew. */
 void hpcb_busy_add(hpcb_busy_t *busy, uint64_t usage_us, uint64_t time_us);
 
 /* Write how many CPUs it computes on, in millionths.  Return false if that is not known
