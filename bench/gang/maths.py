@@ -4,7 +4,7 @@
 
 A switch is (time, node, job, stopped), decisions are those of hpcbctl gang list --json."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from gang import plan
 
@@ -12,24 +12,58 @@ from gang import plan
 EARLY_SECONDS = 0.02
 
 
+def cpus_of(text):
+    """The numbers in a list like 0-3,8."""
+    ends = [part.partition("-") for part in text.split(",") if part]
+    return [cpu for first, _, last in ends for cpu in range(int(first), int(last or first) + 1)]
+
+
+def depth_of(jobs):
+    """Of a decision: the most jobs that one CPU has."""
+    counts = Counter(cpu for job in jobs for cpu in cpus_of(job["cpus"]))
+    return max(counts.values(), default=0)
+
+
 def turns(decisions):
-    """{job: {"rounds", "elected", "longest", "jobs"}} of a node: rounds in which the job
-    might have been elected and those in which it was, the most rounds from one election to
-    the next, or to the end, and the most jobs that a round was about.  The first wait is
-    as long as hpcbd says, so that a wait from one part to the next counts whole."""
-    found, waited = {}, {}
-    for decision in sorted(decisions, key=lambda decision: decision["quantum"]):
-        jobs = [job for job in decision["jobs"] or [] if not job["paused"]]
+    """{job: {"rounds", "elected", "longest", "jobs", "limit"}} of a node: rounds in which
+    the job might have been elected and those in which it was, the most rounds from one
+    election to the next, or to the end, the most jobs that a round was about, and how many
+    rounds policy/gang allows it.  hpcbd says with each decision how long a job has waited:
+    that counts, so that a decision that nobody has read is no gap."""
+    found = {}
+    for decision in decisions:
+        jobs = [job for job in decision["jobs"] or [] if not job["paused"] and job["cpus"]]
+        limit = plan.round_limit(depth_of(jobs), len(jobs))
         for job in jobs:
             figures = found.setdefault(job["job"], {"rounds": 0, "elected": 0, "longest": 0,
-                                                    "jobs": 0})
-            waited[job["job"]] = waited.get(job["job"], job["waited"]) + 1
+                                                    "jobs": 0, "limit": 0})
             figures["rounds"] += 1
+            figures["elected"] += job["elected"]
             figures["jobs"] = max(figures["jobs"], len(jobs))
-            figures["longest"] = max(figures["longest"], waited[job["job"]])
-            if job["elected"]:
-                figures["elected"] += 1
-                waited[job["job"]] = 0
+            figures["longest"] = max(figures["longest"], job["waited"] + 1)
+            figures["limit"] = max(figures["limit"], limit)
+    return found
+
+
+def whole_turns(by_node, nodes_of, before):
+    """{job: {"turns", "longest", "last"}} of jobs of several nodes: quanta in which the job
+    was elected on all of them, the most quanta from one to the next, and the last one.
+    before: {job: the last one before these decisions}; without it, as for the time after
+    the last one, the wait is as long as it was seen."""
+    elected = {node: elections(decisions) for node, decisions in by_node.items()}
+    found = {}
+    for job, nodes in nodes_of.items():
+        if len(nodes) == 1:
+            continue
+        common = set.intersection(*(set(elected[node]) for node in nodes))
+        if not common:
+            continue
+        whole = sorted(quantum for quantum in common
+                       if all(job in elected[node][quantum] for node in nodes))
+        marks = [before.get(job, min(common)), *whole]
+        found[job] = {"turns": len(whole), "last": marks[-1],
+                      "longest": max(after - mark for mark, after
+                                     in zip(marks, [*whole, max(common)]))}
     return found
 
 

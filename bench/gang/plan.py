@@ -25,21 +25,25 @@ JOBS = (
 # a disturbance lasts.
 CALM_SECONDS = 2.0
 
-# With jobs of several nodes each runs at least once in three times as many rounds as a node
-# has jobs (policy/gang.h).
-ROUNDS_A_JOB = 3
-
-KINDS = ("kill", "cut", "step")
+KINDS = ("kill", "cut", "step", "hang")
 # hpcbd more often than those that it works with.
 DAEMONS = ("hpcbd", "hpcbd", "hpcbd", "slurmd", "munged", "slurmctld")
 # Less than a quantum, some quanta, more than any limit of time.
 STEPS_SECONDS = (0.013, 0.2, 1.7, 30.0, 3600.0)
 
 
+def round_limit(depth, jobs):
+    """A job is elected at least once in so many rounds, if a CPU has up to depth jobs and
+    the node has jobs: from round 2 depth on it is overdue, and each of the others goes
+    before it once at most (policy/gang.c, next_overdue)."""
+    return 2 * depth + jobs - 1
+
+
 def stop_limit(node):
-    """For so many seconds may a job be stopped there without a break, come what may."""
+    """For so many seconds may a job be stopped there without a break, come what may.  All
+    jobs of a node share its one core."""
     jobs = sum(node in nodes for nodes in JOBS)
-    return ROUNDS_A_JOB * jobs * QUANTUM_SECONDS + CALM_SECONDS
+    return round_limit(jobs, jobs) * QUANTUM_SECONDS + CALM_SECONDS
 
 
 @dataclass(frozen=True)
@@ -47,19 +51,19 @@ class Disturbance:
     number: int
     kind: str       # of KINDS
     target: str     # a node, or ctl
-    daemon: str     # of a kill
+    daemon: str     # of a kill or a hang
     step: float     # seconds, of a step of the clock
     pause: float    # seconds before it, so that it hits any moment of a quantum
 
 
 def disturbance(number, seed):
     """The same for the same number and seed, however many there are; each kind is one of
-    three that follow each other."""
+    as many as there are kinds that follow each other."""
     turn, index = divmod(number, len(KINDS))
     kind = random.Random(seed * 7919 + turn).sample(KINDS, len(KINDS))[index]
     rng = random.Random(seed * 104729 + number)
     target = rng.choice(NODES)
-    daemon = rng.choice(DAEMONS) if kind == "kill" else ""
+    daemon = {"kill": rng.choice(DAEMONS), "hang": "hpcbd"}.get(kind, "")
     step = rng.choice(STEPS_SECONDS) * rng.choice((-1, 1)) if kind == "step" else 0.0
     return Disturbance(number, kind, "ctl" if daemon == "slurmctld" else target, daemon,
                        step, rng.uniform(0, 1.5))

@@ -21,17 +21,25 @@ START_SECONDS = 60
 POLL_SECONDS = 8
 # All jobs of a node stopped for so long is no switch under way.
 STILL_SECONDS = 0.2
+# hpcbd hangs for so long.
+HANG_SECONDS = 4
 SIGNAL_HPCBD = 'kill -s {} "$(cat /run/pids/hpcbd)"'
 
 
 def add_decisions(node, found, listed):
-    """Into found, {quantum: decision}, which has one already: those that came later, of
-    what hpcbd still has."""
-    newest = max(found)
+    """Into found, {quantum: decision}, which has one already: those from its first on, of
+    what hpcbd still has.  A list that takes two pages misses one if hpcbd decides between
+    them; the next list has it."""
+    oldest, newest = min(found), max(found)
     if listed[0]["quantum"] > newest + 1:
         raise BenchError(f"{node}: hpcbd has forgotten decisions after quantum {newest}")
-    found.update({decision["quantum"]: decision for decision in listed
-                  if decision["quantum"] > newest})
+    for decision in listed:
+        if decision["quantum"] >= oldest:
+            found.setdefault(decision["quantum"], decision)
+
+
+def has_holes(found):
+    return len(found) <= max(found) - min(found)
 
 
 class Node:
@@ -99,6 +107,15 @@ class Node:
     def kill(self, daemon):
         self.shell(f'kill -9 "$(cat /run/pids/{daemon})"')
 
+    def hang(self):
+        self.shell(SIGNAL_HPCBD.format("STOP"))
+
+    def wake(self):
+        """hpcbd after a hang; its watchdog has ended it, or let it hang."""
+        self.shell(SIGNAL_HPCBD.format("CONT") + " 2> /dev/null || true")
+        if not self.shell("/run/hpcb/lib/daemon running hpcbd && echo yes || true").strip():
+            self.start("hpcbd")
+
     def link(self, state):
         self.execute("ip", "link", "set", "dev", "eth0", state)
 
@@ -126,6 +143,8 @@ class Bench:
         self.nodes = [Node(self, name) for name in plan.NODES]
         self.jobs = []   # Slurm's numbers, as in plan.JOBS
         self.lost = []
+        self.seen = {}   # {node: the last decision of the part before}
+        self.whole = {}  # {job: quantum of its last turn on all its nodes}
 
     def __enter__(self):
         try:
@@ -212,16 +231,33 @@ class Bench:
 
     # ---- nobody disturbs them ----
 
+    def go_on(self, node):
+        """{quantum: decision} from the last decision of the part before on, or from now on if
+        hpcbd has forgotten some of those between."""
+        listed, seen = node.listed()["decisions"], self.seen.get(node.name)
+        if not seen or listed[0]["quantum"] > seen["quantum"]:
+            self.whole = {}
+            return {listed[-1]["quantum"]: listed[-1]}
+        found = {seen["quantum"]: seen}
+        add_decisions(node.name, found, listed)
+        return found
+
+    def read_decisions(self, decisions):
+        for node in self.nodes:
+            found = decisions[node.name]
+            add_decisions(node.name, found, node.listed()["decisions"])
+            if has_holes(found):
+                add_decisions(node.name, found, node.listed()["decisions"])
+
     def watch_calm(self, seconds):
-        last = {node.name: node.listed()["decisions"][-1] for node in self.nodes}
-        decisions = {node: {decision["quantum"]: decision} for node, decision in last.items()}
+        decisions = {node.name: self.go_on(node) for node in self.nodes}
         cpu = {node.name: -node.cpu_seconds() for node in self.nodes}
         started = time.monotonic()
         while time.monotonic() < started + seconds:
             time.sleep(min(POLL_SECONDS, max(0, started + seconds - time.monotonic())))
-            for node in self.nodes:
-                add_decisions(node.name, decisions[node.name], node.listed()["decisions"])
+            self.read_decisions(decisions)
         end, took = time.time(), time.monotonic() - started
+        self.seen = {node: found[max(found)] for node, found in decisions.items()}
         for node in self.nodes:
             cpu[node.name] += node.cpu_seconds()
         return self.calm_record({node: list(found.values())
@@ -233,8 +269,12 @@ class Bench:
         turns = {node: {index_of[job]: figures for job, figures in maths.turns(found).items()}
                  for node, found in decisions.items()}
         skews = maths.skews(decisions, nodes_of, self.switches(), end)
+        whole = maths.whole_turns(decisions, nodes_of, self.whole)
+        self.whole = {job: figures["last"] for job, figures in whole.items()}
         return {"mode": "calm", "seconds": took, "turns": turns,
                 "together": maths.together(decisions, nodes_of),
+                "whole": {index_of[job]: {key: figures[key] for key in ("turns", "longest")}
+                          for job, figures in whole.items()},
                 "skews": [round(skew, 6) for skew in skews],
                 "cpu": cpu, "replay": self.replayed(decisions)}
 
@@ -264,8 +304,6 @@ class Bench:
         return next((node for node in self.nodes if node.name == name), Node(self, name))
 
     def disturb(self, planned):
-        if self.lost:
-            raise BenchError(f"job {self.lost[0]} was lost: go on with new ones (--state)")
         node = self.node(planned.target)
         begin = time.time()
         time.sleep(planned.pause)
@@ -275,15 +313,19 @@ class Bench:
         undone = time.time()
         if planned.kind == "step":
             stuck += self.stuck_after(planned, undone)
+        self.lost = self.find_lost()
         stuck += self.wait_until_let_go(undone)
         end, switches = time.time(), self.switches()
         limits = {node.name: plan.stop_limit(node.name) for node in self.nodes}
         stuck += maths.too_long(switches, limits, begin, end)
         self.lost = self.find_lost()
+        stuck = [(node, job) for node, job in stuck if job not in self.lost]
         return {"mode": "disturb", "number": planned.number, "kind": planned.kind,
                 "daemon": planned.daemon, "target": planned.target, "step": planned.step,
                 "stuck": list(dict.fromkeys(stuck)), "lost": self.lost,
-                "longest": max(maths.longest_stops(switches, begin, end).values())}
+                "longest": max((seconds for (_, job), seconds
+                                in maths.longest_stops(switches, begin, end).items()
+                                if job not in self.lost), default=0)}
 
     @staticmethod
     def act(planned, node):
@@ -291,6 +333,8 @@ class Bench:
             node.kill(planned.daemon)
         elif planned.kind == "cut":
             node.link("down")
+        elif planned.kind == "hang":
+            node.hang()
         else:
             node.step_clock(planned.step)
 
@@ -300,6 +344,10 @@ class Bench:
             node.start(planned.daemon)
         elif planned.kind == "cut":
             node.link("up")
+        elif planned.kind == "hang":
+            # Whatever its watchdog does, it has done by then.
+            time.sleep(HANG_SECONDS - plan.CALM_SECONDS)
+            node.wake()
         else:
             node.step_clock(0)
 
@@ -319,11 +367,12 @@ class Bench:
                                              until - STILL_SECONDS, until)]
 
     def wait_until_let_go(self, since):
-        """Until each job has been set going on each of its nodes: turns are taken again, and
-        by all.  [(node, job)] of those that were not, in START_SECONDS."""
+        """Until each job that is not lost has been set going on each of its nodes: turns are
+        taken again, and by all.  [(node, job)] of those that were not, in START_SECONDS."""
         deadline = time.monotonic() + START_SECONDS
+        places = [(node, job) for node, job in self.places() if job not in self.lost]
         while True:
-            left = maths.not_let_go(self.switches(), self.places(), since)
+            left = maths.not_let_go(self.switches(), places, since)
             if not left or time.monotonic() > deadline:
                 return left
             time.sleep(0.3)

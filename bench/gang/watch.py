@@ -4,7 +4,7 @@
 
 Prints a line "TIME JOB 0|1" (CLOCK_REALTIME; 1: stopped) when it begins and for each change,
 until it is told to end.  It sleeps until the kernel reports a write to a cgroup.freeze, so
-that it takes next to nothing from those that it watches."""
+that it takes next to nothing from those that it watches.  A job that ends is not stopped."""
 
 import ctypes
 import os
@@ -13,7 +13,7 @@ import struct
 import sys
 import time
 
-IN_MODIFY, IN_IGNORED = 0x2, 0x8000
+IN_MODIFY, IN_Q_OVERFLOW, IN_IGNORED = 0x2, 0x4000, 0x8000
 EVENT = struct.Struct("iIII")
 
 
@@ -25,6 +25,13 @@ def freezers(jobs):
         if match and match[1] in found and "cgroup.freeze" in files:
             found[match[1]].append(os.path.join(directory, "cgroup.freeze"))
     return found
+
+
+def is_stopped(fd):
+    try:
+        return b"1" in os.pread(fd, 8, 0)
+    except OSError:   # the group is gone
+        return False
 
 
 class Watch:
@@ -45,7 +52,7 @@ class Watch:
         return os.open(path, os.O_RDONLY)
 
     def look(self, job, now):
-        stopped = any(b"1" in os.pread(fd, 8, 0) for fd in self.files[job])
+        stopped = any(map(is_stopped, self.files[job]))
         if stopped != self.stopped.get(job):
             self.stopped[job] = stopped
             print(f"{now:.6f} {job} {int(stopped)}", flush=True)
@@ -57,9 +64,11 @@ class Watch:
         while data:
             watch, mask, _, length = EVENT.unpack_from(data)
             data = data[EVENT.size + length:]
-            if mask & IN_IGNORED:
-                sys.exit("a group is gone")
+            if mask & IN_Q_OVERFLOW:
+                sys.exit("the kernel has dropped events")
             jobs.add(self.job_of[watch])
+            if mask & IN_IGNORED:
+                del self.job_of[watch]
         for job in jobs:
             self.look(job, now)
 
@@ -75,4 +84,5 @@ def main():
         watch.follow()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -11,7 +11,7 @@ import unittest
 from unittest import mock
 
 from cluster import BenchError
-from gang import cpu, maths, plan, report, runner
+from gang import cpu, maths, plan, report, runner, watch
 
 REPLAY = os.path.join(os.environ.get("HPCB_BUILDDIR", "."), "bench", "gang-replay")
 
@@ -23,32 +23,76 @@ def decision(quantum, elected, jobs=(1, 2)):
                       "samples": [], "elected": job == elected} for job in jobs]}
 
 
+def series(*elected):
+    """Decisions of quanta 1, 2, ... with the waits of their jobs, 1 and 2."""
+    found, waited = [], {1: 0, 2: 0}
+    for quantum, one in enumerate(elected, 1):
+        found.append(decision(quantum, one))
+        for job in found[-1]["jobs"]:
+            job["waited"] = waited[job["job"]]
+        waited = {job: 0 if job == one else waits + 1 for job, waits in waited.items()}
+    return found
+
+
 class Plan(unittest.TestCase):
     def test_disturbances(self):
-        planned = [plan.disturbance(number, 1) for number in range(99)]
-        self.assertEqual(planned, [plan.disturbance(number, 1) for number in range(99)])
-        self.assertNotEqual(planned, [plan.disturbance(number, 2) for number in range(99)])
+        planned = [plan.disturbance(number, 1) for number in range(100)]
+        self.assertEqual(planned, [plan.disturbance(number, 1) for number in range(100)])
+        self.assertNotEqual(planned, [plan.disturbance(number, 2) for number in range(100)])
         for kind in plan.KINDS:
-            self.assertEqual(sum(one.kind == kind for one in planned), 33)
+            self.assertEqual(sum(one.kind == kind for one in planned), 25)
         for one in planned:
-            self.assertEqual(bool(one.daemon), one.kind == "kill")
+            self.assertEqual(bool(one.daemon), one.kind in ("kill", "hang"))
+            self.assertTrue(one.kind != "hang" or one.daemon == "hpcbd")
             self.assertEqual(one.target == "ctl", one.daemon == "slurmctld")
             self.assertEqual(one.step != 0, one.kind == "step")
+
+    def test_limits_are_those_of_the_policy(self):
+        # One core with five jobs: overdue from the 10th round on, behind four others.
+        self.assertEqual(plan.round_limit(5, 5), 14)
+        self.assertEqual(plan.round_limit(2, 5), 8)
+        self.assertEqual(plan.stop_limit("n1"), 14 * 0.5 + 2)
 
 
 class Maths(unittest.TestCase):
     def test_turns(self):
-        found = maths.turns([decision(quantum, 2 if quantum == 3 else 1)
-                             for quantum in (4, 1, 2, 3)])
-        self.assertEqual(found[1], {"rounds": 4, "elected": 3, "longest": 2, "jobs": 2})
-        self.assertEqual(found[2], {"rounds": 4, "elected": 1, "longest": 3, "jobs": 2})
+        found = maths.turns(series(1, 1, 2, 1))
+        self.assertEqual(found[1], {"rounds": 4, "elected": 3, "longest": 2, "jobs": 2,
+                                    "limit": 5})
+        self.assertEqual(found[2], {"rounds": 4, "elected": 1, "longest": 3, "jobs": 2,
+                                    "limit": 5})
 
     def test_waits_begin_before_the_first_decision_seen(self):
-        first = decision(1, 1)
-        first["jobs"][1]["waited"] = 4
-        found = maths.turns([first, decision(2, 2), decision(3, 1)])
-        self.assertEqual(found[1]["longest"], 2)
-        self.assertEqual(found[2], {"rounds": 3, "elected": 1, "longest": 6, "jobs": 2})
+        found = maths.turns(series(1, 1, 1, 1, 1, 2, 1)[4:])
+        self.assertEqual((found[2]["rounds"], found[2]["longest"]), (3, 6))
+
+    def test_a_decision_that_nobody_has_read_is_no_gap(self):
+        seen = series(1, 1, 1, 2, 1)
+        del seen[1]
+        self.assertEqual(maths.turns(seen)[2]["longest"], 4)
+        del seen[2]   # the one in which it was elected
+        self.assertEqual(maths.turns(seen)[2]["longest"], 3)
+
+    def test_the_limit_counts_the_jobs_of_the_busiest_cpu(self):
+        self.assertEqual(maths.cpus_of("0-2,8"), [0, 1, 2, 8])
+        self.assertEqual(maths.cpus_of(""), [])
+        one = decision(1, 1, (1, 2, 3, 4, 5))
+        for job, cpus in zip(one["jobs"], ("0-3", "0", "1", "2", "")):
+            job["cpus"] = cpus
+        found = maths.turns([one])
+        self.assertNotIn(5, found)
+        self.assertEqual((found[1]["jobs"], found[1]["limit"]), (4, 2 * 2 + 4 - 1))
+
+    def test_turns_on_all_nodes(self):
+        by_node = {"n1": series(1, 2, 1, 1, 2, 2, 1), "n2": series(1, 1, 2, 1, 1, 2, 2)}
+        nodes_of = {1: ("n1", "n2"), 2: ("n1",)}
+        self.assertEqual(maths.whole_turns(by_node, nodes_of, {}),
+                         {1: {"turns": 2, "longest": 3, "last": 4}})
+        self.assertEqual(maths.whole_turns(by_node, nodes_of, {1: -4}),
+                         {1: {"turns": 2, "longest": 5, "last": 4}})
+        never = {"n1": series(1, 1, 1), "n2": series(2, 2, 2)}
+        self.assertEqual(maths.whole_turns(never, nodes_of, {1: 0}),
+                         {1: {"turns": 0, "longest": 3, "last": 0}})
 
     def test_together(self):
         by_node = {"n1": [decision(1, 1), decision(2, 1), decision(3, 2)],
@@ -135,6 +179,12 @@ class FakeNode:
     def start(self, daemon):
         self.started.append(daemon)
 
+    def hang(self):
+        self.started.append("hang")
+
+    def wake(self):
+        self.started.append("wake")
+
 
 class FakeBench(runner.Bench):
     """Jobs 1 to 5 of one node take turns of 0.5 s; `frozen`: (job, from, to)."""
@@ -143,11 +193,11 @@ class FakeBench(runner.Bench):
         self.clock, self.frozen = clock, frozen
         self.jobs = [str(number + 1) for number in range(len(plan.JOBS))]
         self.nodes = [FakeNode("n1")]
-        self.lost = []
+        self.lost, self.losing = [], []
         self.workspace = mock.Mock(**{"job_directory.return_value": ""})
 
     def find_lost(self):
-        return []
+        return self.losing
 
     def switches(self):
         mine = self.jobs_of(self.nodes[0])
@@ -165,14 +215,16 @@ class FakeBench(runner.Bench):
 
 
 class Disturb(unittest.TestCase):
-    def disturb(self, frozen=None, daemon="munged"):
+    def disturb(self, frozen=None, daemon="munged", kind="kill", lost=()):
         clock = Clock()
         clock.now = 10.0
         bench = FakeBench(clock, frozen)
-        planned = plan.Disturbance(0, "kill", "n1", daemon, 0.0, 1.0)
+        bench.losing = list(lost)
+        planned = plan.Disturbance(0, kind, "n1", daemon, 0.0, 1.0)
         with mock.patch.object(runner, "time", clock):
             record = bench.disturb(planned)
-        self.assertEqual(bench.nodes[0].started, [daemon])
+        self.assertEqual(bench.nodes[0].started,
+                         ["hang", "wake"] if kind == "hang" else [daemon])
         return record
 
     def test_turns_that_go_on(self):
@@ -187,6 +239,63 @@ class Disturb(unittest.TestCase):
         limit = plan.stop_limit("n1")
         self.assertEqual(self.disturb(("3", 10.0, 11.0 + limit))["stuck"], [("n1", "3")])
         self.assertEqual(self.disturb(("3", 10.0, 6.0 + limit))["stuck"], [])
+
+
+    def test_who_is_stopped_while_hpcbd_hangs(self):
+        # All but the one that runs: here nobody lets them go.
+        self.assertEqual(len(self.disturb(daemon="hpcbd", kind="hang")["stuck"]), 4)
+
+    def test_a_lost_job_is_lost_and_not_stuck(self):
+        record = self.disturb(("3", 10.0, 1e9), lost=["3"])
+        self.assertEqual((record["stuck"], record["lost"]), ([], ["3"]))
+        self.assertLess(record["longest"], 3)
+
+
+class Watch(unittest.TestCase):
+    """One job with two groups."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.paths = [os.path.join(scratch.name, name) for name in "ab"]
+        for path in self.paths:
+            self.write(path, "0")
+        with mock.patch.object(watch, "freezers", return_value={"7": self.paths}):
+            self.watch = watch.Watch(["7"])
+        self.addCleanup(os.close, self.watch.fd)
+        with mock.patch("builtins.print"):
+            self.watch.look("7", 0.0)
+
+    @staticmethod
+    def write(path, text):
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+
+    def test_a_group_that_goes_ends_nothing(self):
+        with mock.patch("builtins.print") as said:
+            self.write(self.paths[0], "1")
+            self.watch.follow()
+            self.assertTrue(said.call_args[0][0].endswith(" 7 1"))
+            self.take_away(self.paths[0])
+            self.assertTrue(said.call_args[0][0].endswith(" 7 0"))
+            self.write(self.paths[1], "1")
+            self.watch.follow()
+            self.assertTrue(said.call_args[0][0].endswith(" 7 1"))
+            self.take_away(self.paths[1])
+        self.assertEqual(self.watch.job_of, {})
+
+    def take_away(self, path):
+        """As the kernel does with a cgroup: reads fail from then on."""
+        number = self.paths.index(path)
+        os.unlink(path)
+        os.close(self.watch.files["7"][number])
+        self.watch.follow()
+
+    def test_events_that_the_kernel_drops_end_it(self):
+        lost = watch.EVENT.pack(-1, watch.IN_Q_OVERFLOW, 0, 0)
+        with mock.patch.object(watch.os, "read", return_value=lost), \
+                self.assertRaisesRegex(SystemExit, "dropped"):
+            self.watch.follow()
 
 
 class Watchers(unittest.TestCase):
@@ -253,6 +362,41 @@ class Polls(unittest.TestCase):
         with self.assertRaises(BenchError):
             runner.add_decisions("n1", found, [decision(6, 1)])
 
+    def test_a_decision_between_two_pages_is_read_with_the_next_list(self):
+        found = {3: decision(3, 1)}
+        runner.add_decisions("n1", found, [decision(2, 1), decision(3, 1), decision(5, 1)])
+        self.assertTrue(runner.has_holes(found))
+        runner.add_decisions("n1", found, [decision(3, 1), decision(4, 1), decision(5, 1)])
+        self.assertEqual(sorted(found), [3, 4, 5])
+        self.assertFalse(runner.has_holes(found))
+
+    def bench(self, *lists):
+        """One node that lists these."""
+        bench = runner.Bench.__new__(runner.Bench)
+        node = mock.Mock(**{"listed.side_effect": [{"decisions": found} for found in lists]})
+        node.name = "n1"
+        bench.nodes, bench.seen, bench.whole = [node], {}, {1: 3}
+        return bench
+
+    def test_a_part_begins_with_the_last_decision_of_the_one_before(self):
+        bench = self.bench(series(1, 1, 1, 1)[1:])
+        bench.seen = {"n1": decision(2, 1)}
+        self.assertEqual(sorted(bench.go_on(bench.nodes[0])), [2, 3, 4])
+        self.assertEqual(bench.whole, {1: 3})
+
+    def test_or_anew_if_some_are_forgotten(self):
+        for seen in ({}, {"n1": decision(2, 1)}):
+            bench = self.bench(series(1, 1, 1, 1)[2:])
+            bench.seen = seen
+            self.assertEqual(list(bench.go_on(bench.nodes[0])), [4])
+            self.assertEqual(bench.whole, {})
+
+    def test_holes_are_looked_for_at_once(self):
+        bench = self.bench([decision(1, 1), decision(3, 1)], series(1, 1, 1))
+        decisions = {"n1": {1: decision(1, 1)}}
+        bench.read_decisions(decisions)
+        self.assertEqual(sorted(decisions["n1"]), [1, 2, 3])
+
 
 class Replay(unittest.TestCase):
     def replay(self, *lines):
@@ -274,11 +418,13 @@ class Replay(unittest.TestCase):
 
 
 def calm(longest, skew=0.001, seconds_of_cpu=0.1, unlike=0):
-    figures = {"rounds": 120, "elected": 20, "longest": longest, "jobs": 5}
+    figures = {"rounds": 120, "elected": 20, "longest": longest, "jobs": 5, "limit": 14}
     return {"mode": "calm", "seconds": 60,
             "turns": {node: {str(index): figures for index, nodes in enumerate(plan.JOBS)
                              if node in nodes} for node in plan.NODES},
             "together": [10, 2], "skews": [skew] * 10,
+            "whole": {str(index): {"turns": 10, "longest": 9}
+                      for index, nodes in enumerate(plan.JOBS) if len(nodes) > 1},
             "cpu": {node: seconds_of_cpu for node in plan.NODES},
             "replay": {"replayed": 10, "unlike": unlike, "unknown": 0}}
 
@@ -296,19 +442,30 @@ class Report(unittest.TestCase):
                                                             "undecided |"))]
 
     def test_three_verdicts(self):
-        good = [calm(5)] * 10 + [disturbed(number) for number in range(100)]
-        self.assertEqual(self.verdicts(good), ["kept"] * 8)
-        self.assertEqual(self.verdicts([calm(5), disturbed(0)]), ["undecided"] * 8)
-        bad = [calm(16, 0.006, 0.4, 1), disturbed(0, [["n1", "1"]], ["1"])]
-        self.assertEqual(self.verdicts(bad), ["broken"] * 8)
-        self.assertEqual(self.verdicts([calm(8)] * 10)[:3], ["kept", "broken", "kept"])
+        good = [calm(5)] * 10 + [disturbed(number) for number in range(report.DISTURBANCES)]
+        self.assertEqual(self.verdicts(good), ["kept"] * 7)
+        self.assertEqual(self.verdicts([calm(5), disturbed(0)]), ["undecided"] * 7)
+        bad = [calm(15, 0.006, 0.4, 1), disturbed(0, [["n1", "1"]], ["1"])]
+        self.assertEqual(self.verdicts(bad), ["broken"] * 7)
+        self.assertEqual(self.verdicts([calm(14)] * 10)[:2], ["kept", "broken"])
+        self.assertEqual(self.verdicts([calm(8)] * 10)[:2], ["kept", "kept"])
+
+    def test_turns_on_all_nodes_are_shown_without_a_verdict(self):
+        text = "\n".join(report.document({"seed": 1}, [calm(5)]))
+        self.assertIn("at most 9 quanta, 4.5 s | no limit", text)
+        self.assertIn("| n1 | 16.7 % | 5 | - | - |", text)
+        self.assertIn("| n1, n2 | 16.7 % | 5 | 10 | 9 |", text)
+
+    def test_what_a_cut_cannot_show_is_said(self):
+        text = "\n".join(report.document({"seed": 1}, [disturbed(0)]))
+        self.assertIn("cannot leave a job stopped", text)
 
     def test_no_edge_decides_nothing(self):
-        self.assertEqual(self.verdicts([dict(calm(5), skews=[])] * 10)[3], "undecided")
+        self.assertEqual(self.verdicts([dict(calm(5), skews=[])] * 10)[2], "undecided")
 
     def test_edges_that_a_node_missed_break_the_limit(self):
         missed = dict(calm(5), skews=[0.001] * 97 + [plan.QUANTUM_SECONDS] * 3)
-        self.assertEqual(self.verdicts([missed] * 10)[3], "broken")
+        self.assertEqual(self.verdicts([missed] * 10)[2], "broken")
         text = "\n".join(report.document({"seed": 1}, [missed]))
         self.assertIn("of 100 edges; a node missed 3", text)
 
