@@ -142,7 +142,7 @@ def why_these_limits():
     yield ""
     yield (f"Why n = {len(plan.JOBS)} may break: a job of several nodes owns one quantum of a "
            "cycle. A cycle has as many quanta as a core has jobs, rounded up to a power of two: "
-           f"{len(plan.JOBS)} for the 5 or 6 jobs of a node. That leaves no slack. If the quanta "
+           f"here up to {len(plan.JOBS)}. That leaves no slack. If the quanta "
            "are dealt anew (policy/gang.c, SLOT_QUANTA), the next one that a job owns may come "
            "up to two cycles after its last. Two jobs that own the same quantum draw lots.")
     yield ""

@@ -40,10 +40,11 @@ def memory_mib():
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // MIB
 
 
-def size_mib(cache, memory):
-    """--size of nas: that no cache holds if four jobs of it fit into the machine's MiB."""
+def size_mib(cache, memory, nodes=1):
+    """--size of nas: that no cache holds if four jobs of it on each node fit into the machine's
+    MiB."""
     wanted = math.ceil(cache * VECTOR_CACHES / VECTOR_PART / MIB) if cache else MOST_MIB
-    bound = min(MOST_MIB, int(memory * PART_OF_MEMORY / 4) - OTHER_MIB)
+    bound = min(MOST_MIB, int(memory * PART_OF_MEMORY / 4 / nodes) - OTHER_MIB)
     return max(LEAST_MIB, min(wanted, bound))
 
 
@@ -68,13 +69,20 @@ def said(*argv):
     return json.loads(command(argv, 60))
 
 
-def measure(build, patience, progress):
+def memory_bandwidth(build):
+    """Bytes/s of all CPUs."""
+    found = said(os.path.join(build, "hpcbctl", "hpcbctl"), "calibrate", "--json",
+                 "--seconds", "2")
+    return int(found["mem_bytes_per_second"])
+
+
+def measure(build, nodes, patience, progress):
     """{"size": MiB, "cache": bytes, "work": as nas_work(), "slower": as slower()}, of the
     programs in the build directory."""
     progress.show("measuring what the kernels ask of memory")
     machine.wait_idle(0.05, patience)
     cache, rates = cache_bytes(), {}
-    size = size_mib(cache, memory_mib())
+    size = size_mib(cache, memory_mib(), nodes)
     for kernel in plan.NAS_MB_S:
         found = said(os.path.join(build, "bench", "nas"), f"--kernel={kernel}",
                      f"--size={size}", "--seconds=2")

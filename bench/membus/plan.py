@@ -36,8 +36,8 @@ PROGRAMS = {program.name: program for program in (
               (f"--kernel={kernel}",)) for kernel in NAS_MB_S),
 )}
 
-# In the order in which they are submitted: with two CPUs the first two have one each, the
-# others the same ones again.  Who takes them in order runs likes together.
+# With two CPUs the first two that are submitted have one each, the others the same ones
+# again.
 SETS = {
     "net + min": ("net", "net", "min", "min"),
     "net + max": ("net", "net", "max", "max"),
@@ -46,11 +46,21 @@ SETS = {
     # The paper's (sim/scenarios/002-mixes.json has them by the same names): of two
     # applications each, and of one with membench-min or myribench.
     **{f"CG + {kernel}": ("CG", "CG", kernel, kernel) for kernel in NAS_MB_S},
-    "membench-min + CG": ("min", "min", "CG", "CG"),
-    "myribench + CG": ("net", "net", "CG", "CG"),
+    **{f"membench-min + {kernel}": ("min", "min", kernel, kernel) for kernel in NAS_MB_S},
+    **{f"myribench + {kernel}": ("net", "net", kernel, kernel) for kernel in NAS_MB_S},
 }
-# What runs unless other sets are asked for.
-USUAL = ("net + min", "net + max", "max + min", "one of each", "CG + EP", "myribench + CG")
+# What runs unless other sets are asked for: those whose gains the paper says and of which the
+# programs are here, and ours.  A set with the netbench that polls has :poll behind its name.
+USUAL = ("net + min", "net + min:poll", "net + max", "max + min", "one of each", "CG + CG",
+         "CG + IS", "membench-min + CG", "myribench + EP", "myribench + MG")
+
+# In which order the programs of a set are submitted.  Who takes jobs in their order runs
+# the first two at once, and the others: with likes first that is the worst that turns can do,
+# mixed it is the best.  Either way each CPU has one of both.
+ARRANGEMENTS = {"likes first": (0, 1, 2, 3), "mixed": (0, 2, 3, 1)}
+
+# Who runs with whom, of the four jobs of a set: likes with likes, or mixed.
+PARTNERS = ((1, 0, 3, 2), (3, 2, 1, 0))
 
 
 @dataclass(frozen=True)
@@ -77,17 +87,84 @@ def waits_of(name):
     return WAITS if "net" in SETS[name] else WAITS[:1]
 
 
-def schedule(sets, rounds, seed):
-    """[(round, set, wait, regime)]: the regimes of a set follow each other, in random
-    order, so that a slow minute of the machine hits all of them."""
+def parse_set(text):
+    """(set, wait) of one of USUAL's form, or a ValueError."""
+    name, _, wait = text.partition(":")
+    wait = wait or WAITS[0]
+    if name not in SETS or wait not in waits_of(name):
+        raise ValueError(text)
+    return name, wait
+
+
+@dataclass(frozen=True)
+class Together:
+    """One or two programs at once, each on a CPU of its own: what a job does alone, and what
+    it loses to another (figure 2)."""
+    round: int
+    jobs: tuple
+    wait: str
+
+    def key(self):
+        return self.round, self.jobs, self.wait
+
+
+@dataclass(frozen=True)
+class Mix:
+    """Four jobs on two CPUs, once under each regime, one after the other."""
+    round: int
+    set: str
+    wait: str
+    arrangement: str
+    regimes: tuple   # in their order
+
+    def key(self):
+        return self.round, self.set, self.wait
+
+    def submitted(self):
+        return [SETS[self.set][index] for index in ARRANGEMENTS[self.arrangement]]
+
+    def sorted(self, values):
+        """Of the jobs as they are submitted, as SETS has them."""
+        places = ARRANGEMENTS[self.arrangement]
+        return [values[places.index(index)] for index in range(len(places))]
+
+
+def pair(one, other, wait):
+    """Only netbench waits one way or the other."""
+    return tuple(sorted((one, other))), wait if "net" in (one, other) else WAITS[0]
+
+
+def combinations(groups):
+    """[(programs, wait)] of all that Together measures for these (set, wait)."""
+    pairs = set()
+    for name, wait in groups:
+        programs = SETS[name]
+        for partners in PARTNERS:
+            pairs |= {pair(program, programs[partner], wait)
+                      for program, partner in zip(programs, partners)}
+        for program in programs:
+            if program in NAS_MB_S:
+                pairs |= {pair(program, other, WAITS[0]) for other in (program, "max", "net")}
+    singles = {((program,), wait if program == "net" else WAITS[0])
+               for both, wait in pairs for program in both}
+    return sorted(singles) + sorted(pairs)
+
+
+def schedule(groups, rounds, seed):
+    """Rounds of Together and Mix for these (set, wait), in random order.  The regimes of a mix
+    follow each other, so that a slow minute of the machine hits all of them.  Of two rounds a
+    set has one arrangement in each."""
     rng = random.Random(seed)
-    steps = []
+    units, turn = [], {}
     for number in range(rounds):
-        groups = [(name, wait) for name in sets for wait in waits_of(name)]
-        for name, wait in rng.sample(groups, len(groups)):
-            steps += [(number, name, wait, regime)
-                      for regime in rng.sample(list(REGIMES), len(REGIMES))]
-    return steps
+        found = combinations(groups)
+        units += [Together(number, *one) for one in rng.sample(found, len(found))]
+        if number % 2 == 0:
+            turn = {group: rng.sample(list(ARRANGEMENTS), 2) for group in groups}
+        units += [Mix(number, *group, turn[group][number % 2],
+                      tuple(rng.sample(list(REGIMES), len(REGIMES))))
+                  for group in rng.sample(groups, len(groups))]
+    return units
 
 
 def arguments_of(program, host, wait, demand):

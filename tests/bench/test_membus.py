@@ -16,7 +16,7 @@ from types import SimpleNamespace
 from unittest import mock
 
 from cluster import BenchError
-from membus import demand, plan, report
+from membus import demand, plan, report, runner
 
 BENCH = os.path.join(os.environ.get("HPCB_BUILDDIR", "."), "bench")
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
@@ -126,24 +126,81 @@ class Nas(unittest.TestCase):
             self.assertEqual(nas(*arguments).returncode, 2, arguments)
 
 
+GROUPS = [(name, wait) for name in plan.SETS for wait in plan.waits_of(name)]
+
+
+def mixes(units):
+    return [unit for unit in units if isinstance(unit, plan.Mix)]
+
+
 class Plan(unittest.TestCase):
-    def test_the_regimes_of_a_set_follow_each_other(self):
-        steps = plan.schedule(list(plan.SETS), 3, 1)
-        self.assertEqual(len(set(steps)), len(steps))
-        self.assertEqual(len(steps), 3 * 4 * sum(len(plan.waits_of(name)) for name in plan.SETS))
-        for index in range(0, len(steps), len(plan.REGIMES)):
-            group = steps[index:index + len(plan.REGIMES)]
-            self.assertEqual(len({step[:3] for step in group}), 1)
-            self.assertEqual({step[3] for step in group}, set(plan.REGIMES))
+    def test_each_set_has_all_regimes_in_each_round(self):
+        units = plan.schedule(GROUPS, 3, 1)
+        self.assertEqual(len({unit.key() for unit in units}), len(units))
+        found = mixes(units)
+        self.assertEqual(len(found), 3 * len(GROUPS))
+        for unit in found:
+            self.assertEqual(sorted(unit.regimes), sorted(plan.REGIMES))
+
+    def test_what_sets_are_compared_with_comes_before_them(self):
+        units = plan.schedule([("CG + IS", "sleep"), ("net + min", "poll")], 2, 1)
+        kinds = [isinstance(unit, plan.Mix) for unit in units if unit.round == 0]
+        self.assertEqual(kinds, sorted(kinds))
+        found = {(unit.jobs, unit.wait) for unit in units if isinstance(unit, plan.Together)}
+        for one in ((("CG",), "sleep"), (("net",), "poll"), (("CG", "IS"), "sleep"),
+                    (("CG", "CG"), "sleep"), (("CG", "max"), "sleep"), (("max",), "sleep"),
+                    (("min", "net"), "poll"), (("min", "min"), "sleep")):
+            self.assertIn(one, found)
+        self.assertNotIn((("min", "min"), "poll"), found)
 
     def test_more_rounds_begin_alike(self):
-        few, many = (plan.schedule(["max + min"], rounds, 7) for rounds in (2, 5))
+        few, many = (plan.schedule([("max + min", "sleep")], rounds, 7) for rounds in (2, 5))
         self.assertEqual(many[:len(few)], few)
+
+    def test_of_two_rounds_each_arrangement_has_one(self):
+        found = mixes(plan.schedule(GROUPS, 4, 3))
+        for group in GROUPS:
+            seen = [unit.arrangement for unit in found if (unit.set, unit.wait) == group]
+            for pair in (seen[:2], seen[2:]):
+                self.assertEqual(sorted(pair), sorted(plan.ARRANGEMENTS))
+
+    def test_each_cpu_has_one_of_both_however_they_are_arranged(self):
+        for arrangement in plan.ARRANGEMENTS:
+            unit = plan.Mix(0, "max + min", "sleep", arrangement, ())
+            first, second, third, fourth = unit.submitted()
+            self.assertEqual({first, third}, {"max", "min"})
+            self.assertEqual({second, fourth}, {"max", "min"})
+            self.assertEqual(first == second, arrangement == "likes first")
+            self.assertEqual(unit.sorted(unit.submitted()), list(plan.SETS["max + min"]))
+
+    def test_sets_that_can_be_asked_for(self):
+        self.assertEqual(plan.parse_set("net + min:poll"), ("net + min", "poll"))
+        self.assertEqual(plan.parse_set("CG + IS"), ("CG + IS", "sleep"))
+        for text in ("CG + XY", "CG + IS:poll", "net + min:nap", ""):
+            with self.assertRaises(ValueError):
+                plan.parse_set(text)
+        for text in plan.USUAL:
+            plan.parse_set(text)
+
+    def test_a_usual_round_is_short(self):
+        units = plan.schedule([plan.parse_set(text) for text in plan.USUAL], 1, 1)
+        self.assertLess(RUN.TimeLeft(units, 20).seconds(units), 33 * 60)
 
     def test_the_first_two_jobs_are_alike(self):
         for name, programs in plan.SETS.items():
             self.assertEqual(len(programs), 4)
             self.assertEqual(name == "one of each", programs[0] != programs[1])
+
+    def test_the_papers_figures_are_of_sets_that_run(self):
+        for name, program in report.PAPER:
+            self.assertIn(program, plan.SETS[name])
+        # Section 6: "from about 6% (for the CG-CG workload) to 44% (for the CG-IS workload)",
+        # 39 % next to membench-min, 4 % with EP and 25 % with MG.
+        for one, gain in ((("CG + CG", "CG"), 0.06), (("CG + IS", "CG"), 0.44),
+                          (("membench-min + CG", "CG"), 0.39), (("myribench + EP", "net"), 0.04),
+                          (("myribench + MG", "net"), 0.25)):
+            self.assertEqual(report.PAPER[one], (gain, gain))
+            self.assertIn(one[0], plan.USUAL)
 
     def test_demands_are_in_proportion_to_the_papers(self):
         rates = {"CG": 6.74e9, "EP": 18e9, "LU": 4e9}
@@ -167,6 +224,8 @@ class Plan(unittest.TestCase):
         for memory in (2000, 4000):
             size = demand.size_mib(300 * mib, memory)
             self.assertLess(4 * (size + demand.OTHER_MIB), 0.8 * memory)
+        size = demand.size_mib(300 * mib, 8000, 2)
+        self.assertLess(2 * 4 * (size + demand.OTHER_MIB), 0.8 * 8000)
 
     def test_the_last_cache(self):
         with tempfile.TemporaryDirectory() as scratch:
@@ -197,23 +256,27 @@ class Plan(unittest.TestCase):
 
 DEMAND = {"size": 512, "cache": 32 * 2**20, "work": {"CG": 0, "EP": 77, "LU": 0},
           "slower": {"LU": 0.5}}
+CAPACITY = {"mem": 12000000000, "net": 50000000}
+FACTS = {"demand": DEMAND, "capacity": CAPACITY}
 
 
 class Demand(unittest.TestCase):
     """Measured once for all of a series."""
 
     def arguments(self, state):
-        return SimpleNamespace(state=state, build=None, patience=0)
+        return SimpleNamespace(state=state, build=None, patience=0, nodes=1, mbit=400)
 
     def test_it_is_kept(self):
         with tempfile.TemporaryDirectory() as scratch:
             state = os.path.join(scratch, "state")
             with mock.patch.object(RUN.demand, "measure", return_value=DEMAND) as measure, \
+                    mock.patch.object(RUN.demand, "memory_bandwidth",
+                                      return_value=CAPACITY["mem"]), \
                     mock.patch.object(RUN.session, "build_directory", return_value="build"):
                 first = RUN.facts_of(self.arguments(state), mock.Mock())
                 RUN.Journal(state, RUN.KIND, {"seed": 1}, first)
                 again = RUN.facts_of(self.arguments(state), mock.Mock())
-            self.assertEqual((first, again), ({"demand": DEMAND}, {"demand": DEMAND}))
+            self.assertEqual((first, again), (FACTS, FACTS))
             measure.assert_called_once()
 
     def test_it_is_measured(self):
@@ -225,7 +288,7 @@ class Demand(unittest.TestCase):
 
         with mock.patch.object(demand, "command", side_effect=said), \
                 mock.patch.object(demand.machine, "wait_idle"):
-            found = demand.measure("build", 0, mock.Mock())
+            found = demand.measure("build", 1, 0, mock.Mock())
         self.assertEqual(set(found["work"]), set(plan.NAS_MB_S))
         self.assertEqual(found["work"]["CG"], 0)
         self.assertGreater(found["work"]["EP"], found["work"]["FT"])
@@ -238,7 +301,7 @@ class End(unittest.TestCase):
             self.addCleanup(signal.signal, number, signal.getsignal(number))
 
     def test_one_sandbox_that_fails_does_not_keep_the_other(self):
-        bench = RUN.Bench.__new__(RUN.Bench)
+        bench = runner.Bench.__new__(runner.Bench)
         bench.progress, bench.workspace = mock.Mock(), mock.Mock()
         bench.home = tempfile.mkdtemp()
         bench.hosts = {False: mock.Mock(), True: mock.Mock()}
@@ -251,25 +314,207 @@ class End(unittest.TestCase):
         self.assertEqual(signal.getsignal(signal.SIGINT), signal.SIG_IGN)
 
 
-def records_of(name, progress, rounds=8):
-    return [{"round": number, "set": name, "wait": "sleep", "regime": regime, "steal": 0,
-             "progress": [value + 0.001 * number for value in values]}
-            for number in range(rounds) for regime, values in progress.items()]
+class FakeBench:
+    """Measures what `plan` says, or raises it: one entry a call."""
+
+    def __init__(self, *outcomes):
+        self.outcomes = list(outcomes)
+        self.progress = mock.Mock()
+        self.anew = 0
+
+    def start_anew(self):
+        self.anew += 1
+
+    def measure(self, unit):
+        outcome = self.outcomes.pop(0) if self.outcomes else None
+        if outcome:
+            raise outcome
+        return [{"round": unit.round, "together": unit.jobs, "wait": unit.wait, "rates": [1.0],
+                 "steal": 0.0}]
+
+
+class Failures(unittest.TestCase):
+    UNITS = [plan.Together(0, (name,), "sleep") for name in ("net", "max", "min")]
+
+    def run_units(self, *outcomes):
+        bench, records = FakeBench(*outcomes), []
+        with mock.patch("sys.stderr"):
+            RUN.run_units(bench, self.UNITS, 20, records.append)
+        return bench, records
+
+    def test_what_fails_once_is_measured_again(self):
+        for error in (BenchError("no"), ValueError("no"), OSError("no")):
+            bench, records = self.run_units(error)
+            self.assertEqual(["failed" in record for record in records], [False] * 3)
+            self.assertEqual(bench.anew, 1)
+
+    def test_what_fails_twice_is_recorded_and_the_rest_goes_on(self):
+        bench, records = self.run_units(BenchError("one"), KeyError("two"))
+        self.assertEqual([record.get("failed") for record in records], ["'two'", None, None])
+        self.assertEqual(bench.anew, 1)
+        self.assertEqual(report.complete(records), {unit.key() for unit in self.UNITS})
+
+    def test_two_in_a_row_end_the_series(self):
+        bench, records = FakeBench(*[BenchError("broken")] * 4), []
+        with mock.patch("sys.stderr"), self.assertRaisesRegex(BenchError, "2 .* in a row.*broken"):
+            RUN.run_units(bench, self.UNITS, 20, records.append)
+        self.assertEqual(["failed" in record for record in records], [True, True])
+
+    def test_the_end_is_no_failure(self):
+        for error in (SystemExit(130), KeyboardInterrupt()):
+            with self.assertRaises(type(error)):
+                self.run_units(error)
+
+    def test_nobody_gets_a_traceback(self):
+        args = SimpleNamespace(report=False, seconds=10, mbit=400, nodes=1, seed=1, state=None,
+                               write=None)
+        for error in (KeyError("inet"), subprocess.TimeoutExpired("x", 1), OSError()):
+            with mock.patch.object(RUN, "parse_arguments", return_value=args), \
+                    mock.patch.object(RUN, "facts_of", return_value=FACTS), \
+                    mock.patch.object(RUN, "run_all", side_effect=error), \
+                    self.assertRaisesRegex(BenchError, "."):
+                RUN.run()
+
+
+class TimeLeft(unittest.TestCase):
+    def test_it_learns(self):
+        units = plan.schedule([("max + min", "sleep")], 2, 1)
+        left = RUN.TimeLeft(units, 20)
+        self.assertIn("round 1: 3 min left, in all 6 min", left.text(0))
+        mix = next(index for index, unit in enumerate(units) if isinstance(unit, plan.Mix))
+        left.note(units[mix], 600)
+        self.assertIn("round 1: 10 min left, in all 21 min", left.text(mix))
+
+
+class Runner(unittest.TestCase):
+    def test_cpus_that_jobs_share(self):
+        zero, one = {"0"}, {"1"}
+        for cpus in ([zero], [zero, one], [zero, one, zero, one], [one, zero, one, zero]):
+            runner.check_cpus(cpus)
+        for cpus in ([set()], [zero, zero], [zero, one, one, zero], [zero, zero, one, one],
+                     [zero, one, zero, set()]):
+            with self.assertRaises(BenchError, msg=cpus):
+                runner.check_cpus(cpus)
+
+    def test_cpus_are_read_from_slurm(self):
+        host = runner.Host.__new__(runner.Host)
+        host.cluster = mock.Mock(**{"execute.return_value":
+                                    "JobId=12 JobName=x\n  Nodes=n1 CPU_IDs=0 Mem=256\n"
+                                    "  Nodes=n2 CPU_IDs=1 Mem=256\n\nJobId=13 JobName=y\n"
+                                    "  Nodes=n[1-2] CPU_IDs=1 Mem=256\n\n"})
+        found = host.cpus_of([SimpleNamespace(job="12"), SimpleNamespace(job="13"),
+                              SimpleNamespace(job="14")])
+        self.assertEqual(found, [{"0", "1"}, {"1"}, set()])
+
+    def host(self, **listed):
+        host = runner.Host.__new__(runner.Host)
+        host.nodes, host.capacity = ["n1"], CAPACITY
+        text = json.dumps({"mem_capacity": CAPACITY["mem"], "net_capacity": CAPACITY["net"],
+                           "decisions": [{}], "jobs": [{"mem": None, "net": 1}, {}], **listed})
+        host.on = mock.Mock(return_value=text)
+        return host
+
+    def test_what_hpcbd_elects_by(self):
+        self.assertEqual(self.host().basis(), {"capacity": CAPACITY, "known": ["net"]})
+        with self.assertRaisesRegex(BenchError, "bandwidth"):
+            self.host(mem_capacity=None).basis()
+        with self.assertRaisesRegex(BenchError, "no decision"):
+            self.host(decisions=[]).basis()
+
+    def test_a_job_of_several_nodes_is_what_its_processes_do(self):
+        with tempfile.TemporaryDirectory() as scratch:
+            job = runner.jobs.Submitted("1", scratch, 2, None)
+            self.assertFalse(all(runner.traces(job)))
+            for rank in range(2):
+                with open(job.file(f"trace.{rank}"), "w", encoding="ascii") as file:
+                    file.write("1.0 100\n2.5 250\n3.0 9")
+            uses = [runner.machine.Use(when, 0, when / 10, 0) for when in (1.0, 3.0)]
+            with mock.patch.object(runner.machine, "use", side_effect=uses), \
+                    mock.patch.object(runner.time, "sleep"):
+                rates, steal = runner.Bench.watch([job], 2)
+        self.assertEqual(rates, [150.0])
+        self.assertAlmostEqual(steal, 0.1 / (os.cpu_count() or 1))
+
+    def test_a_job_of_several_nodes_has_a_task_on_each(self):
+        bench = runner.Bench.__new__(runner.Bench)
+        bench.args = SimpleNamespace(seconds=20)
+        bench.workspace = mock.Mock(**{"program.return_value": "/membench"})
+        bench.demand = DEMAND
+        host = mock.Mock(nodes=["n1"])
+        self.assertTrue(bench.call(host, "max", "sleep").startswith("exec /membench"))
+        host.nodes = ["n1", "n2"]
+        self.assertIn("srun", bench.call(host, "max", "sleep"))
+        self.assertIn("trace.$SLURM_PROCID", bench.call(host, "max", "sleep"))
+
+
+def records_of(name, progress, rounds=8, wait="sleep"):
+    """Both rounds of two have another arrangement; each job does 100 alone."""
+    arrangements = list(plan.ARRANGEMENTS)
+    found = [{"round": number, "set": name, "wait": wait, "regime": regime, "steal": 0,
+              "arrangement": arrangements[number % 2], "known": ["net"], "capacity": CAPACITY,
+              "rates": [100 * (value + 0.001 * number) for value in values]}
+             for number in range(rounds) for regime, values in progress.items()]
+    return [*together_of(name, rounds, wait), *found]
+
+
+def together_of(name, rounds, wait):
+    """Likes take half of each other, others a tenth."""
+    return [{"round": number, "together": list(jobs), "wait": one_wait, "steal": 0,
+             "rates": [100.0 if len(jobs) == 1 else 50.0 if jobs[0] == jobs[1] else 90.0
+                       for _ in jobs]}
+            for number in range(rounds)
+            for jobs, one_wait in plan.combinations([(name, wait)])]
 
 
 class Report(unittest.TestCase):
     PROGRESS = {"linux": [0.3, 0.3, 0.5, 0.5], "slurm": [0.25, 0.25, 0.5, 0.5],
                 "order": [0.3, 0.3, 0.5, 0.5], "ours": [0.4, 0.4, 0.5, 0.5]}
 
+    def regimes(self, records, name="max + min"):
+        return report.groups(records).get((name, "sleep"))
+
     def test_gains_are_those_of_a_round(self):
-        found = report.groups(records_of("max + min", self.PROGRESS))
-        regimes = found["max + min", "sleep"]
+        regimes = self.regimes(records_of("max + min", self.PROGRESS))
+        self.assertAlmostEqual(regimes["linux"][0][0], 0.3)
         figure = dict(report.figures("max + min"))["max"]
         gains = report.gains(regimes, "linux", figure)
         self.assertEqual(len(gains), 8)
         self.assertAlmostEqual(gains[0], 0.4 / 0.3 - 1)
         del regimes["linux"][3]
         self.assertEqual(len(report.gains(regimes, "linux", figure)), 7)
+
+    def test_ratios_need_no_measure(self):
+        """sim/results takes the runs alone."""
+        records = [record for record in records_of("max + min", self.PROGRESS)
+                   if "regime" in record]
+        figure = dict(report.figures("max + min"))["max"]
+        self.assertAlmostEqual(report.gains(self.regimes(records), "linux", figure)[0],
+                               0.4 / 0.3 - 1)
+
+    def test_sets_that_are_cut_short_or_disturbed_do_not_count(self):
+        records = records_of("max + min", self.PROGRESS)
+        records.pop()
+        self.assertEqual(sorted(self.regimes(records)["ours"]), list(range(7)))
+        key = (7, "max + min", "sleep")
+        self.assertNotIn(key, report.complete(records))
+        next(record for record in records if record.get("regime") == "slurm")["steal"] = 0.5
+        self.assertEqual(sorted(self.regimes(records)["ours"]), list(range(1, 7)))
+        text = "\n".join(report.left_out(records))
+        self.assertIn("1 of 8 sets in which", text)
+        self.assertIn("1 that were cut short", text)
+
+    def test_what_is_measured_again_counts(self):
+        records = records_of("max + min", self.PROGRESS)
+        again = dict(records[-1], rates=[1.0] * 4)
+        self.assertAlmostEqual(self.regimes([*records, again])[again["regime"]][7][0], 0.01)
+
+    def test_failures_are_told(self):
+        unit = plan.Mix(0, "max + min", "sleep", "mixed", ())
+        records = [report.failure(unit, "no job has begun")]
+        self.assertEqual(report.complete(records), {unit.key()})
+        self.assertIn("1 measurements that failed twice (the last: no job has begun)",
+                      "\n".join(report.left_out(records)))
+        self.assertIn("| limit |", self.document_of(records))
 
     def test_who_stands_still_counts(self):
         self.assertLess(report.of_mix([2.0, 2.0, 2.0, 0.0]), 0.1)
@@ -281,13 +526,69 @@ class Report(unittest.TestCase):
         self.assertEqual(report.decide([0.1, 0.3] * 4, 0.2), "undecided")
         self.assertEqual(report.decide([0.3] * 5, 0.2), "undecided")
 
+    def verdict(self, name, words, rounds=8, **changed):
+        text = self.document_of(records_of(name, {**self.PROGRESS, **changed}, rounds))
+        row = next(line for line in text.splitlines() if words in line and line.startswith("|"))
+        return row.split("|")[-2].strip()
+
+    def test_the_papers_gains(self):
+        words = "net of myribench + MG gains at least +25.0 % against Linux"
+        self.assertEqual(self.verdict("myribench + MG", words), "kept")
+        self.assertEqual(self.verdict("myribench + MG", words, ours=[0.31] * 4), "broken")
+        self.assertEqual(self.verdict("myribench + MG", words, rounds=5), "undecided")
+        self.assertNotIn("the paper: +", self.document_of(records_of("max + min", self.PROGRESS)))
+
+    def test_turns_in_order_are_compared_over_both_arrangements(self):
+        words = "no less than by turns in their order"
+        self.assertEqual(self.verdict("max + min", words, 12), "kept")
+        self.assertEqual(self.verdict("max + min", words, 12, ours=[0.2] * 4), "broken")
+        # Six rounds are three of each.
+        self.assertEqual(self.verdict("max + min", words, 6), "undecided")
+        records = records_of("max + min", self.PROGRESS, 12)
+        for record in records:
+            if record.get("regime") == "order" and record["arrangement"] == "mixed":
+                record["rates"] = [50.0] * 4
+        seen = report.both_orders(report.groups(records)["max + min", "sleep"],
+                                  report.arrangements(records), "max + min", "sleep")
+        self.assertEqual(len(seen), 6)
+        # +15.5 % against one, -10.6 % against the other.
+        self.assertAlmostEqual(seen[0], (0.2 / 0.25 * 0.2 / 0.15) ** 0.25 - 1, delta=0.01)
+
+    def test_who_differs_less(self):
+        words = "differs less from round to round"
+        records = records_of("max + min", self.PROGRESS, 12)
+        for record in records:
+            if record.get("regime") == "linux":
+                record["rates"] = [(1 + record["round"] % 3) * rate for rate in record["rates"]]
+        text = self.document_of(records)
+        row = next(line for line in text.splitlines() if words in line)
+        self.assertTrue(row.endswith("| kept |"), row)
+        self.assertEqual(self.verdict("max + min", words, 5), "undecided")
+
+    def test_what_turns_could_show(self):
+        text = self.document_of(records_of("max + min", self.PROGRESS))
+        self.assertIn("| max + min | 0.250 | 0.450 | max +80.0 %, min +80.0 % | +80.0 % |", text)
+        self.assertLess(text.index("What turns could show"), text.index("What they showed"))
+        self.assertIn("| max | 100.0 % | 100.0 % | - |", text)
+        self.assertIn("| max + min | - | - | - | - |",
+                      self.document_of([record for record in
+                                        records_of("max + min", self.PROGRESS)
+                                        if "together" not in record]))
+
+    def test_what_hpcbd_could_measure_is_said(self):
+        text = self.document_of(records_of("max + min", self.PROGRESS))
+        self.assertIn("move to and from memory in 0, and over the network in 8", text)
+
+    def test_several_nodes(self):
+        text = self.document_of(records_of("max + min", self.PROGRESS), nodes=4)
+        self.assertIn("a 4th of a CPU", text)
+
     def test_the_document(self):
         text = self.document()
-        self.assertIn("8 rounds of 40 s", text)
+        self.assertIn("12 rounds of 40 s", text)
         self.assertIn("512 MiB", text)
         self.assertIn("EP 77", text)
         self.assertIn("LU asks for 50 % of its share", text)
-        self.assertIn("| max of max + min, netbench sleeps: gains at least +19.9 %", text)
         self.assertIn("| kept |", text)
         self.assertIn("| max | 0.30", text)
 
@@ -298,8 +599,13 @@ class Report(unittest.TestCase):
         self.assertIn("may hold any part of that vector", self.document(cache=0))
 
     def document(self, **changed):
-        settings = {"seconds": 40, "mbit": 400, "machine": {"demand": {**DEMAND, **changed}}}
-        return "\n".join(report.document(settings, records_of("max + min", self.PROGRESS)))
+        return self.document_of(records_of("max + min", self.PROGRESS, 12), **changed)
+
+    @staticmethod
+    def document_of(records, nodes=1, **changed):
+        settings = {"seconds": 40, "mbit": 400, "nodes": nodes,
+                    "machine": {"demand": {**DEMAND, **changed}, "capacity": CAPACITY}}
+        return "\n".join(report.document(settings, records))
 
 
 if __name__ == "__main__":
