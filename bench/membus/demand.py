@@ -23,6 +23,8 @@ LEAST_MIB, MOST_MIB = 160, 1024
 # A job's memory besides, and the part of a machine's that four jobs may have.
 OTHER_MIB = 64
 PART_OF_MEMORY = 0.7
+# So often is it measured what memory gives.
+CALIBRATIONS = 3
 # Rates differ by that much anyhow.
 TOLERANCE = 0.01
 
@@ -70,10 +72,12 @@ def said(*argv):
 
 
 def memory_bandwidth(build):
-    """Bytes/s of all CPUs."""
-    found = said(os.path.join(build, "hpcbctl", "hpcbctl"), "calibrate", "--json",
-                 "--seconds", "2")
-    return int(found["mem_bytes_per_second"])
+    """(bytes/s of all CPUs, was nobody else at work).  Others only take from it: the most of
+    several measurements counts, of those that nobody disturbed if there are such."""
+    found = [said(os.path.join(build, "hpcbctl", "hpcbctl"), "calibrate", "--json",
+                  "--seconds", "2") for _ in range(CALIBRATIONS)]
+    quiet, most = max((one["quiet"], one["mem_bytes_per_second"]) for one in found)
+    return int(most), quiet
 
 
 def measure(build, nodes, patience, progress):

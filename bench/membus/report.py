@@ -57,7 +57,8 @@ def runs_of(records):
 def complete(records):
     """Keys of units that need not be measured any more."""
     single = {key(record) for record in records if "together" in record or "failed" in record}
-    return single | {one for one, runs in runs_of(records).items() if len(runs) == len(plan.REGIMES)}
+    whole = {one for one, runs in runs_of(records).items() if len(runs) == len(plan.REGIMES)}
+    return single | whole
 
 
 def is_quiet(record):
@@ -339,10 +340,11 @@ def demands(demand):
 def basis(settings, records):
     """What hpcbd elected by."""
     capacity = settings["machine"]["capacity"]
+    disturbed = "" if settings["machine"]["quiet"] else ", while others were at work"
     ours = [record for record in records if record.get("regime") == "ours"]
     known = {axis: sum(axis in record["known"] for record in ours) for axis in ("mem", "net")}
     yield (f"hpcbd takes {capacity['mem'] / 1e9:.1f} GB/s for the memory's bandwidth (hpcbctl "
-           f"calibrate, at the begin of the series) and {capacity['net'] / 1e6:g} MB/s for the "
+           f"calibrate, at the begin of the series{disturbed}) and {capacity['net'] / 1e6:g} MB/s for the "
            f"network's (the limit). Of {len(ours)} runs of *ours* it could measure what jobs "
            f"move to and from memory in {known['mem']}, and over the network in {known['net']}. "
            "What it cannot measure it cannot elect by: without a sensor of memory it pairs "

@@ -257,7 +257,7 @@ class Plan(unittest.TestCase):
 DEMAND = {"size": 512, "cache": 32 * 2**20, "work": {"CG": 0, "EP": 77, "LU": 0},
           "slower": {"LU": 0.5}}
 CAPACITY = {"mem": 12000000000, "net": 50000000}
-FACTS = {"demand": DEMAND, "capacity": CAPACITY}
+FACTS = {"demand": DEMAND, "capacity": CAPACITY, "quiet": True}
 
 
 class Demand(unittest.TestCase):
@@ -271,13 +271,21 @@ class Demand(unittest.TestCase):
             state = os.path.join(scratch, "state")
             with mock.patch.object(RUN.demand, "measure", return_value=DEMAND) as measure, \
                     mock.patch.object(RUN.demand, "memory_bandwidth",
-                                      return_value=CAPACITY["mem"]), \
+                                      return_value=(CAPACITY["mem"], True)), \
                     mock.patch.object(RUN.session, "build_directory", return_value="build"):
                 first = RUN.facts_of(self.arguments(state), mock.Mock())
                 RUN.Journal(state, RUN.KIND, {"seed": 1}, first)
                 again = RUN.facts_of(self.arguments(state), mock.Mock())
             self.assertEqual((first, again), (FACTS, FACTS))
             measure.assert_called_once()
+
+    def test_memory_that_nobody_disturbs_counts(self):
+        for speeds, expected in ((((20, False), (12, True), (11, True)), (12, True)),
+                                 (((20, False), (12, False), (11, False)), (20, False))):
+            found = [json.dumps({"mem_bytes_per_second": speed, "quiet": quiet})
+                     for speed, quiet in speeds]
+            with mock.patch.object(demand, "command", side_effect=found):
+                self.assertEqual(demand.memory_bandwidth("build"), expected)
 
     def test_it_is_measured(self):
         def said(argv, _timeout):
@@ -493,7 +501,8 @@ class Report(unittest.TestCase):
 
     def test_sets_that_are_cut_short_or_disturbed_do_not_count(self):
         records = records_of("max + min", self.PROGRESS)
-        records.pop()
+        records.remove(next(record for record in records
+                            if record["round"] == 7 and record.get("regime") == "linux"))
         self.assertEqual(sorted(self.regimes(records)["ours"]), list(range(7)))
         key = (7, "max + min", "sleep")
         self.assertNotIn(key, report.complete(records))
@@ -548,21 +557,29 @@ class Report(unittest.TestCase):
         for record in records:
             if record.get("regime") == "order" and record["arrangement"] == "mixed":
                 record["rates"] = [50.0] * 4
-        seen = report.both_orders(report.groups(records)["max + min", "sleep"],
-                                  report.arrangements(records), "max + min", "sleep")
+        seen = self.both_orders(records)
         self.assertEqual(len(seen), 6)
+        self.assertEqual(self.both_orders(
+            [dict(record, arrangement="mixed") if "regime" in record else record
+             for record in records]), [])
         # +15.5 % against one, -10.6 % against the other.
         self.assertAlmostEqual(seen[0], (0.2 / 0.25 * 0.2 / 0.15) ** 0.25 - 1, delta=0.01)
 
+    def both_orders(self, records):
+        return report.both_orders(self.regimes(records), report.arrangements(records),
+                                  "max + min", "sleep")
+
     def test_who_differs_less(self):
         words = "differs less from round to round"
-        records = records_of("max + min", self.PROGRESS, 12)
-        for record in records:
-            if record.get("regime") == "linux":
-                record["rates"] = [(1 + record["round"] % 3) * rate for rate in record["rates"]]
-        text = self.document_of(records)
-        row = next(line for line in text.splitlines() if words in line)
-        self.assertTrue(row.endswith("| kept |"), row)
+        for regime, sign in (("linux", "kept"), ("ours", "broken")):
+            records = records_of("max + min", self.PROGRESS, 12)
+            for record in records:
+                if record.get("regime") == regime:
+                    record["rates"] = [(1 + record["round"] % 3) * rate
+                                       for rate in record["rates"]]
+            text = self.document_of(records)
+            row = next(line for line in text.splitlines() if words in line)
+            self.assertTrue(row.endswith(f"| {sign} |"), row)
         self.assertEqual(self.verdict("max + min", words, 5), "undecided")
 
     def test_what_turns_could_show(self):
@@ -575,9 +592,21 @@ class Report(unittest.TestCase):
                                         records_of("max + min", self.PROGRESS)
                                         if "together" not in record]))
 
+    def test_what_each_of_two_loses(self):
+        records = records_of("max + min", self.PROGRESS)
+        for record in records:
+            if record.get("together") == ["max", "min"]:
+                record["rates"] = [80.0, 95.0]
+        pairs = report.together(records)
+        self.assertEqual(report.progress_with(pairs, "max", "min", "sleep"), 0.8)
+        self.assertEqual(report.progress_with(pairs, "min", "max", "sleep"), 0.95)
+
     def test_what_hpcbd_could_measure_is_said(self):
         text = self.document_of(records_of("max + min", self.PROGRESS))
         self.assertIn("move to and from memory in 0, and over the network in 8", text)
+        self.assertNotIn("others were at work", text)
+        self.assertIn("others were at work",
+                      self.document_of(records_of("max + min", self.PROGRESS), quiet=False))
 
     def test_several_nodes(self):
         text = self.document_of(records_of("max + min", self.PROGRESS), nodes=4)
@@ -602,9 +631,9 @@ class Report(unittest.TestCase):
         return self.document_of(records_of("max + min", self.PROGRESS, 12), **changed)
 
     @staticmethod
-    def document_of(records, nodes=1, **changed):
+    def document_of(records, nodes=1, quiet=True, **changed):
         settings = {"seconds": 40, "mbit": 400, "nodes": nodes,
-                    "machine": {"demand": {**DEMAND, **changed}, "capacity": CAPACITY}}
+                    "machine": {**FACTS, "quiet": quiet, "demand": {**DEMAND, **changed}}}
         return "\n".join(report.document(settings, records))
 
 
