@@ -142,9 +142,9 @@ def why_these_limits():
     yield ""
     yield (f"Why n = {len(plan.JOBS)} may break: a job of several nodes owns one quantum of a "
            "cycle. A cycle has as many quanta as a core has jobs, rounded up to a power of two: "
-           f"here up to {len(plan.JOBS)}. That leaves no slack. If the quanta "
-           "are dealt anew (policy/gang.c, SLOT_QUANTA), the next one that a job owns may come "
-           "up to two cycles after its last. Two jobs that own the same quantum draw lots.")
+           f"here up to {len(plan.JOBS)}. That leaves no slack: the job waits for longer if "
+           "another one is overdue in its quantum or owns it too and draws the better lot, or if "
+           "it gets another quantum meanwhile (policy/gang.c, SLOT_QUANTA) that comes later.")
     yield ""
     yield ("Turns on all nodes at once: each node decides for itself, from the number of the "
            "quantum and the jobs that it has. A node on which another job is overdue, or draws "
