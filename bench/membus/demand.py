@@ -74,9 +74,11 @@ def said(*argv):
 def memory_bandwidth(build):
     """(bytes/s of all CPUs, was nobody else at work).  Others only take from it: the most of
     several measurements counts, of those that nobody disturbed if there are such."""
-    found = [said(os.path.join(build, "hpcbctl", "hpcbctl"), "calibrate", "--json",
+    # --force: jobs of other sandboxes are others at work, and no reason to refuse.
+    found = [said(os.path.join(build, "hpcbctl", "hpcbctl"), "calibrate", "--json", "--force",
                   "--seconds", "2") for _ in range(CALIBRATIONS)]
-    quiet, most = max((one["quiet"], one["mem_bytes_per_second"]) for one in found)
+    quiet, most = max((one["quiet"] and not one["primaries"], one["mem_bytes_per_second"])
+                      for one in found)
     return int(most), quiet
 
 

@@ -281,8 +281,10 @@ class Demand(unittest.TestCase):
 
     def test_memory_that_nobody_disturbs_counts(self):
         for speeds, expected in ((((20, False), (12, True), (11, True)), (12, True)),
-                                 (((20, False), (12, False), (11, False)), (20, False))):
-            found = [json.dumps({"mem_bytes_per_second": speed, "quiet": quiet})
+                                 (((20, False), (12, False), (11, False)), (20, False)),
+                                 (((20, False), (12, True), (30, False)), (12, True))):
+            found = [json.dumps({"mem_bytes_per_second": speed, "quiet": quiet or speed == 30,
+                                 "primaries": speed // 30})
                      for speed, quiet in speeds]
             with mock.patch.object(demand, "command", side_effect=found):
                 self.assertEqual(demand.memory_bandwidth("build"), expected)
