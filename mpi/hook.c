@@ -10,6 +10,12 @@
  * nothing if it has been told to yield.  Its waits hold no lock meanwhile.  A pass
  * that does not yield has found something.
  *
+ * Over shared memory Open MPI 4 and 5 call a send of 257 bytes to 4 KiB complete only
+ * when the receiver has polled: they expect that the receiver reads from the sender's
+ * memory.  Then a rank that is never late waits for one that sleeps.  Without the flag
+ * "inplace" of that transport (a variable that it reads while it begins) the sender
+ * copies, as it does with up to 256 bytes, and goes on.
+ *
  * MPICH and its family: sched_yield() after each pass of most waits, without a lock, if
  * each virtual interface has a lock of its own (the default from 5.0 on).  Over UCX, in
  * all versions, ucp_worker_progress() in each pass that has found nothing in shared
@@ -24,6 +30,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "mpi/environ.h"
@@ -34,12 +41,18 @@
 /* What an MPI calls after a pass that found nothing. */
 enum { HOOK_YIELD = 1, HOOK_UCX = 2 };
 
+/* A variable of the environment while an MPI begins; name NULL: none. */
+typedef struct {
+    const char *name, *value;
+} setting_t;
+
 typedef struct {
     const char *mpi;
-    const char *symbol;   /* that this MPI has, in its library or one below that */
-    unsigned hooks;       /* HOOK_... */
-    const char *variable; /* to be "1" while it begins, unless the user has set it */
-    bool (*arm)(void);    /* after it has begun; false: the hook is not called */
+    const char *symbol;       /* that this MPI has, in its library or one below that */
+    unsigned hooks;           /* HOOK_... */
+    setting_t yields;         /* makes it yield, if the user has not set it */
+    setting_t (*sends)(void); /* makes short sends end without their receivers */
+    bool (*arm)(void);        /* after it has begun; false: the hook is not called */
 } row_t;
 
 /* The MPI yields only because this library asked for it: then nobody misses that the
@@ -58,10 +71,50 @@ static bool arm_openmpi(void)
     return true;
 }
 
+/* MPI_MAX_LIBRARY_VERSION_STRING of any MPI, and what Open MPI's begins with. */
+#define VERSION_SIZE 8192
+#define VERSION_NAME "Open MPI v"
+
+/* 0: it does not say.  May be asked before MPI_Init. */
+static int openmpi_release(void)
+{
+    hpcb_fn_t fn = hpcb_mpi_symbol("PMPI_Get_library_version");
+    char text[VERSION_SIZE] = "";
+    int length = 0;
+
+    if (!fn || ((int (*)(char *, int *))fn)(text, &length) != 0 ||
+        strncmp(text, VERSION_NAME, strlen(VERSION_NAME)) != 0)
+        return 0;
+    return atoi(text + strlen(VERSION_NAME));
+}
+
+#define VADER_FLAGS "OMPI_MCA_btl_vader_flags"
+#define SM_FLAGS    "OMPI_MCA_btl_sm_flags"
+
+/* The default flags but "inplace".  Release 5 adds put and get itself if the node has
+ * them, and knows the old name as well. */
+static setting_t openmpi_sends(void)
+{
+    int release = openmpi_release();
+
+    if (getenv(VADER_FLAGS) || release < 4)
+        return (setting_t){NULL, NULL};
+    if (release == 4)
+        return (setting_t){VADER_FLAGS, "send,put,get,atomics,fetching-atomics"};
+    return (setting_t){SM_FLAGS, "send"};
+}
+
 static const row_t rows[] = {
-    {"Open MPI", "opal_progress_set_yield_when_idle", HOOK_YIELD, NULL, arm_openmpi},
-    {"Intel MPI", "I_MPI_Check_image_status", HOOK_YIELD, "I_MPI_WAIT_MODE", NULL},
-    {"MPICH", "MPII_Keyval_set_proxy", HOOK_YIELD | HOOK_UCX, NULL, NULL},
+    {.mpi = "Open MPI",
+     .symbol = "opal_progress_set_yield_when_idle",
+     .hooks = HOOK_YIELD,
+     .sends = openmpi_sends,
+     .arm = arm_openmpi},
+    {.mpi = "Intel MPI",
+     .symbol = "I_MPI_Check_image_status",
+     .hooks = HOOK_YIELD,
+     .yields = {"I_MPI_WAIT_MODE", "1"}},
+    {.mpi = "MPICH", .symbol = "MPII_Keyval_set_proxy", .hooks = HOOK_YIELD | HOOK_UCX},
 };
 
 #define ROWS (sizeof rows / sizeof rows[0])
@@ -82,27 +135,45 @@ static const row_t *find_row(void)
     return NULL;
 }
 
-/* The variable that is set while an MPI begins, NULL: none, and whether one has been:
- * then the MPI yields because of that. */
-static const char *variable_set;
+/* What is set while an MPI begins, name NULL: nothing, and whether it was told to
+ * yield: then it yields because of that. */
+static setting_t yields_set, sends_set;
 static bool was_asked;
+
+/* Unless the user has set it, or it has been set already: a tool's MPI_Init calls
+ * PMPI_Init.  Return whether it has been set now, and is to be unset by *done. */
+static bool set(setting_t wanted, setting_t *done)
+{
+    if (!wanted.name || getenv(wanted.name) ||
+        setenv(wanted.name, wanted.value, 0) != 0)
+        return false;
+    *done = wanted;
+    return true;
+}
+
+static void unset(setting_t *setting)
+{
+    if (setting->name)
+        unsetenv(setting->name);
+    setting->name = NULL;
+}
 
 void hpcb_hook_before_init(void)
 {
-    const row_t *row = find_row();
+    const row_t *row = hpcb_environ_naps_wanted() ? find_row() : NULL;
 
-    if (!row || !row->variable || getenv(row->variable))
+    if (!row)
         return;
-    if (setenv(row->variable, "1", 0) == 0)
-        variable_set = row->variable;
-    was_asked = variable_set;
+    if (set(row->yields, &yields_set))
+        was_asked = true;
+    if (row->sends)
+        set(row->sends(), &sends_set);
 }
 
 void hpcb_hook_after_init(void)
 {
-    if (variable_set)
-        unsetenv(variable_set);
-    variable_set = NULL;
+    unset(&yields_set);
+    unset(&sends_set);
 }
 
 static void debug(const row_t *row)

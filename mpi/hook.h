@@ -18,7 +18,8 @@
 #include <stdbool.h>
 
 /* Before MPI_Init or MPI_Session_init, and after it has failed or succeeded: prepare an
- * MPI that reads at its beginning how it is to wait. */
+ * MPI that reads at its beginning how it is to wait and to send.  Nothing, if waits are
+ * not to become sleeps. */
 void hpcb_hook_before_init(void);
 void hpcb_hook_after_init(void);
 

@@ -349,6 +349,47 @@ unchanged() {
         "$programs/bigcount.$mpi"
 }
 
+# matches NAME PATTERN...: of a line in what the last run with the library wrote, and it
+# came to its end.
+matches() {
+    local name=$1 pattern
+    shift
+    for pattern in "$@" 'exit code 0'; do
+        if ! grep -q "$pattern" "$work/with"; then
+            not_ok "$name"
+            explain "$work/with" "$work/with.log"
+            return
+        fi
+    done
+    ok "$name"
+}
+
+# A rank that is never late waits for nobody who sleeps.
+short_sends() {
+    local told=OMPI_MCA_btl_vader_flags told_5=OMPI_MCA_btl_sm_flags
+    local program=$programs/eager.$mpi
+    run "$work/with" 2 "$library" "$program"
+    matches 'a short message ends without its receiver' \
+        '^512 .*: 0' '^2048 .*: 0' "^$told=$" "^$told_5=$"
+    [ "$mpi" = openmpi ] || return
+    local -x $told=send,inplace $told_5=send,inplace
+    run "$work/with" 2 "$library" "$program"
+    matches 'but if the user wants it otherwise' \
+        '^512 .*: 1' "^$told=send,inplace$" "^$told_5=send,inplace$"
+    unset $told $told_5
+    export HPCB_YIELD=off
+    run "$work/with" 2 "$library" "$program"
+    unset HPCB_YIELD
+    matches 'or if nobody sleeps' '^512 .*: 1' "^$told=$" "^$told_5=$"
+}
+
+# Which once hung in Open MPI with sends that end without their receivers.
+floods() {
+    local program=$programs/flood.$mpi
+    compare 'more messages than there are buffers' 2 "$program"
+    mixed 'more messages than there are buffers, in a mixture' 2 "$program"
+}
+
 # A rank that is asked for something while it waits must not let others wait: of three
 # runs by turns the best one counts, so that load from others matters less.
 served_in_time() {
@@ -539,6 +580,8 @@ all() {
     without_mpi
     plain_programs
     unchanged
+    short_sends
+    floods
     served_in_time
     sessions
     mixtures

@@ -78,8 +78,20 @@ static unsigned make_ucx_pass(void *worker)
     return found;
 }
 
+/* NULL: this MPI has no such call. */
+static const char *library_version;
+
+static int get_library_version(char *text, int *length)
+{
+    strcpy(text, library_version);
+    *length = (int)strlen(text);
+    return 0;
+}
+
 hpcb_fn_t hpcb_mpi_symbol(const char *name)
 {
+    if (library_version && strcmp(name, "PMPI_Get_library_version") == 0)
+        return (hpcb_fn_t)get_library_version;
     if (strcmp(name, marker) != 0)
         return NULL;
     return (hpcb_fn_t)set_yield;
@@ -261,6 +273,94 @@ START_TEST(intel_mpi_reads_its_variable_while_it_begins)
     ck_assert_str_eq(getenv("I_MPI_WAIT_MODE"), "0");
     hpcb_hook_after_init();
     ck_assert_str_eq(getenv("I_MPI_WAIT_MODE"), "0");
+}
+END_TEST
+
+static const char *const flags[] = {"OMPI_MCA_btl_vader_flags",
+                                    "OMPI_MCA_btl_sm_flags"};
+
+/* What each release is told while it begins, NULL: nothing. */
+static const struct {
+    const char *version, *flags[2];
+} releases[] = {
+    {"Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4",
+     {"send,put,get,atomics,fetching-atomics", NULL}},
+    {"Open MPI v4.0.0rc1", {"send,put,get,atomics,fetching-atomics", NULL}},
+    {"Open MPI v5.0.7, package: Debian OpenMPI", {NULL, "send"}},
+    {"Open MPI v6.1.0a1", {NULL, "send"}},
+    {"Open MPI v10.0.0", {NULL, "send"}},
+    {"Open MPI v3.1.6", {NULL, NULL}},
+    {"Open MPI", {NULL, NULL}},
+    {"IBM Spectrum MPI v10.4.0", {NULL, NULL}},
+    {NULL, {NULL, NULL}},
+};
+
+#define RELEASES ((int)(sizeof releases / sizeof releases[0]))
+
+static void check_flags(const char *vader, const char *sm)
+{
+    ck_assert_pstr_eq(getenv(flags[0]), vader);
+    ck_assert_pstr_eq(getenv(flags[1]), sm);
+}
+
+START_TEST(openmpi_sends_without_its_receiver)
+{
+    marker = "opal_progress_set_yield_when_idle";
+    library_version = releases[_i].version;
+    for (int times = 0; times < 2; times++) {
+        hpcb_hook_before_init();
+        check_flags(releases[_i].flags[0], releases[_i].flags[1]);
+        hpcb_hook_after_init();
+        check_flags(NULL, NULL);
+    }
+}
+END_TEST
+
+/* Under either name in release 5, which has both. */
+START_TEST(flags_of_the_user_stay)
+{
+    bool reads_both = releases[_i].flags[1] != NULL;
+
+    marker = "opal_progress_set_yield_when_idle";
+    library_version = releases[_i].version;
+    setenv(flags[0], "send,inplace", 1);
+    hpcb_hook_before_init();
+    check_flags("send,inplace", NULL);
+    hpcb_hook_after_init();
+    check_flags("send,inplace", NULL);
+    unsetenv(flags[0]);
+    setenv(flags[1], "send,inplace", 1);
+    hpcb_hook_before_init();
+    check_flags(reads_both ? NULL : releases[_i].flags[0], "send,inplace");
+    hpcb_hook_after_init();
+    check_flags(NULL, "send,inplace");
+}
+END_TEST
+
+/* A tool's MPI_Init calls PMPI_Init, which is this library's, too. */
+START_TEST(what_was_set_twice_is_unset)
+{
+    marker = _i ? "I_MPI_Check_image_status" : "opal_progress_set_yield_when_idle";
+    library_version = _i ? NULL : releases[0].version;
+    hpcb_hook_before_init();
+    hpcb_hook_before_init();
+    hpcb_hook_after_init();
+    hpcb_hook_after_init();
+    check_flags(NULL, NULL);
+    ck_assert_ptr_null(getenv("I_MPI_WAIT_MODE"));
+}
+END_TEST
+
+/* Who only observes changes nothing of the MPI. */
+START_TEST(nothing_is_set_if_nobody_sleeps)
+{
+    marker = _i ? "I_MPI_Check_image_status" : "opal_progress_set_yield_when_idle";
+    library_version = _i ? NULL : releases[0].version;
+    setenv("HPCB_YIELD", "off", 1);
+    hpcb_hook_before_init();
+    check_flags(NULL, NULL);
+    ck_assert_ptr_null(getenv("I_MPI_WAIT_MODE"));
+    hpcb_hook_after_init();
 }
 END_TEST
 
@@ -687,6 +787,10 @@ int main(void)
     tcase_add_test(tcase, an_unknown_mpi_is_left_alone);
     tcase_add_test(tcase, openmpi_is_told_to_yield_after_each_init);
     tcase_add_test(tcase, intel_mpi_reads_its_variable_while_it_begins);
+    tcase_add_loop_test(tcase, openmpi_sends_without_its_receiver, 0, RELEASES);
+    tcase_add_loop_test(tcase, flags_of_the_user_stay, 0, RELEASES);
+    tcase_add_loop_test(tcase, what_was_set_twice_is_unset, 0, 2);
+    tcase_add_loop_test(tcase, nothing_is_set_if_nobody_sleeps, 0, 2);
     tcase_add_loop_test(tcase, stays_awake_while_it_serves, 0, MPIS);
     tcase_add_test(tcase, nested_and_abandoned_calls);
     tcase_add_loop_test(tcase, learns_how_long_waits_take, 0, MPIS);
