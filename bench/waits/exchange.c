@@ -14,7 +14,9 @@
  *   PATTERN LOAD SCATTER UNITS STEPS WARM SEED
  *
  * PATTERN  recv (MPI_Send, MPI_Recv), sendrecv, waitall, allreduce, barrier: all ranks
- *          compute, then exchange; chain: one rank computes while the other one waits
+ *          compute, then exchange; rendezvous: sendrecv of messages so long that
+ *          they need their receivers; chain: one rank computes while the
+ *          other one waits
  * LOAD     rank 1 computes LOAD times as long as rank 0
  * SCATTER  percent by which the work of a step differs at random, up or down
  * UNITS    work of rank 0 in a step (work, not time: a slower CPU takes longer)
@@ -33,7 +35,8 @@
 #include <string.h>
 #include "../turns.h"
 
-#define DOUBLES       64 /* 512 bytes: a halo row, sent eagerly by every MPI */
+#define DOUBLES       64 /* 512 bytes: a halo row; Open MPI may wait, see mpi/hook.c */
+#define LONG_DOUBLES  8192 /* 64 KiB: Open MPI and MPICH wait for the receiver */
 #define LONG_WAIT_S   1e-3
 #define MIDDLE_WAIT_S 200e-6
 
@@ -51,7 +54,7 @@ typedef struct {
     unsigned seed;
 } turn_t;
 
-static double out[DOUBLES], in[DOUBLES];
+static double out[LONG_DOUBLES], in[LONG_DOUBLES];
 static times_t all, longs, middles;
 static volatile double sink;
 
@@ -80,10 +83,20 @@ static void give_receive(int peer)
     receive(peer);
 }
 
+static void swap(int peer, int count)
+{
+    MPI_Sendrecv(out, count, MPI_DOUBLE, peer, 0, in, count, MPI_DOUBLE, peer, 0,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 static void sendrecv(int peer)
 {
-    MPI_Sendrecv(out, DOUBLES, MPI_DOUBLE, peer, 0, in, DOUBLES, MPI_DOUBLE, peer, 0,
-                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    swap(peer, DOUBLES);
+}
+
+static void rendezvous(int peer)
+{
+    swap(peer, LONG_DOUBLES);
 }
 
 static void waitall(int peer)
@@ -143,7 +156,8 @@ static const struct {
     exchange_fn *exchange; /* NULL: chain_step() */
 } patterns[] = {
     {"recv", give_receive},   {"sendrecv", sendrecv}, {"waitall", waitall},
-    {"allreduce", allreduce}, {"barrier", barrier},   {"chain", NULL},
+    {"allreduce", allreduce}, {"barrier", barrier},   {"rendezvous", rendezvous},
+    {"chain", NULL},
 };
 
 /* Index into patterns[]; -1: there is none of that name. */

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 PATTERNS = ("recv", "sendrecv", "waitall", "allreduce", "barrier")
 CHAIN = "chain"  # the ranks compute one after the other, and so wait with equal loads too
+# Messages for which the sender must wait: whoever sleeps keeps it waiting.
+RENDEZVOUS = "rendezvous"
 LOADS = (1, 2, 4)
 GRAINS_US = (200, 300, 1000, 10000)
 SCATTERS = (0, 25)
@@ -84,6 +86,7 @@ LATENCIES = (Call("pingpong", SMALL), Call("allreduce", SMALL))
 
 FULL = (*(Exchange(*one) for one in itertools.product(PATTERNS, LOADS, GRAINS_US,
                                                       SCATTERS)),
+        Exchange(RENDEZVOUS, 2, 1000, 25),
         *(Exchange(CHAIN, 1, *one) for one in itertools.product(GRAINS_US, SCATTERS)),
         *LATENCIES, *(Call(*one) for one in itertools.product(COLLECTIVES, LARGE)))
 
