@@ -54,6 +54,11 @@ launch() {
 run() {
     local out=$1 ranks=$2 preload=$3 program=$4 code=0 file
     shift 4
+    # Both runs of one that is not there would be the same.
+    if [[ $program == "$programs"/* && ! -x $program ]]; then
+        echo "Bail out! $program is not built"
+        exit 1
+    fi
     rm -rf "$work/ranks"
     mkdir "$work/ranks"
     HPCB_TEST_OUT=$work/ranks/out \
