@@ -4,9 +4,9 @@
  */
 /*
  * What a job computes on, as far as it can be told of the next minutes by the last
- * ones: the CPU time that primaries leave is what a guest lives on.  A mean that forgets
- * with a time constant of a minute, longer than the phases of most iterations, and
- * over all of its time for a job that is younger.  Pure.
+ * ones: the CPU time that primaries leave is what a guest lives on.  A mean that
+ * forgets with a time constant of a minute, longer than the phases of most iterations,
+ * and over all of its time for a job that is younger.  Pure.
  */
 #ifndef HPCB_POLICY_BUSY_H
 #define HPCB_POLICY_BUSY_H
