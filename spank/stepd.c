@@ -44,6 +44,7 @@ static struct {
     enum { BY_NOTHING, BY_POLICY, BY_GROUP } how; /* it is lifted and let down */
     const char *root;                             /* the mount of its cpu controller */
     bool lifted;
+    bool self_up; /* keep_self_up has done its work since it was let down */
     bool refused;
     bool watched;    /* the watching thread looks after it */
     bool ending;     /* lifted although nothing is left of the credit */
@@ -101,16 +102,17 @@ static void set_group(bool lift)
 }
 
 /* v1: the thread that looks stays where it was, so that it comes to bringing the others
- * back, however many threads the guest has. */
+ * back, however many threads the guest has.  "0" is the caller: for another thread the
+ * kernel keeps the whole node from forking until a grace period of RCU is over, and all
+ * cgroups from changes, hpcbd's among them. */
 static void keep_self_up(void)
 {
-    char path[PATH_MAX], tid[16];
+    char path[PATH_MAX];
 
-    if (stepd.how != BY_GROUP || stepd.version != 1 || stepd.lifted ||
+    if (stepd.how != BY_GROUP || stepd.version != 1 || stepd.lifted || stepd.self_up ||
         hpcb_knob_path(stepd.high, "tasks", path, sizeof(path), NULL) < 0)
         return;
-    snprintf(tid, sizeof(tid), "%d", (int)gettid());
-    (void)hpcb_file_write(path, tid, NULL);
+    stepd.self_up = hpcb_file_write(path, "0", NULL) == 0;
 }
 
 /*
@@ -165,6 +167,7 @@ static void let_down(void)
         set_threads(false);
     else if (stepd.how == BY_GROUP)
         set_group(false);
+    stepd.self_up = false;
 }
 
 static void account(int64_t more_us)
