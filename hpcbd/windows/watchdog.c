@@ -6,11 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -19,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/file.h"
 #include "common/log.h"
 #include "common/window.h"
 #include "hpcbd/loop.h"
@@ -35,6 +38,18 @@ struct hpcbd_watchdog_page {
 };
 
 #define NEVER INT64_MAX
+
+/* Who wakes that much later than it wanted to was kept from it, as the daemon was: a
+ * virtual machine stood still. */
+#define OVERSLEPT_NS INT64_C(100000000)
+
+/* What the watchdog knows of itself. */
+typedef struct {
+    hpcbd_watchdog_page_t *page;
+    int fd;
+    int64_t late_ns;   /* it woke that much later than it wanted to */
+    int64_t pardon_ns; /* nobody is killed before; 0: it did not oversleep */
+} watch_t;
 
 static int64_t monotonic_ns(void)
 {
@@ -69,10 +84,11 @@ static int64_t next_end(hpcbd_watchdog_page_t *page, hpcbd_watchdog_deadline_t *
     return next_ns;
 }
 
-/* How long to sleep; -1: until woken, 0: the time of which is up. */
-static int wait_ms(hpcbd_watchdog_page_t *page, hpcbd_watchdog_deadline_t *which)
+/* Until when to sleep, on CLOCK_MONOTONIC; NEVER: until woken. */
+static int64_t sleep_until(const watch_t *watch, hpcbd_watchdog_deadline_t *which)
 {
-    int64_t end_ns, asleep_ns, left;
+    hpcbd_watchdog_page_t *page = watch->page;
+    int64_t end_ns, asleep_ns;
 
     /* Once more: what was armed before it could see for what we sleep wakes nobody. */
     do {
@@ -82,32 +98,91 @@ static int wait_ms(hpcbd_watchdog_page_t *page, hpcbd_watchdog_deadline_t *which
         end_ns = next_end(page, which);
     } while (end_ns && end_ns < asleep_ns);
     if (end_ns == 0)
-        return -1;
-    left = end_ns + HPCBD_WATCHDOG_GRACE_NS - monotonic_ns();
-    return left <= 0 ? 0 : (int)(left / 1000000) + 1;
+        return NEVER;
+    end_ns += HPCBD_WATCHDOG_GRACE_NS;
+    return end_ns > watch->pardon_ns ? end_ns : watch->pardon_ns;
 }
 
-/* Returns when the daemon is no more: what it was late for if it had to go, or NULL. */
-static const char *watch(hpcbd_watchdog_page_t *page, int fd, pid_t daemon)
+/* What the watchdog has overslept the daemon could not use either.  A deadline that is
+ * over when it is seen first was not when the daemon armed it. */
+static void notice_sleep(watch_t *watch, int64_t until_ns, bool woken)
 {
-    for (;;) {
-        struct pollfd pipe = {.fd = fd, .events = POLLIN};
-        hpcbd_watchdog_deadline_t which = HPCBD_WATCHDOG_BOOST;
-        int limit_ms = wait_ms(page, &which), n;
-        char byte;
-        ssize_t length;
+    hpcbd_watchdog_deadline_t which;
+    int64_t now_ns = monotonic_ns(), end_ns = next_end(watch->page, &which);
 
-        if (limit_ms == 0) {
-            kill(daemon, SIGKILL);
+    if (woken && end_ns)
+        until_ns = end_ns + HPCBD_WATCHDOG_GRACE_NS - OVERSLEPT_NS;
+    watch->late_ns = until_ns < now_ns ? now_ns - until_ns : 0;
+    if (watch->late_ns > OVERSLEPT_NS)
+        watch->pardon_ns = now_ns + HPCBD_WATCHDOG_GRACE_NS;
+}
+
+/* False: the daemon has gone. */
+static bool sleep_until_due(watch_t *watch, int64_t until_ns)
+{
+    struct pollfd pipe = {.fd = watch->fd, .events = POLLIN};
+    int64_t left_ns = until_ns - monotonic_ns();
+    int n =
+        poll(&pipe, 1, until_ns == NEVER ? -1 : (int)((left_ns + 999999) / 1000000));
+    ssize_t length = 1;
+    char byte;
+
+    if (n > 0)
+        length = read(watch->fd, &byte, sizeof(byte));
+    notice_sleep(watch, until_ns, n > 0);
+    return length > 0 || (length < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+/* Returns when the daemon is no more, or has to go: what it is late for; else NULL. */
+static const char *watch(watch_t *watch)
+{
+    hpcbd_watchdog_deadline_t which = HPCBD_WATCHDOG_BOOST;
+    int64_t until_ns;
+
+    do {
+        until_ns = sleep_until(watch, &which);
+        if (until_ns <= monotonic_ns())
             return late_for[which];
-        }
-        n = poll(&pipe, 1, limit_ms);
-        if (n <= 0)
-            continue;
-        length = read(fd, &byte, sizeof(byte));
-        if (length == 0 || (length < 0 && errno != EINTR && errno != EAGAIN))
-            return NULL;
-    }
+    } while (sleep_until_due(watch, until_ns));
+    return NULL;
+}
+
+/* Its state, where it waits in the kernel, and for how long it has run, and waited for
+ * a CPU, so far: whether it is stuck, or nobody lets it run. */
+typedef struct {
+    char state, where[64];
+    uint64_t ran_ns, waited_ns;
+} autopsy_t;
+
+static bool read_proc(pid_t pid, const char *name, char *text, size_t size)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    return hpcb_file_read(path, text, size, NULL) > 0;
+}
+
+/* Of one that lives; what cannot be read stays '?', "" or 0. */
+static void look_into(pid_t pid, autopsy_t *autopsy)
+{
+    char text[512];
+    const char *name_end;
+
+    *autopsy = (autopsy_t){.state = '?'};
+    if (read_proc(pid, "stat", text, sizeof(text)) && (name_end = strrchr(text, ')')))
+        sscanf(name_end, ") %c", &autopsy->state);
+    read_proc(pid, "wchan", autopsy->where, sizeof(autopsy->where));
+    if (read_proc(pid, "schedstat", text, sizeof(text)))
+        sscanf(text, "%" SCNu64 " %" SCNu64, &autopsy->ran_ns, &autopsy->waited_ns);
+}
+
+static void report(const char *late, const watch_t *watch, const autopsy_t *autopsy)
+{
+    hpcb_log(HPCB_LOG_ERROR,
+             "hpcbd hung %s: killed (state %c, waits in \"%s\", ran for %.3f s, waited "
+             "%.3f s for a CPU; the watchdog woke %.3f s late)",
+             late, autopsy->state, autopsy->where, (double)autopsy->ran_ns / 1e9,
+             (double)autopsy->waited_ns / 1e9, (double)watch->late_ns / 1e9);
 }
 
 /* Nothing of the daemon's may stay open here: its sockets must end with it. */
@@ -140,14 +215,20 @@ static void __attribute__((noreturn))
 be_watchdog(hpcbd_watchdog_page_t *page, int fd, pid_t daemon,
             void (*release)(void *arg), void *arg)
 {
+    watch_t self = {.page = page, .fd = fd};
+    autopsy_t autopsy;
     const char *late;
 
     close_others(fd);
     become();
-    late = watch(page, fd, daemon);
+    late = watch(&self);
+    if (late) {
+        look_into(daemon, &autopsy);
+        kill(daemon, SIGKILL);
+    }
     release(arg);
     if (late)
-        hpcb_log(HPCB_LOG_ERROR, "hpcbd hung %s: killed", late);
+        report(late, &self, &autopsy);
     _exit(0);
 }
 

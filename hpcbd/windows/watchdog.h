@@ -20,7 +20,8 @@
 #include <sys/types.h>
 #include "common/error.h"
 
-/* How late the daemon may be for a deadline before the watchdog ends it. */
+/* How late the daemon may be for a deadline before the watchdog ends it, and what it
+ * gets after a time in which the watchdog could not run either. */
 #define HPCBD_WATCHDOG_GRACE_NS INT64_C(500000000)
 
 /* What the daemon has to do by a deadline; each has one of its own. */

@@ -12,10 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "hpcbd/windows/watchdog.h"
 #include "tests/common/scratch.h"
 
@@ -45,6 +47,18 @@ static void release(void *path)
 
     if (stream)
         fclose(stream);
+}
+
+/* In all processes. */
+static void keep_log(hpcb_log_level_t level, const char *line)
+{
+    FILE *stream = fopen(scratch("log"), "a");
+
+    (void)level;
+    if (!stream)
+        return;
+    fprintf(stream, "%s\n", line);
+    fclose(stream);
 }
 
 static bool released(void)
@@ -97,6 +111,64 @@ static int hangs_with_guests_stopped(hpcbd_watchdog_t *watchdog)
     hpcbd_watchdog_arm(watchdog, HPCBD_WATCHDOG_GUESTS, now_ns() + MILLISECOND);
     sleep_ms(5);
     hpcbd_watchdog_arm(watchdog, HPCBD_WATCHDOG_BOOST, 0);
+    sleep_ms(PATIENCE_MS);
+    return 1;
+}
+
+/* The whole machine does, for a second; the watchdog, whose priority is higher, goes on
+ * first.  early: it is stopped before the daemon is. */
+static void stand_still(const hpcbd_watchdog_t *watchdog, bool early, int64_t arm_ms)
+{
+    pid_t daemon = getpid(), machine = fork();
+
+    if (machine == 0) {
+        if (early)
+            kill(watchdog->pid, SIGSTOP);
+        sleep_ms(arm_ms + 100);
+        kill(daemon, SIGSTOP);
+        kill(watchdog->pid, SIGSTOP);
+        sleep_ms(2 * GRACE_MS);
+        kill(watchdog->pid, SIGCONT);
+        sleep_ms(50);
+        kill(daemon, SIGCONT);
+        _exit(0);
+    }
+    sleep_ms(arm_ms);
+}
+
+/* Until the machine has gone on. */
+static void be_still(void)
+{
+    while (waitpid(-1, NULL, 0) < 0)
+        ;
+}
+
+static int is_late_with_the_machine(hpcbd_watchdog_t *watchdog)
+{
+    arm_in(watchdog, 300);
+    stand_still(watchdog, false, 0);
+    be_still();
+    hpcbd_watchdog_arm(watchdog, HPCBD_WATCHDOG_BOOST, 0);
+    sleep_ms(2 * GRACE_MS);
+    return released() ? 1 : 7;
+}
+
+/* The watchdog has not yet seen what it is armed for. */
+static int arms_as_the_machine_stops(hpcbd_watchdog_t *watchdog)
+{
+    stand_still(watchdog, true, 50);
+    arm_in(watchdog, 1);
+    be_still();
+    hpcbd_watchdog_arm(watchdog, HPCBD_WATCHDOG_BOOST, 0);
+    sleep_ms(2 * GRACE_MS);
+    return released() ? 1 : 7;
+}
+
+static int hangs_after_that(hpcbd_watchdog_t *watchdog)
+{
+    arm_in(watchdog, 300);
+    stand_still(watchdog, false, 0);
+    be_still();
     sleep_ms(PATIENCE_MS);
     return 1;
 }
@@ -183,6 +255,33 @@ START_TEST(who_hangs_is_killed)
 }
 END_TEST
 
+START_TEST(who_is_late_because_the_machine_is_is_left_alone)
+{
+    check_exit(is_late_with_the_machine);
+    check_exit(arms_as_the_machine_stops);
+    check_kill(hangs_after_that);
+}
+END_TEST
+
+/* What it did, so that the next one can be explained. */
+START_TEST(the_log_says_where_it_hung)
+{
+    const char *line = "";
+
+    hpcb_log_set_sink(keep_log);
+    check_kill(hangs);
+    for (int i = 0; i < PATIENCE_MS / 10 && !*line; i++) {
+        sleep_ms(10);
+        if (access(scratch("log"), F_OK) == 0)
+            line = get_file(scratch("log"));
+    }
+    ck_assert_msg(
+        strstr(line, "hpcbd hung while a job was favoured: killed (state S, waits in "),
+        "%s", line);
+    ck_assert_msg(strstr(line, " s late)"), "%s", line);
+}
+END_TEST
+
 START_TEST(whoever_dies_leaves_nothing)
 {
     check_kill(dies_while_idle);
@@ -198,6 +297,8 @@ int main(void)
 
     tcase_add_test(tc, who_is_in_time_is_left_alone);
     tcase_add_test(tc, who_hangs_is_killed);
+    tcase_add_test(tc, who_is_late_because_the_machine_is_is_left_alone);
+    tcase_add_test(tc, the_log_says_where_it_hung);
     tcase_add_test(tc, whoever_dies_leaves_nothing);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
