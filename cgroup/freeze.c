@@ -55,7 +55,8 @@ static int each_task(const char *dir, const char *name, hpcb_freeze_visit_t visi
     return rc;
 }
 
-static int each_step(const char *job_dir, hpcb_freeze_visit_t visit, void *arg)
+static int each_step(const char *job_dir, bool logins, hpcb_freeze_visit_t visit,
+                     void *arg)
 {
     hpcb_autoclosedir DIR *handle = *job_dir ? opendir(job_dir) : NULL;
     char name[NAME_MAX + 8];
@@ -64,7 +65,7 @@ static int each_step(const char *job_dir, hpcb_freeze_visit_t visit, void *arg)
 
     while (rc == 0 && handle && (entry = readdir(handle))) {
         if (strncmp(entry->d_name, "step_", 5) != 0 ||
-            strcmp(entry->d_name, "step_extern") == 0)
+            (!logins && strcmp(entry->d_name, "step_extern") == 0))
             continue;
         snprintf(name, sizeof(name), "%s/user", entry->d_name);
         rc = each_task(job_dir, name, visit, arg);
@@ -87,7 +88,7 @@ static int meter_group(const hpcb_node_t *node, uint32_t job_id, char *level,
 }
 
 int hpcb_freeze_levels(const hpcb_node_t *node, uint32_t job_id, const char *job_dir,
-                       hpcb_freeze_visit_t visit, void *arg)
+                       bool logins, hpcb_freeze_visit_t visit, void *arg)
 {
     char level[PATH_MAX];
 
@@ -95,7 +96,7 @@ int hpcb_freeze_levels(const hpcb_node_t *node, uint32_t job_id, const char *job
         return visit(level, arg);
     if (hpcb_node_version(node, HPCB_CTL_FREEZER) != 2)
         return 0;
-    return each_step(job_dir, visit, arg);
+    return each_step(job_dir, logins, visit, arg);
 }
 
 /* v1: all states but THAWED; a step that has gone is not suspended. */
@@ -195,7 +196,7 @@ int hpcb_freeze_thaw_job(const hpcb_node_t *node, uint32_t job_id, const char *j
 {
     thaw_t all = {.node = node, .err = err};
 
-    hpcb_freeze_levels(node, job_id, job_dir, thaw, &all);
+    hpcb_freeze_levels(node, job_id, job_dir, true, thaw, &all);
     return all.failed ? -1 : all.count;
 }
 
@@ -235,14 +236,14 @@ static int thaw_recorded(const hpcb_job_state_t *state, void *arg)
     if (hpcb_state_load_place(all->state_dir, state->job_id, dir, sizeof(dir), NULL) <
         0)
         dir[0] = '\0';
-    return hpcb_freeze_levels(all->node, state->job_id, dir, thaw, all);
+    return hpcb_freeze_levels(all->node, state->job_id, dir, true, thaw, all);
 }
 
 static int thaw_dir(const char *dir, void *arg)
 {
     thaw_t *all = arg;
 
-    each_step(dir, thaw, all);
+    each_step(dir, true, thaw, all);
     return 0;
 }
 

@@ -9,9 +9,11 @@
  *
  *  v2                       step_<S>/user/task_<N>.  Slurm 22.05 to 26.05 suspends one
  *                           level above, in step_<S>/user; slurmstepd is in neither,
- *                           because it must go on answering slurmd.
- *  v1 beside a cgroup2      hpcb/job_<id>, the meter's group.  Slurm suspends with the
- *  mount                    freezer of v1.
+ *                           because it must go on answering slurmd.  Logins that
+ *                           pam_slurm_adopt has put into the job are in
+ *                           step_extern/user/task_special.
+ *  v1 beside a cgroup2      hpcb/job_<id>, the meter's group, in which logins are not.
+ *  mount                    Slurm suspends with the freezer of v1.
  *  v1 alone                 none: freezer.state does not tell who froze.
  *
  * SIGKILL reaches a task that is frozen in this way.
@@ -41,11 +43,11 @@ typedef int (*hpcb_freeze_visit_t)(const char *level, void *arg);
 /* Return true if this node has levels to stop jobs at. */
 bool hpcb_freeze_possible(const hpcb_node_t *node);
 
-/* Call visit for each level of the job that exists now, without the extern step.
- * job_dir is Slurm's directory of the job (cgroup/steps.h), "" if it is not known yet;
- * only v2 needs it.  0, or what visit returned. */
+/* Call visit for each level of the job that exists now, with logins those of the extern
+ * step, too.  job_dir is Slurm's directory of the job (cgroup/steps.h), "" if it is not
+ * known yet; only v2 needs it.  0, or what visit returned. */
 int hpcb_freeze_levels(const hpcb_node_t *node, uint32_t job_id, const char *job_dir,
-                       hpcb_freeze_visit_t visit, void *arg);
+                       bool logins, hpcb_freeze_visit_t visit, void *arg);
 
 /* Return true if Slurm has suspended a step of the job in job_dir ("": false), by the
  * first 64 that there are. */

@@ -39,7 +39,8 @@ static int each_level(const hpcb_target_t *target, hpcb_freeze_visit_t visit,
     char job_dir[PATH_MAX];
 
     find_job(target, job_dir, sizeof(job_dir));
-    if (hpcb_freeze_levels(target->node, target->job_id, job_dir, visit, &walk) != 0)
+    if (hpcb_freeze_levels(target->node, target->job_id, job_dir, false, visit,
+                           &walk) != 0)
         return -1;
     if (walk.levels)
         return 0;

@@ -21,6 +21,7 @@ static const struct {
     [HPCBD_REQUEUE_MEMORY] = {"", HPCBD_MEMORY_TEXT},
     [HPCBD_REQUEUE_STARVED] = {".starved", HPCBD_STARVED_TEXT},
     [HPCBD_REQUEUE_HARM] = {".harm", HPCBD_HARM_TEXT},
+    [HPCBD_REQUEUE_LARGE] = {".large", HPCBD_LARGE_TEXT},
     [HPCBD_REQUEUE_KILLED] = {".killed", HPCBD_MEMORY_TEXT},
 };
 

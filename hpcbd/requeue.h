@@ -21,19 +21,22 @@
 #define HPCBD_MEMORY_TEXT  "guest ended: a primary needed its memory"
 #define HPCBD_STARVED_TEXT "guest starved: primaries left it no CPU time"
 #define HPCBD_HARM_TEXT    "guest went: it slowed a primary down"
+#define HPCBD_LARGE_TEXT   "guest went: it had too many tasks on a node"
 
 typedef enum {
     HPCBD_REQUEUE_MEMORY,  /* its processes have been killed: StateDir/ended/<jobid> */
     HPCBD_REQUEUE_STARVED, /* it runs: StateDir/ended/<jobid>.starved */
     HPCBD_REQUEUE_HARM,    /* it runs: StateDir/ended/<jobid>.harm */
+    HPCBD_REQUEUE_LARGE,   /* it runs: StateDir/ended/<jobid>.large */
     HPCBD_REQUEUE_KILLED,  /* it has gone, and only if Slurm says that it was out of
                               memory: StateDir/ended/<jobid>.killed, written and read by
                               hpcbd/memory/killed.h */
     HPCBD_REQUEUE_REASONS
 } hpcbd_requeue_t;
 
-/* Leave a note; the figure in it (bytes, or microseconds of CPU time that the guest
- * lacks) is for admins.  0, or -1 with errno and err. */
+/* Leave a note; the figure in it (bytes, microseconds of CPU time that the guest lacks,
+ * or groups of its tasks that were stopped) is for admins.  0, or -1 with errno and
+ * err. */
 int hpcbd_requeue_note(const char *state_dir, uint32_t job_id, hpcbd_requeue_t reason,
                        uint64_t figure, hpcb_error_t *err);
 

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,6 +13,7 @@
 #include "cgroup/knob.h"
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "hpcbd/requeue.h"
 #include "hpcbd/windows/freeze.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -20,9 +22,15 @@
 #define HEAR_NS       (60 * SECOND)
 #define HEAR_AGAIN_NS (600 * SECOND)
 
-/* Reasons that hold for long. */
-#define LONG_REASONS                                                                   \
-    (HPCBD_FREEZE_GANG | HPCBD_FREEZE_GUARD | (unsigned)HPCBD_FREEZE_CRUMBS)
+/* Who has waited so long for its turn gets none soon: it is paused. */
+#define PAUSED_NS (30 * SECOND)
+
+/* Reasons that hold for long, and these with those that may. */
+#define HELD_REASONS (HPCBD_FREEZE_GUARD | (unsigned)HPCBD_FREEZE_CRUMBS)
+#define LONG_REASONS (HELD_REASONS | HPCBD_FREEZE_GANG)
+
+/* Who wants to know what a guest costs, or to bound it. */
+#define HARM_REASONS (HPCBD_FREEZE_GUARD | (unsigned)HPCBD_FREEZE_EXPERIMENT)
 
 /* Groups and processes that one scan asks for signals, so that a turn of the loop stays
  * short. */
@@ -30,22 +38,28 @@
 
 typedef struct {
     char *dir;
-    int fd;     /* hpcb_knob_write_kept */
-    bool noted; /* the log names it: it may be stopped */
+    int fd;       /* hpcb_knob_write_kept */
+    bool noted;   /* the log names it: it may be stopped */
+    bool stopped; /* by the last write that the kernel took */
 } level_t;
 
 typedef struct {
     uint32_t job_id;
     uint64_t begin_us; /* of the job: a requeued one is another */
     unsigned reasons;  /* hpcbd_freeze_reason_t; 0: it runs */
+    uint64_t gang_ns;  /* since when it waits for its turn; 0: it does not */
+    bool paused;       /* it has done so for long */
     bool hears;        /* it goes on in spite of LONG_REASONS */
     uint64_t heard_ns; /* since when, or when it did last; 0: never */
     level_t *levels;   /* in the order in which the last look saw them */
     size_t count;
-    bool guest; /* or a primary that takes turns */
-    bool unfit; /* a primary, not all of whose levels have a place: none has */
-    bool told;  /* the log has said so */
-    bool found; /* by the look that is going on */
+    bool guest;  /* or a primary that takes turns */
+    bool unfit;  /* a primary, not all of whose levels have a place: none has */
+    bool lacks;  /* a guest, some of whose levels have no place: they run on */
+    bool told;   /* the log has said so */
+    bool sent;   /* Slurm has been asked to requeue it */
+    bool failed; /* the log has said that a level cannot be written */
+    bool found;  /* by the look that is going on */
 } stopped_t;
 
 struct hpcbd_freeze {
@@ -71,31 +85,58 @@ hpcbd_freeze_t *hpcbd_freeze_new(const hpcb_node_t *node, const char *state_dir)
     return freeze;
 }
 
-/* A level that has gone is found out by the next look. */
-static void write_level(level_t *level, bool stop)
+/* A level that has gone is found out by the next look, and nothing runs in it.  What
+ * the kernel does not take is tried again by the next look. */
+static void write_level(stopped_t *job, level_t *level, bool stop)
 {
-    if (level->noted)
-        hpcb_knob_write_kept(&level->fd, level->dir, HPCB_FREEZE_KNOB, stop ? "1" : "0",
-                             NULL);
+    hpcb_error_t err;
+
+    if (!level->noted)
+        return;
+    if (hpcb_knob_write_kept(&level->fd, level->dir, HPCB_FREEZE_KNOB, stop ? "1" : "0",
+                             &err) == 0 ||
+        hpcb_knob_gone(errno))
+        level->stopped = stop;
+    else
+        hpcb_log_once(&job->failed, HPCB_LOG_ERROR,
+                      "job %u: not all of its groups of tasks can be %s: %s",
+                      job->job_id, stop ? "frozen" : "set going", err.text);
 }
 
+/* Who only waits for its turn hears of its end in it. */
+static bool is_held(const stopped_t *job)
+{
+    return job->reasons & HELD_REASONS || job->paused;
+}
+
+/* It should be. */
 static bool is_stopped(const stopped_t *job)
 {
-    return job->reasons & ~(job->hears ? LONG_REASONS : 0);
+    return job->reasons & ~(job->hears && is_held(job) ? LONG_REASONS : 0);
 }
 
 static void write_job(stopped_t *job)
 {
     for (size_t i = 0; i < job->count; i++)
-        write_level(&job->levels[i], is_stopped(job));
+        write_level(job, &job->levels[i], is_stopped(job));
+}
+
+/* Whether each level that there was at the last look is as it should be. */
+static bool is_as_wanted(const stopped_t *job)
+{
+    bool good = !job->lacks;
+
+    for (size_t i = 0; good && i < job->count; i++)
+        good = job->levels[i].noted && job->levels[i].stopped == is_stopped(job);
+    return good;
 }
 
 static void drop_last_level(hpcbd_freeze_t *freeze, stopped_t *job)
 {
     level_t *level = &job->levels[--job->count];
 
-    if (is_stopped(job))
-        write_level(level, false);
+    if (level->stopped)
+        write_level(job, level, false);
     hpcb_knob_close(&level->fd);
     free(level->dir);
     freeze->levels[job->guest]--;
@@ -156,6 +197,7 @@ static void give_up(hpcbd_freeze_t *freeze, stopped_t *job)
     else
         drop_levels(freeze, job);
     job->unfit = !job->guest;
+    job->lacks = job->guest;
 }
 
 static void say_too_many(stopped_t *job)
@@ -219,6 +261,7 @@ static bool add_level(hpcbd_freeze_t *freeze, stopped_t *job, const char *dir)
 static int lack_place(look_t *look)
 {
     say_too_many(look->job);
+    look->job->lacks = look->job->guest;
     if (look->job->guest)
         return look->seen == look->job->count;
     give_up(look->freeze, look->job);
@@ -260,8 +303,8 @@ static bool fits(const hpcbd_freeze_t *freeze, const stopped_t *job, const char 
 {
     count_t levels = {.most = HPCBD_FREEZE_LEVELS_MAX - freeze->levels[job->guest]};
 
-    return hpcb_freeze_levels(freeze->node, job->job_id, dir, count_level, &levels) ==
-           0;
+    return hpcb_freeze_levels(freeze->node, job->job_id, dir, job->guest, count_level,
+                              &levels) == 0;
 }
 
 static bool is_guest(const hpcbd_job_t *job)
@@ -276,7 +319,7 @@ static void begin_anew(hpcbd_freeze_t *freeze, stopped_t *job, const hpcbd_job_t
         drop_levels(freeze, job);
     job->guest = is_guest(seen);
     job->begin_us = seen->state.begin_us;
-    job->unfit = job->told = false;
+    job->unfit = job->told = job->failed = job->sent = false;
 }
 
 /* again: now is the time to look at it if it is unfit. */
@@ -292,8 +335,9 @@ static void look_at(hpcbd_freeze_t *freeze, const hpcbd_job_t *seen, bool again)
         begin_anew(freeze, job, seen);
     if (job->unfit && !(again && fits(freeze, job, seen->dir)))
         return;
-    job->unfit = false;
-    hpcb_freeze_levels(freeze->node, job->job_id, seen->dir, see_level, &look);
+    job->unfit = job->lacks = false;
+    hpcb_freeze_levels(freeze->node, job->job_id, seen->dir, job->guest, see_level,
+                       &look);
     while (job->count > look.seen)
         drop_last_level(freeze, job);
 }
@@ -332,18 +376,20 @@ static int replace_log(hpcbd_freeze_t *freeze)
     return -1;
 }
 
-/* The log names all levels: what is new in a stopped job is stopped. */
-static void stop_new(stopped_t *job)
+/* The log names all levels. */
+static void note_levels(hpcbd_freeze_t *freeze)
 {
-    for (size_t i = 0; i < job->count; i++) {
-        level_t *level = &job->levels[i];
+    for (size_t i = 0; i < freeze->count; i++)
+        for (size_t k = 0; k < freeze->jobs[i]->count; k++)
+            freeze->jobs[i]->levels[k].noted = true;
+}
 
-        if (level->noted)
-            continue;
-        level->noted = true;
-        if (is_stopped(job))
-            write_level(level, true);
-    }
+/* What is new in a stopped job is stopped; what could not be written is written. */
+static void settle(stopped_t *job)
+{
+    for (size_t i = 0; i < job->count; i++)
+        if (job->levels[i].stopped != is_stopped(job))
+            write_level(job, &job->levels[i], is_stopped(job));
 }
 
 /* ---- signals ---- */
@@ -379,7 +425,8 @@ static void hear(stopped_t *job, uint64_t time_ns, size_t from, unsigned *budget
 {
     if (job->hears && time_ns - job->heard_ns >= HEAR_NS)
         set_hears(job, false);
-    if (job->hears || !(job->reasons & LONG_REASONS) ||
+    job->paused = job->gang_ns && time_ns - job->gang_ns >= PAUSED_NS;
+    if (job->hears || !is_held(job) ||
         (job->heard_ns && time_ns - job->heard_ns < HEAR_AGAIN_NS) ||
         !is_called(job, from, budget))
         return;
@@ -414,19 +461,51 @@ void hpcbd_freeze_look(hpcbd_freeze_t *freeze, const hpcbd_registry_t *registry)
         if (!freeze->jobs[i]->found)
             drop_job(freeze, i);
     hear_all(freeze);
-    if (!freeze->changed || replace_log(freeze) < 0)
-        return;
+    if (freeze->changed && replace_log(freeze) == 0)
+        note_levels(freeze);
     for (size_t i = 0; i < freeze->count; i++)
-        stop_new(freeze->jobs[i]);
+        settle(freeze->jobs[i]);
+}
+
+/* Since when it waits for its turn, now that it has these reasons. */
+static void note_turn(stopped_t *job, unsigned reasons)
+{
+    if (!(reasons & HPCBD_FREEZE_GANG)) {
+        job->gang_ns = 0;
+        job->paused = false;
+    } else if (!job->gang_ns) {
+        job->gang_ns = now_ns();
+    }
 }
 
 static void set_reasons(stopped_t *job, unsigned reasons)
 {
     bool was = is_stopped(job);
 
+    note_turn(job, reasons);
     job->reasons = reasons;
     if (is_stopped(job) != was)
         write_job(job);
+}
+
+/* A guest of which not all is stopped runs on unmeasured and unbounded: not here. */
+static void send_away(const hpcbd_freeze_t *freeze, stopped_t *job)
+{
+    hpcb_error_t err;
+
+    if (job->sent || !job->lacks || !(job->reasons & HARM_REASONS))
+        return;
+    if (hpcbd_requeue_note(freeze->state_dir, job->job_id, HPCBD_REQUEUE_LARGE,
+                           job->count, &err) < 0) {
+        hpcb_log_once(&job->failed, HPCB_LOG_ERROR, "job %u: %s; it is not requeued",
+                      job->job_id, err.text);
+        return;
+    }
+    job->sent = true;
+    hpcb_log(HPCB_LOG_INFO,
+             "job %u: what it costs primaries cannot be found out, because it has too "
+             "many groups of tasks: Slurm is asked to requeue it",
+             job->job_id);
 }
 
 bool hpcbd_freeze_stop(hpcbd_freeze_t *freeze, uint32_t job_id,
@@ -434,9 +513,11 @@ bool hpcbd_freeze_stop(hpcbd_freeze_t *freeze, uint32_t job_id,
 {
     stopped_t *job = find_stopped(freeze, job_id);
 
-    if (job)
-        set_reasons(job, job->reasons | reason);
-    return job && job->count > 0;
+    if (!job)
+        return false;
+    set_reasons(job, job->reasons | reason);
+    send_away(freeze, job);
+    return job->count > 0 && is_as_wanted(job);
 }
 
 void hpcbd_freeze_go(hpcbd_freeze_t *freeze, uint32_t job_id,

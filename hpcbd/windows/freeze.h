@@ -11,13 +11,15 @@
  * A guest that is stopped for long hears of its end: while a signal waits for it that
  * asks it to end, it goes on for a minute, at most once in ten.  Neither windows nor
  * experiments, which stop guests for less than it takes to be missed, are held up by
- * it.
+ * it, and who waits for its turn hears in its turn, unless it is paused.
  *
  * Guests have places for groups of their own, and primaries that take turns have, so
  * that neither is in the way of the other.  All groups of a primary are stopped, or
  * none: of those that need more the ones with the most groups get none and run on.  Of
  * guests that need more those with the most groups have as many stopped as there are
- * places left for, and each guest has some.
+ * places left for, and each guest has some; if one of these is to be stopped for what
+ * it costs, or to find that out, Slurm is asked to requeue it, once for each of its
+ * runs.
  *
  * What a crash leaves stopped is set going by hpcb_freeze_release: by the watchdog, by
  * the unit's end (hpcbctl release windows) and by the daemon's next start.
@@ -54,9 +56,10 @@ void hpcbd_freeze_free(hpcbd_freeze_t *freeze);
 void hpcbd_freeze_look(hpcbd_freeze_t *freeze, const hpcbd_registry_t *registry);
 
 /* One write for each level of the job, none if another reason keeps it stopped.  Return
- * false if no scan has found a level of the job yet, or it is a primary that has too
- * many: the scan that finds a place for them stops it, unless hpcbd_freeze_go has been
- * called. */
+ * false if one of its levels that the last look saw runs on, because it has too many,
+ * the log could not be written or the kernel refused; or if it has none (yet).  The
+ * look that finds this mended stops it, unless hpcbd_freeze_go has been called.  While
+ * a guest hears of its end it counts as stopped. */
 bool hpcbd_freeze_stop(hpcbd_freeze_t *freeze, uint32_t job_id,
                        hpcbd_freeze_reason_t reason);
 void hpcbd_freeze_go(hpcbd_freeze_t *freeze, uint32_t job_id,

@@ -41,9 +41,9 @@ bool hpcbd_window_must_wait(void);
  * from now on; NULL: it is. */
 void hpcbd_window_suspend(const char *why);
 
-/* Stop a guest for another reason than windows.  Return false if it is not stopped:
- * without a watchdog, or if the guest has no group that can be frozen (yet).  Without a
- * watchdog all of these reasons go: ask again, as long as there is one. */
+/* Stop a guest for another reason than windows.  Return false if not all of it is
+ * stopped (hpcbd_freeze_stop), or there is no watchdog.  Without one all of these
+ * reasons go: ask again, as long as there is one. */
 bool hpcbd_window_stop_guest(uint32_t job_id, hpcbd_freeze_reason_t reason);
 void hpcbd_window_let_guest_go(uint32_t job_id, hpcbd_freeze_reason_t reason);
 

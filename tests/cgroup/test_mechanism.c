@@ -593,8 +593,12 @@ START_TEST(freezes_tasks_below_what_slurm_freezes)
     target.undo = NULL;
     ck_assert_int_eq(row->apply(&target, NULL), 0);
     ck_assert_str_eq(fake_read(task), "1");
+    /* hpcbd stops logins, too. */
+    fake_write(V2_JOB "step_extern/user/task_special/cgroup.freeze", "1\n");
     ck_assert_int_eq(row->undo(row, &target, NULL), 0);
     ck_assert_str_eq(fake_read(task), "0");
+    ck_assert_str_eq(fake_read(V2_JOB "step_extern/user/task_special/cgroup.freeze"),
+                     "0");
     ck_assert_str_eq(fake_read(user), "1");
     end();
 }

@@ -535,9 +535,10 @@ START_TEST(v2_guests_are_frozen)
     calm = open_calm(&conf);
     hpcbd_calm_begin(calm);
     ck_assert_str_eq(fake_read(V2_JOB FROZEN), "1");
-    ck_assert_str_eq(fake_read(V2_JOB EXTERN "/cgroup.freeze"), "0");
+    ck_assert_str_eq(fake_read(V2_JOB EXTERN "/cgroup.freeze"), "1");
     hpcbd_calm_end(calm);
     ck_assert_str_eq(fake_read(V2_JOB FROZEN), "0");
+    ck_assert_str_eq(fake_read(V2_JOB EXTERN "/cgroup.freeze"), "0");
     /* It is no guest of ours any more, while it is frozen. */
     hpcbd_calm_begin(calm);
     registry.count = 0;

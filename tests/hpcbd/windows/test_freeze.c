@@ -23,6 +23,7 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "common/state.h"
+#include "hpcbd/requeue.h"
 #include "hpcbd/windows/freeze.h"
 #include "tests/cgroup/fake_kernel.h"
 #include "tests/cgroup/real_kernel.h"
@@ -33,6 +34,7 @@
 #define V2_JOB  SCOPE "/job_4"
 #define USER    V2_JOB "/step_0/user"
 #define TASK    USER "/task_0"
+#define LOGIN   V2_JOB "/step_extern/user/task_special"
 #define KNOB    "/" HPCB_FREEZE_KNOB
 #define MANY    (3 * HPCBD_FREEZE_LEVELS_MAX)
 #define JOB     4
@@ -44,7 +46,7 @@ static hpcbd_registry_t registry;
 static hpcbd_job_t guest;
 static hpcbd_freeze_t *freeze;
 
-static unsigned too_many; /* lines that say so */
+static unsigned too_many, unwritten, errors; /* lines that say so */
 
 static time_t ahead_s; /* of the clock */
 
@@ -58,10 +60,28 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
     return rc;
 }
 
+static bool disk_full; /* that of StateDir */
+
+ssize_t __real_write(int fd, const void *data, size_t length);
+ssize_t __wrap_write(int fd, const void *data, size_t length);
+ssize_t __wrap_write(int fd, const void *data, size_t length)
+{
+    char link[64], path[PATH_MAX] = "";
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    if (disk_full && readlink(link, path, sizeof(path) - 1) > 0 &&
+        strncmp(path, state, strlen(state)) == 0) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return __real_write(fd, data, length);
+}
+
 static void keep_log(hpcb_log_level_t level, const char *line)
 {
-    (void)level;
-    too_many += strstr(line, "not all of its groups") != NULL;
+    errors += level == HPCB_LOG_ERROR;
+    too_many += strstr(line, "guests have") || strstr(line, "primaries have");
+    unwritten += strstr(line, strerror(ENOSPC)) || strstr(line, strerror(EACCES));
 }
 
 static void make_group(const char *path)
@@ -175,18 +195,98 @@ START_TEST(nothing_is_frozen_that_the_log_does_not_name)
 }
 END_TEST
 
+/* Who asks is told, so that nobody takes it for a guest that was stopped. */
 START_TEST(without_room_for_the_log_a_guest_runs)
 {
     begin("v2-slurm22", JOB, V2_JOB);
     make_group(TASK);
-    /* A name that cannot be replaced, by root either. */
-    ck_assert_int_eq(mkdir(log_file, 0755), 0);
-    hpcbd_freeze_look(freeze, &registry);
-    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW);
-    ck_assert_str_eq(fake_read(TASK KNOB), "0");
-    ck_assert_int_eq(rmdir(log_file), 0);
+    disk_full = true;
+    unwritten = errors = 0;
+    for (int i = 0; i < 5; i++) {
+        hpcbd_freeze_look(freeze, &registry);
+        ck_assert(!hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_EXPERIMENT));
+        ck_assert_str_eq(fake_read(TASK KNOB), "0");
+        hpcbd_freeze_go(freeze, JOB, HPCBD_FREEZE_EXPERIMENT);
+    }
+    ck_assert_uint_eq(unwritten, 1);
+    ck_assert_uint_eq(errors, 1);
+    ck_assert(!hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW));
+    disk_full = false;
     hpcbd_freeze_look(freeze, &registry);
     ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    ck_assert(hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_EXPERIMENT));
+    end();
+}
+END_TEST
+
+/* What was stopped before the disk was full still is. */
+START_TEST(without_room_for_a_new_log_a_new_step_runs)
+{
+    begin_v2();
+    ck_assert(hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GUARD));
+    make_group(USER "/task_1");
+    disk_full = true;
+    hpcbd_freeze_look(freeze, &registry);
+    ck_assert(!hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GUARD));
+    ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    ck_assert_str_eq(fake_read(USER "/task_1" KNOB), "0");
+    disk_full = false;
+    hpcbd_freeze_look(freeze, &registry);
+    ck_assert(hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GUARD));
+    ck_assert_str_eq(fake_read(USER "/task_1" KNOB), "1");
+    end();
+}
+END_TEST
+
+START_TEST(who_cannot_be_stopped_is_not_said_to_be)
+{
+    begin_v2();
+    make_group(USER "/task_1");
+    hpcbd_freeze_look(freeze, &registry);
+    fake_fail("/task_1" KNOB, EACCES);
+    unwritten = errors = 0;
+    for (int i = 0; i < 5; i++) {
+        ck_assert(!hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW));
+        hpcbd_freeze_look(freeze, &registry);
+        ck_assert(!hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW));
+        ck_assert_str_eq(fake_read(TASK KNOB), "1");
+        hpcbd_freeze_go(freeze, JOB, HPCBD_FREEZE_WINDOW);
+    }
+    ck_assert_uint_eq(unwritten, 1);
+    ck_assert_uint_eq(errors, 1);
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GUARD);
+    fake_fail("", 0);
+    hpcbd_freeze_look(freeze, &registry);
+    ck_assert_str_eq(fake_read(USER "/task_1" KNOB), "1");
+    ck_assert(hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GUARD));
+    end();
+}
+END_TEST
+
+/* Nobody else would write it: there is no edge any more. */
+START_TEST(who_could_not_be_set_going_is_by_the_next_look)
+{
+    begin_v2();
+    ck_assert(hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GUARD));
+    fake_fail(KNOB, EIO);
+    hpcbd_freeze_go(freeze, JOB, HPCBD_FREEZE_GUARD);
+    ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    fake_fail("", 0);
+    hpcbd_freeze_look(freeze, &registry);
+    ck_assert_str_eq(fake_read(TASK KNOB), "0");
+    end();
+}
+END_TEST
+
+/* Between two looks: nothing runs there. */
+START_TEST(what_has_gone_is_stopped)
+{
+    begin_v2();
+    errors = 0;
+    fake_fail(KNOB, ENODEV);
+    ck_assert(hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW));
+    fake_fail("", 0);
+    ck_assert_uint_eq(errors, 0);
     end();
 }
 END_TEST
@@ -307,7 +407,7 @@ START_TEST(of_a_guest_with_too_many_groups_those_are_frozen_that_fit)
     make_tasks(1, HPCBD_FREEZE_LEVELS_MAX + 8);
     for (int i = 0; i < 3; i++)
         hpcbd_freeze_look(freeze, &registry);
-    ck_assert(hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GUARD));
+    ck_assert(!hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GUARD));
     ck_assert_str_eq(fake_read(TASK KNOB), "1");
     ck_assert_uint_eq(frozen_tasks(HPCBD_FREEZE_LEVELS_MAX + 8),
                       HPCBD_FREEZE_LEVELS_MAX - 1);
@@ -316,6 +416,71 @@ START_TEST(of_a_guest_with_too_many_groups_those_are_frozen_that_fit)
     hpcbd_freeze_go(freeze, JOB, HPCBD_FREEZE_GUARD);
     ck_assert_str_eq(fake_read(TASK KNOB), "0");
     ck_assert_uint_eq(frozen_tasks(HPCBD_FREEZE_LEVELS_MAX + 8), 0);
+    end_tasks();
+    hpcbd_freeze_look(freeze, &registry);
+    ck_assert(hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GUARD));
+    end();
+}
+END_TEST
+
+static bool is_sent_away(uint32_t job_id)
+{
+    char path[PATH_MAX];
+
+    ck_assert_int_eq(hpcbd_requeue_path(state, job_id, HPCBD_REQUEUE_LARGE, path,
+                                        sizeof(path), NULL),
+                     0);
+    return unlink(path) == 0;
+}
+
+/* Its other tasks would run in each experiment, and when the guard stops it. */
+START_TEST(a_guest_with_too_many_groups_goes)
+{
+    const hpcbd_freeze_reason_t harm[] = {HPCBD_FREEZE_EXPERIMENT, HPCBD_FREEZE_GUARD};
+
+    begin_v2();
+    make_group("state/" HPCBD_REQUEUE_DIR);
+    make_tasks(1, HPCBD_FREEZE_LEVELS_MAX + 8);
+    add_job(5, HPCB_CLASS_GUEST, 8);
+    hpcbd_freeze_look(freeze, &registry);
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW);
+    ck_assert(!is_sent_away(JOB));
+    for (int i = 0; i < 3; i++) {
+        hpcbd_freeze_stop(freeze, 5, harm[_i]);
+        ck_assert(!hpcbd_freeze_stop(freeze, JOB, harm[_i]));
+        ck_assert(is_sent_away(JOB) == (i == 0));
+        hpcbd_freeze_go(freeze, JOB, harm[_i]);
+        hpcbd_freeze_look(freeze, &registry);
+    }
+    ck_assert(!is_sent_away(5));
+    guest.state.begin_us++;
+    hpcbd_freeze_look(freeze, &registry);
+    hpcbd_freeze_stop(freeze, JOB, harm[_i]);
+    ck_assert(is_sent_away(JOB));
+    end();
+}
+END_TEST
+
+static void log_in(void)
+{
+    make_group(LOGIN);
+    hpcbd_freeze_look(freeze, &registry);
+}
+
+/* A user who logs in to a node of a guest's computes there as the guest does. */
+START_TEST(logins_to_a_guest_are_stopped_with_it)
+{
+    begin_v2();
+    log_in();
+    ck_assert(log_names(LOGIN));
+    ck_assert(hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_EXPERIMENT));
+    ck_assert_str_eq(fake_read(LOGIN KNOB), "1");
+    hpcbd_freeze_go(freeze, JOB, HPCBD_FREEZE_EXPERIMENT);
+    ck_assert_str_eq(fake_read(LOGIN KNOB), "0");
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GUARD);
+    ck_assert_int_eq(truncate(log_file, 0), 0);
+    ck_assert_int_eq(hpcb_freeze_release(node, state, NULL), 2);
+    ck_assert_str_eq(fake_read(LOGIN KNOB), "0");
     end();
 }
 END_TEST
@@ -326,6 +491,18 @@ static void make_primary(void)
     guest.gang = true;
     hpcbd_freeze_look(freeze, &registry);
 }
+
+START_TEST(logins_to_a_primary_are_not)
+{
+    begin_v2();
+    make_primary();
+    log_in();
+    ck_assert(hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GANG));
+    ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    ck_assert_str_eq(fake_read(LOGIN KNOB), "0");
+    end();
+}
+END_TEST
 
 START_TEST(a_primary_with_too_many_groups_is_not_frozen_at_all)
 {
@@ -377,12 +554,13 @@ START_TEST(who_has_many_groups_takes_no_place_of_other_guests)
     begin_v2();
     make_tasks(1, HPCBD_FREEZE_LEVELS_MAX + 8);
     hpcbd_freeze_look(freeze, &registry);
-    ck_assert(hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW));
+    ck_assert(!hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW));
     add_job(5, HPCB_CLASS_GUEST, 8);
     add_job(6, HPCB_CLASS_GUEST, HPCBD_FREEZE_LEVELS_MAX);
     hpcbd_freeze_look(freeze, &registry);
     ck_assert(hpcbd_freeze_stop(freeze, 5, HPCBD_FREEZE_WINDOW));
-    ck_assert(hpcbd_freeze_stop(freeze, 6, HPCBD_FREEZE_WINDOW));
+    ck_assert(!hpcbd_freeze_stop(freeze, 6, HPCBD_FREEZE_WINDOW));
+    ck_assert(!hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_WINDOW));
     for (int i = 1; i <= 8; i++)
         ck_assert(is_frozen(5, i));
     ck_assert_uint_ge(frozen_tasks(HPCBD_FREEZE_LEVELS_MAX + 8),
@@ -705,6 +883,53 @@ START_TEST(windows_wait_for_nobody)
 }
 END_TEST
 
+/* Its turns would be others' else: a minute in ten for a signal that it blocks. */
+START_TEST(who_waits_for_its_turn_hears_in_it)
+{
+    pid_t pid;
+
+    begin_v2();
+    pid = waiting_for(SIGUSR1, false);
+    send(pid, SIGUSR1);
+    for (int i = 0; i < 10; i++) {
+        hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GANG);
+        look_after(20);
+        ck_assert_str_eq(fake_read(TASK KNOB), "1");
+        hpcbd_freeze_go(freeze, JOB, HPCBD_FREEZE_GANG);
+    }
+    /* It gets no turn while it harms a primary; then it waits for one again. */
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GUARD);
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GANG);
+    look_after(1);
+    ck_assert_str_eq(fake_read(TASK KNOB), "0");
+    hpcbd_freeze_go(freeze, JOB, HPCBD_FREEZE_GUARD);
+    ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    real_reap(pid);
+    end();
+}
+END_TEST
+
+START_TEST(who_is_paused_hears)
+{
+    pid_t pid;
+
+    begin_v2();
+    pid = waiting_for(SIGTERM, false);
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GANG);
+    look_after(20);
+    send(pid, SIGTERM);
+    hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GANG);
+    look_after(5);
+    ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    look_after(5);
+    ck_assert_str_eq(fake_read(TASK KNOB), "0");
+    look_after(61);
+    ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    real_reap(pid);
+    end();
+}
+END_TEST
+
 /* What it ignores, or what asks nobody to end. */
 START_TEST(other_signals_set_nobody_going)
 {
@@ -733,8 +958,15 @@ int main(void)
     tcase_add_test(tc, a_job_runs_when_the_last_reason_has_gone);
     tcase_add_test(tc, nothing_is_frozen_that_the_log_does_not_name);
     tcase_add_test(tc, without_room_for_the_log_a_guest_runs);
+    tcase_add_test(tc, without_room_for_a_new_log_a_new_step_runs);
+    tcase_add_test(tc, who_cannot_be_stopped_is_not_said_to_be);
+    tcase_add_test(tc, who_could_not_be_set_going_is_by_the_next_look);
+    tcase_add_test(tc, what_has_gone_is_stopped);
     tcase_add_test(tc, the_log_is_as_long_as_what_is_there);
     tcase_add_test(tc, of_a_guest_with_too_many_groups_those_are_frozen_that_fit);
+    tcase_add_loop_test(tc, a_guest_with_too_many_groups_goes, 0, 2);
+    tcase_add_test(tc, logins_to_a_guest_are_stopped_with_it);
+    tcase_add_test(tc, logins_to_a_primary_are_not);
     tcase_add_test(tc, a_primary_with_too_many_groups_is_not_frozen_at_all);
     tcase_add_test(tc, a_requeued_job_does_not_pay_for_the_run_before);
     tcase_add_test(tc, who_has_many_groups_takes_no_place_of_other_guests);
@@ -749,6 +981,8 @@ int main(void)
     tcase_add_test(tc, v1_stops_the_meters_group_alone);
     tcase_add_test(tc, who_is_asked_to_end_hears_of_it);
     tcase_add_test(tc, windows_wait_for_nobody);
+    tcase_add_test(tc, who_waits_for_its_turn_hears_in_it);
+    tcase_add_test(tc, who_is_paused_hears);
     tcase_add_loop_test(tc, other_signals_set_nobody_going, 0, 2);
     suite_add_tcase(suite, tc);
     runner = srunner_create(suite);
