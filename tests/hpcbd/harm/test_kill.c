@@ -4,9 +4,11 @@
  */
 /*
  * A daemon that stops guests for experiments, for their harm and for crumbs, and gives
- * a primary long slices, is killed at random moments: nothing stays stopped or sliced.
- * Its parts, its watchdog and its loop are the real ones, on a copy of a snapshot; the
- * primary's task is real, too.  Who decides is the test, and much faster.
+ * a primary long slices, is killed at random moments: nothing stays stopped or sliced,
+ * and what Slurm has suspended meanwhile stays suspended.  Its parts, its watchdog and
+ * its loop are the real ones, on a copy of a snapshot; the tasks are real, too.  Time
+ * goes faster there, and somebody sets the clock.  Experiments and crumbs decide for
+ * themselves; about the guard's levels and slices the test does, more often.
  *
  * HPCB_KILLS says how often, 20 times by default.
  */
@@ -23,6 +25,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,6 +37,8 @@
 #include "cgroup/steps.h"
 #include "cgroup/task.h"
 #include "common/state.h"
+#include "hpcbd/harm/crumbs.h"
+#include "hpcbd/harm/experiment.h"
 #include "hpcbd/harm/restrain.h"
 #include "hpcbd/harm/slices.h"
 #include "hpcbd/windows/windows.h"
@@ -44,15 +49,27 @@
 #define SECOND   INT64_C(1000000000)
 #define PRIMARY  4711
 #define GUEST    4712
-#define PATIENCE 30000 /* ms; beyond that somebody has not done his work */
+#define PATIENCE 60000 /* ms; beyond that somebody has not done his work */
+#define SPEED    20    /* of the daemon's time */
+#define FD_MAX   256   /* timers of the daemon's */
+
+/* What a round is about. */
+typedef enum { GUARD, SLICES, EXPERIMENT, CRUMBS, KINDS } kind_t;
 
 /* What the daemon has done, as the test sees it, also when the daemon is dead. */
 typedef struct {
-    atomic_bool ready, stopped, sliced;
+    atomic_bool stopped, sliced;
+    atomic_uint why, steps; /* hpcbd_freeze_reason_t; how often the clock was set */
 } page_t;
 
+/* What was found in all rounds. */
+static struct {
+    unsigned stopped[KINDS], sliced, suspended, steps;
+} found;
+
 static const char *root;
-static char freezer[PATH_MAX + 64], state_dir[PATH_MAX];
+static char guest_dir[PATH_MAX], freezer[PATH_MAX + 64], suspender[PATH_MAX + 64],
+    state_dir[PATH_MAX];
 static pid_t task; /* of the primary */
 static char own_slice[HPCB_TASK_TEXT_MAX];
 static bool slices; /* this kernel has them */
@@ -98,12 +115,147 @@ int __wrap_sched_setscheduler(pid_t pid, int policy, const struct sched_param *p
     return -1;
 }
 
-static int64_t now_ns(void)
+/* ---- the daemon's time ---- */
+
+/* SPEED times as fast since it began, and the wall clock ahead of that; it stands still
+ * while the machine keeps the daemon from a timer that has expired.  The watchdog's
+ * poll is as slow as ever: it takes that for a machine that stood still.  Nobody hangs
+ * here. */
+static struct {
+    bool fast;
+    int64_t began_ns[2]; /* of CLOCK_REALTIME, CLOCK_MONOTONIC */
+    int64_t ahead_ns, still_ns;
+    struct {
+        bool is_timer, cancelled;
+        clockid_t clock;
+        int64_t due_ns, interval_ns; /* on clock; 0: none */
+    } timers[FD_MAX];
+} times;
+
+static int64_t to_ns(struct timespec time)
+{
+    return (int64_t)time.tv_sec * SECOND + time.tv_nsec;
+}
+
+static struct timespec to_time(int64_t ns)
+{
+    return (struct timespec){ns / SECOND, ns % SECOND};
+}
+
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+    int rc = __real_clock_gettime(clock, now);
+
+    if (rc < 0 || !times.fast || clock > CLOCK_MONOTONIC)
+        return rc;
+    *now =
+        to_time(times.began_ns[clock] + SPEED * (to_ns(*now) - times.began_ns[clock]) +
+                (clock == CLOCK_REALTIME ? times.ahead_ns : 0) - times.still_ns);
+    return rc;
+}
+
+static int64_t now_of(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * SECOND + now.tv_nsec;
+    clock_gettime(clock, &now);
+    return to_ns(now);
+}
+
+int __real_timerfd_settime(int fd, int flags, const struct itimerspec *when,
+                           struct itimerspec *before);
+int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *when,
+                           struct itimerspec *before);
+/* The kernel's timer for what is due; it is off if nothing is. */
+static int arm(int fd)
+{
+    int64_t left_ns = times.timers[fd].due_ns - now_of(times.timers[fd].clock);
+    struct itimerspec real = {.it_value = {0, 1}};
+
+    if (!times.timers[fd].due_ns)
+        real.it_value.tv_nsec = 0;
+    else if (left_ns > 0)
+        real.it_value = to_time(left_ns / SPEED + 1);
+    return __real_timerfd_settime(fd, 0, &real, NULL);
+}
+
+int __wrap_timerfd_settime(int fd, int flags, const struct itimerspec *when,
+                           struct itimerspec *before)
+{
+    bool at = flags & TFD_TIMER_ABSTIME;
+    int64_t value_ns = to_ns(when->it_value);
+
+    if (!times.fast || fd >= FD_MAX)
+        return __real_timerfd_settime(fd, flags, when, before);
+    times.timers[fd].is_timer = true;
+    times.timers[fd].cancelled = false;
+    times.timers[fd].clock = at ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+    times.timers[fd].interval_ns = to_ns(when->it_interval);
+    times.timers[fd].due_ns =
+        value_ns && !at ? now_of(CLOCK_MONOTONIC) + value_ns : value_ns;
+    return arm(fd);
+}
+
+/* It has expired; time has stood still since.  False: not yet, because it did. */
+static bool expire(int fd)
+{
+    int64_t late_ns = now_of(times.timers[fd].clock) - times.timers[fd].due_ns;
+
+    if (late_ns < 0) {
+        arm(fd);
+        return false;
+    }
+    times.still_ns += late_ns;
+    if (times.timers[fd].interval_ns)
+        times.timers[fd].due_ns += times.timers[fd].interval_ns;
+    else
+        times.timers[fd].due_ns = 0;
+    arm(fd);
+    return true;
+}
+
+ssize_t __real_read(int fd, void *data, size_t size);
+ssize_t __wrap_read(int fd, void *data, size_t size);
+ssize_t __wrap_read(int fd, void *data, size_t size)
+{
+    ssize_t length = __real_read(fd, data, size);
+
+    if (fd < 0 || fd >= FD_MAX || length < 0 || !times.timers[fd].is_timer)
+        return length;
+    if (!times.timers[fd].cancelled && expire(fd))
+        return length;
+    errno = times.timers[fd].cancelled ? ECANCELED : EAGAIN;
+    times.timers[fd].cancelled = false;
+    return -1;
+}
+
+/* Who waits for a time of the wall clock hears of it. */
+static void set_clock(int64_t by_ns)
+{
+    const struct itimerspec now = {.it_value = {0, 1}};
+
+    times.ahead_ns += by_ns;
+    for (int fd = 0; fd < FD_MAX; fd++) {
+        if (!times.timers[fd].due_ns || times.timers[fd].clock != CLOCK_REALTIME)
+            continue;
+        times.timers[fd].due_ns = 0;
+        times.timers[fd].cancelled = true;
+        __real_timerfd_settime(fd, 0, &now, NULL);
+    }
+    atomic_fetch_add(&page->steps, 1);
+}
+
+static void begin_to_run_fast(void)
+{
+    struct timespec now;
+
+    for (clockid_t clock = CLOCK_REALTIME; clock <= CLOCK_MONOTONIC; clock++) {
+        __real_clock_gettime(clock, &now);
+        times.began_ns[clock] = to_ns(now);
+    }
+    times.fast = true;
 }
 
 static void sleep_us(long us)
@@ -126,35 +278,59 @@ static void save_job(uint32_t job_id, hpcb_class_t klass, const char *dir)
     ck_assert_int_eq(hpcb_state_save_place(state_dir, job_id, dir, NULL), 0);
 }
 
+/* A group's file; formats the time that its tasks have waited, or a pid. */
+static void put_number(const char *dir, const char *name, const char *format,
+                       long long number)
+{
+    char path[PATH_MAX + 64], text[128];
+
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    snprintf(text, sizeof(text), format, number);
+    put_file(path, text);
+}
+
+/* In the job, and in its only task: whichever is read. */
+static void put_figures(const char *dir, long long waited_us)
+{
+    char group[PATH_MAX + 32];
+
+    for (int i = 0; i < 2; i++) {
+        snprintf(group, sizeof(group), "%s%s", dir, i ? "/step_0/user/task_0" : "");
+        put_number(group, "cpu.stat", "usage_usec %lld\n", 1000);
+        put_number(group, "cpu.pressure",
+                   "some avg10=0.00 avg60=0.00 avg300=0.00 total=%lld\n", waited_us);
+    }
+}
+
 /* A guest next to the snapshot's job, which is the primary. */
 static void make_guest(const char *primary_dir)
 {
     static const char *const below[] = {"", "/step_0", "/step_0/user",
                                         "/step_0/user/task_0"};
     size_t above = (size_t)(strrchr(primary_dir, '/') - primary_dir);
-    char dir[PATH_MAX], group[PATH_MAX + 32];
+    char group[PATH_MAX + 32];
 
-    snprintf(dir, sizeof(dir), "%.*s/job_%d", (int)above, primary_dir, GUEST);
+    snprintf(guest_dir, sizeof(guest_dir), "%.*s/job_%d", (int)above, primary_dir,
+             GUEST);
     for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
-        snprintf(group, sizeof(group), "%s%s", dir, below[i]);
+        snprintf(group, sizeof(group), "%s%s", guest_dir, below[i]);
         ck_assert_int_eq(hpcb_knob_mkdir(group, "", NULL), 0);
     }
-    snprintf(freezer, sizeof(freezer), "%s/step_0/user/task_0/" HPCB_FREEZE_KNOB, dir);
-    save_job(GUEST, HPCB_CLASS_GUEST, dir);
+    put_number(group, "cgroup.procs", "%lld\n", fake_task(101));
+    put_figures(guest_dir, 0);
+    snprintf(freezer, sizeof(freezer), "%s/" HPCB_FREEZE_KNOB, group);
+    snprintf(suspender, sizeof(suspender), "%s/step_0/user/" HPCB_FREEZE_KNOB,
+             guest_dir);
+    save_job(GUEST, HPCB_CLASS_GUEST, guest_dir);
 }
 
 static void list_task(hpcb_node_t *node)
 {
-    char dir[PATH_MAX], path[PATH_MAX + 16];
-    FILE *procs;
+    char dir[PATH_MAX];
 
     ck_assert_int_eq(
         hpcb_node_task_dir(node, task, HPCB_CTL_FREEZER, dir, sizeof(dir), NULL), 0);
-    snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
-    procs = fopen(path, "w");
-    ck_assert_ptr_nonnull(procs);
-    fprintf(procs, "%d\n", (int)task);
-    ck_assert_int_eq(fclose(procs), 0);
+    put_number(dir, "cgroup.procs", "%lld\n", task);
 }
 
 static void begin(void)
@@ -164,12 +340,15 @@ static void begin(void)
 
     root = fake_start("real-24.11-v2");
     fake_write("proc/sys/kernel/osrelease", "6.18.0");
+    ck_assert_int_eq(hpcb_knob_mkdir(root, "proc/pressure", NULL), 0);
+    fake_write("proc/pressure/cpu", "some avg10=0.00 total=0\n");
     snprintf(state_dir, sizeof(state_dir), "%s/state", root);
     ck_assert_int_eq(hpcb_node_open(root, &node, NULL), 0);
     task = fake_task(101);
     list_task(node);
     ck_assert_int_eq(hpcb_steps_job(node, task, dir, sizeof(dir), NULL), 0);
     hpcb_node_close(node);
+    put_figures(dir, 1000);
     save_job(PRIMARY, HPCB_CLASS_PRIMARY, dir);
     make_guest(dir);
     slices = hpcb_task_get(task, "slice", own_slice, sizeof(own_slice), NULL) == 0;
@@ -184,9 +363,14 @@ static void end(void)
     fake_stop();
 }
 
+static bool is_frozen(const char *knob)
+{
+    return get_file(knob)[0] == '1';
+}
+
 static bool is_stopped(void)
 {
-    return strcmp(get_file(freezer), "1") == 0 || strcmp(get_file(freezer), "1\n") == 0;
+    return is_frozen(freezer);
 }
 
 static bool is_sliced(void)
@@ -222,55 +406,54 @@ static void restrain(hpcb_guard_level_t wanted)
     hpcbd_restrain_guests(level == HPCB_GUARD_FREE ? NULL : level_of, true);
 }
 
-/* As experiments and crumbs do it. */
-static void toggle(hpcbd_freeze_reason_t reason, hpcbd_watchdog_deadline_t deadline)
+/* What a round is not about is rare: a guest that is stopped is no subject. */
+static void decide(kind_t kind)
 {
-    if (random_below(2)) {
-        hpcbd_window_decide_by(deadline, now_ns() + 5 * SECOND);
-        hpcbd_window_stop_guest(GUEST, reason);
-        return;
-    }
-    hpcbd_window_let_guest_go(GUEST, reason);
-    hpcbd_window_decide_by(deadline, 0);
+    unsigned what = random_below(kind < EXPERIMENT ? 600 : 6000);
+
+    if (what < 3)
+        restrain(HPCB_GUARD_HALF + random_below(3));
+    else if (what == 4)
+        restrain(HPCB_GUARD_FREE);
+    else if (what < 10)
+        hpcbd_slices_set(PRIMARY, random_below(2));
+    if (random_below(1000) == 0)
+        set_clock((int64_t)random_below(6000) * (int64_t)MS - 3 * SECOND);
 }
 
-static void decide(void)
+/* What the kernel would say. */
+static void let_guest_wait(void)
 {
-    unsigned what = random_below(600);
+    static int64_t began_ns;
 
-    if (what == 0)
-        restrain(HPCB_GUARD_HALF + random_below(3));
-    else if (what == 1)
-        restrain(HPCB_GUARD_FREE);
-    else if (what < 6)
-        hpcbd_slices_set(PRIMARY, random_below(2));
-    else if (what < 400)
-        toggle(HPCBD_FREEZE_EXPERIMENT, HPCBD_WATCHDOG_EXPERIMENT);
-    else
-        toggle(HPCBD_FREEZE_CRUMBS, HPCBD_WATCHDOG_GUESTS);
+    if (!began_ns)
+        began_ns = now_of(CLOCK_MONOTONIC);
+    put_figures(guest_dir, (now_of(CLOCK_MONOTONIC) - began_ns) / 1000);
 }
 
 static void on_timer(void *arg, uint64_t what)
 {
-    (void)arg;
+    kind_t *kind = arg;
+
     (void)what;
-    if (seed % 3 == 0 && !atomic_load(&page->ready))
-        restrain(HPCB_GUARD_STOP); /* takes a turn of half a second */
-    decide();
+    let_guest_wait();
+    decide(*kind);
     atomic_store(&page->stopped, is_stopped());
+    atomic_store(&page->why, hpcbd_window_why_stopped(GUEST));
     atomic_store(&page->sliced, is_sliced());
-    atomic_store(&page->ready, true);
 }
 
-static const hpcbd_part_t *const parts[] = {&hpcbd_window, &hpcbd_restrain,
-                                            &hpcbd_slices};
+static const hpcbd_part_t *const parts[] = {
+    &hpcbd_window, &hpcbd_restrain, &hpcbd_slices, &hpcbd_experiment, &hpcbd_crumbs};
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
-static int start_parts(void)
+static int start_parts(kind_t kind)
 {
     hpcb_error_t err;
 
     hpcb_conf_defaults(&daemon_of_test.conf);
+    if (kind != CRUMBS)
+        daemon_of_test.conf.guest_min_share_ppm = 0;
     snprintf(daemon_of_test.conf.state_dir, sizeof(daemon_of_test.conf.state_dir), "%s",
              state_dir);
     daemon_of_test.loop = hpcb_loop_new(&err);
@@ -281,19 +464,21 @@ static int start_parts(void)
 }
 
 /* Its watchdog has this standard input, too, and nothing else of what is open. */
-static void __attribute__((noreturn)) be_daemon(int input, unsigned number)
+static void __attribute__((noreturn)) be_daemon(int input, unsigned number, kind_t kind)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setpgid(0, 0);
     dup2(input, STDIN_FILENO);
     close(input);
     seed = number;
-    if (start_parts() < 0)
+    begin_to_run_fast();
+    if (start_parts(kind) < 0)
         _exit(2);
-    timer = hpcb_loop_timer(daemon_of_test.loop, CLOCK_MONOTONIC, on_timer, NULL, NULL);
+    timer =
+        hpcb_loop_timer(daemon_of_test.loop, CLOCK_MONOTONIC, on_timer, &kind, NULL);
     if (!timer)
         _exit(3);
-    hpcb_timer_in(timer, MS, 2 * MS);
+    hpcb_timer_in(timer, MS, 40 * MS);
     hpcb_loop_run(daemon_of_test.loop, NULL);
     _exit(4);
 }
@@ -301,7 +486,7 @@ static void __attribute__((noreturn)) be_daemon(int input, unsigned number)
 /* One that starts and ends as it should. */
 static void __attribute__((noreturn)) be_next_daemon(void)
 {
-    if (start_parts() < 0)
+    if (start_parts(CRUMBS) < 0)
         _exit(2);
     for (size_t i = PARTS; i-- > 0;)
         parts[i]->stop(&daemon_of_test);
@@ -310,20 +495,51 @@ static void __attribute__((noreturn)) be_next_daemon(void)
 
 /* ---- rounds ---- */
 
+static bool is_stopped_for(kind_t kind)
+{
+    static const unsigned reasons[] = {[GUARD] = HPCBD_FREEZE_GUARD,
+                                       [EXPERIMENT] = HPCBD_FREEZE_EXPERIMENT,
+                                       [CRUMBS] = HPCBD_FREEZE_CRUMBS};
+
+    return atomic_load(&page->stopped) && atomic_load(&page->why) & reasons[kind];
+}
+
 /* Until the daemon has stopped the guest, or given the primary slices: what this round
  * is about. */
-static void wait_for_state(unsigned number, pid_t daemon)
+static void wait_for_state(unsigned number, kind_t kind, pid_t daemon)
 {
-    bool wants_slices = slices && number % 2;
-
     for (int i = 0; i < PATIENCE; i++) {
-        if (atomic_load(&page->ready) &&
-            (wants_slices ? atomic_load(&page->sliced) : atomic_load(&page->stopped)))
+        if (kind == SLICES ? atomic_load(&page->sliced) : is_stopped_for(kind))
             return;
         ck_assert_msg(waitpid(daemon, NULL, WNOHANG) == 0, "the daemon has ended");
         sleep_us(1000);
     }
-    ck_abort_msg("round %u: nothing is stopped or sliced", number);
+    ck_abort_msg("round %u: nothing is stopped or sliced (%u)", number, kind);
+}
+
+/* A suspend or none, and a resume or none, before the kill.  True: Slurm has the guest
+ * suspended. */
+static bool suspend_and_wait(kind_t kind)
+{
+    bool suspended = random_below(2), resumed = suspended && random_below(2);
+    unsigned limit_us = kind == EXPERIMENT ? 15000 : 200000;
+
+    if (suspended)
+        put_file(suspender, "1\n");
+    sleep_us((long)random_below(limit_us));
+    if (resumed)
+        put_file(suspender, "0\n");
+    sleep_us((long)random_below(limit_us / 4));
+    return suspended && !resumed;
+}
+
+static void count(bool suspended)
+{
+    found.sliced += atomic_load(&page->sliced);
+    found.suspended += suspended;
+    found.steps += atomic_load(&page->steps);
+    for (kind_t kind = GUARD; kind < KINDS; kind++)
+        found.stopped[kind] += kind != SLICES && is_stopped_for(kind);
 }
 
 /* Both have gone when nobody holds the other end. */
@@ -345,31 +561,44 @@ static void run_next_daemon(void)
     ck_assert_int_eq(status, 0);
 }
 
+static kind_t kind_of(unsigned number)
+{
+    kind_t kind = number % KINDS;
+
+    return kind == SLICES && !slices ? GUARD : kind;
+}
+
 /* whole: the watchdog dies, too, so that it is up to the next daemon. */
 static void run_round(unsigned number, bool whole)
 {
+    kind_t kind = kind_of(number);
+    bool suspended;
     int ends[2];
     pid_t daemon;
 
     ck_assert_int_eq(pipe(ends), 0);
-    *page = (page_t){false, false, false};
+    *page = (page_t){.stopped = false};
+    put_file(suspender, "0\n");
     daemon = fork();
     if (daemon == 0) {
         close(ends[0]);
-        be_daemon(ends[1], number);
+        be_daemon(ends[1], number, kind);
     }
     setpgid(daemon, daemon);
     close(ends[1]);
-    wait_for_state(number, daemon);
-    sleep_us((long)random_below(700000));
+    wait_for_state(number, kind, daemon);
+    suspended = suspend_and_wait(kind);
     ck_assert_int_eq(kill(whole ? -daemon : daemon, SIGKILL), 0);
     ck_assert_int_eq(waitpid(daemon, NULL, 0), daemon);
+    count(suspended);
     wait_for_watchdog(ends[0]);
     close(ends[0]);
     if (whole)
         run_next_daemon();
     ck_assert_msg(!is_stopped(), "round %u: the guest stays stopped", number);
     ck_assert_msg(!is_sliced(), "round %u: the primary keeps its slices", number);
+    ck_assert_msg(is_frozen(suspender) == suspended,
+                  "round %u: Slurm's own stop has changed", number);
 }
 
 static unsigned rounds(void)
@@ -379,13 +608,23 @@ static unsigned rounds(void)
     return text ? (unsigned)strtoul(text, NULL, 10) : 20;
 }
 
+static void say_what_was_found(void)
+{
+    fprintf(stderr,
+            "%u kills: while guests were stopped by guard %u, experiment %u, crumbs "
+            "%u; sliced %u; suspended by Slurm %u; the clock was set %u times\n",
+            rounds(), found.stopped[GUARD], found.stopped[EXPERIMENT],
+            found.stopped[CRUMBS], found.sliced, found.suspended, found.steps);
+}
+
 START_TEST(whoever_is_killed_leaves_nothing_stopped)
 {
     begin();
     seed = (unsigned)time(NULL);
     fprintf(stderr, "seed %u\n", seed);
     for (unsigned i = 0; i < rounds(); i++)
-        run_round(i, i % 4 > 1);
+        run_round(i, i / KINDS % 2);
+    say_what_was_found();
     end();
 }
 END_TEST
@@ -395,7 +634,7 @@ int main(void)
     Suite *suite = suite_create("kill");
     TCase *tc = scratch_case("kill");
 
-    tcase_set_timeout(tc, 60 + 30 * rounds());
+    tcase_set_timeout(tc, 60 + 60 * rounds());
     tcase_add_test(tc, whoever_is_killed_leaves_nothing_stopped);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
