@@ -9,7 +9,7 @@
 /* A job that wants CPUs for less of the time says nothing of what it lacks. */
 #define WANTED_MIN 0.05
 
-/* A source has most of the comparisons: so many of those that run delay has. */
+/* A source has most of the comparisons: so many of those that some source has. */
 #define COVERS(own, all) (4 * (own) >= 3 * (all))
 
 const char *hpcb_progress_name(hpcb_progress_source_t source)
@@ -46,11 +46,21 @@ static double wanted_us(const hpcb_progress_at_t *from, const hpcb_progress_at_t
 {
     double passed = (double)to->time_us - (double)from->time_us;
     double ran = (double)to->cpu_us - (double)from->cpu_us;
-    double waited = (double)to->delay_us - (double)from->delay_us;
+    double waited = from->has_delay && to->has_delay
+                        ? (double)to->delay_us - (double)from->delay_us
+                        : 0;
 
     if (passed <= 0 || ran <= 0 || waited < 0 || ran + waited < WANTED_MIN * passed)
         return 0;
     return ran + waited;
+}
+
+static double delay_rate(const hpcb_progress_at_t *from, const hpcb_progress_at_t *to,
+                         double wanted)
+{
+    if (!from->has_delay || !to->has_delay)
+        return 0;
+    return (double)(to->cpu_us - from->cpu_us) / wanted;
 }
 
 /* By the time that it wanted CPUs for: one that sleeps while guests run, and computes
@@ -84,7 +94,7 @@ double hpcb_progress_rate(hpcb_progress_source_t source, const hpcb_progress_at_
         return 0;
     switch (source) {
     case HPCB_PROGRESS_RUN_DELAY:
-        return (double)(to->cpu_us - from->cpu_us) / wanted;
+        return delay_rate(from, to, wanted);
     case HPCB_PROGRESS_INSTRUCTIONS:
         return instructions_rate(from, to, wanted);
     case HPCB_PROGRESS_ITERATIONS:
@@ -114,18 +124,79 @@ static bool compare(hpcb_harm_t *harm, hpcb_progress_source_t source,
     return hpcb_harm_add(harm, with, without);
 }
 
-/* Without run delay the job had nothing to do. */
-void hpcb_progress_add(hpcb_progress_t *progress,
-                       const hpcb_progress_at_t at[HPCB_PROGRESS_READINGS])
+/* Whose CPU time bounds what the source proves. */
+static double guests_us(hpcb_progress_source_t source, const hpcb_progress_at_t *from,
+                        const hpcb_progress_at_t *to)
 {
-    if (!compare(&progress->harm[HPCB_PROGRESS_RUN_DELAY], HPCB_PROGRESS_RUN_DELAY, at))
-        return;
-    for (int i = HPCB_PROGRESS_INSTRUCTIONS; i < HPCB_PROGRESS_SOURCES; i++) {
-        if (compare(&progress->harm[i], (hpcb_progress_source_t)i, at))
-            progress->misses[i] = 0;
-        else if (++progress->misses[i] >= HPCB_PROGRESS_MISSES_MAX)
-            progress->harm[i].count = 0;
+    if (source == HPCB_PROGRESS_RUN_DELAY)
+        return (double)to->near_us - (double)from->near_us;
+    return (double)to->guests_us - (double)from->guests_us;
+}
+
+/* The most that guests can have cost, as a logarithm; NAN: not known. */
+static double most_of(hpcb_progress_source_t source,
+                      const hpcb_progress_at_t at[HPCB_PROGRESS_READINGS])
+{
+    static const int begins[] = {HPCB_PROGRESS_BEFORE, HPCB_PROGRESS_GO};
+    double theirs = 0, own = 0;
+
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
+        const hpcb_progress_at_t *from = &at[begins[i]], *to = from + 1;
+
+        if (!from->has_guests || !to->has_guests)
+            return NAN;
+        theirs += guests_us(source, from, to);
+        own += (double)to->cpu_us - (double)from->cpu_us;
     }
+    return log1p(fmax(theirs, 0) / own);
+}
+
+static void add(hpcb_progress_t *progress, hpcb_progress_source_t source,
+                const hpcb_progress_at_t at[HPCB_PROGRESS_READINGS])
+{
+    hpcb_harm_t *harm = &progress->harm[source];
+    size_t place = harm->count % HPCB_HARM_COMPARISONS;
+
+    if (compare(harm, source, at)) {
+        progress->misses[source] = 0;
+        if (source < HPCB_PROGRESS_ITERATIONS)
+            progress->most[source][place] = most_of(source, at);
+    } else if (++progress->misses[source] >= HPCB_PROGRESS_MISSES_MAX) {
+        harm->count = 0;
+    }
+}
+
+/* What was wanted is the same in all parts of an experiment, or rates by it are not. */
+static bool has_delay(const hpcb_progress_at_t at[HPCB_PROGRESS_READINGS])
+{
+    bool all = true;
+
+    for (int i = 0; i < HPCB_PROGRESS_READINGS; i++)
+        all &= at[i].has_delay;
+    return all;
+}
+
+static bool wants_cpus(const hpcb_progress_at_t at[HPCB_PROGRESS_READINGS])
+{
+    for (int i = 0; i + 1 < HPCB_PROGRESS_READINGS; i++)
+        if (wanted_us(&at[i], &at[i + 1]) <= 0)
+            return false;
+    return true;
+}
+
+void hpcb_progress_add(hpcb_progress_t *progress,
+                       const hpcb_progress_at_t readings[HPCB_PROGRESS_READINGS])
+{
+    hpcb_progress_at_t at[HPCB_PROGRESS_READINGS];
+
+    for (int i = 0; i < HPCB_PROGRESS_READINGS; i++) {
+        at[i] = readings[i];
+        at[i].has_delay = has_delay(readings);
+    }
+    if (!wants_cpus(at))
+        return;
+    for (int i = HPCB_PROGRESS_RUN_DELAY; i < HPCB_PROGRESS_SOURCES; i++)
+        add(progress, (hpcb_progress_source_t)i, at);
 }
 
 /* Comparisons that no count tells of are never read. */
@@ -142,17 +213,64 @@ static size_t rests_on(const hpcb_harm_t *harm)
     return harm->count < HPCB_HARM_COMPARISONS ? harm->count : HPCB_HARM_COMPARISONS;
 }
 
+/* The most that guests can have cost in the mean, as a logarithm; INFINITY: it is known
+ * of no comparison. */
+static double mean_most(const double *most, size_t count)
+{
+    double sum = 0;
+    size_t known = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (isnan(most[i]))
+            continue;
+        sum += most[i];
+        known++;
+    }
+    return known ? sum / (double)known : INFINITY;
+}
+
+/* It is the mean that is bounded, not each comparison: to cut what scatters on one side
+ * only would make all of it too small. */
+static bool estimate(const hpcb_progress_t *progress, hpcb_progress_source_t source,
+                     hpcb_harm_estimate_t *out)
+{
+    const hpcb_harm_t *harm = &progress->harm[source];
+    double most;
+
+    if (!hpcb_harm_estimate(harm, out))
+        return false;
+    if (source >= HPCB_PROGRESS_ITERATIONS)
+        return true;
+    most = expm1(mean_most(progress->most[source], rests_on(harm)));
+    out->cost = fmin(out->cost, most);
+    out->low = fmin(out->low, most);
+    out->high = fmin(out->high, most);
+    return true;
+}
+
+/* Of the source that has most of them. */
+static size_t comparisons(const hpcb_progress_t *progress)
+{
+    size_t most = 0;
+
+    for (int i = 0; i < HPCB_PROGRESS_SOURCES; i++) {
+        size_t own = rests_on(&progress->harm[i]);
+
+        most = own > most ? own : most;
+    }
+    return most;
+}
+
 /* Let it count if it is not below what is proven as a whole.  What is proven is a floor
  * for all three of its figures, and no more than that: the larger one of two that
  * scatter would be too large in the mean. */
 static void hear(const hpcb_progress_t *progress, hpcb_progress_source_t source,
                  hpcb_progress_verdict_t *verdict)
 {
-    const hpcb_harm_t *all = &progress->harm[HPCB_PROGRESS_RUN_DELAY];
-    const hpcb_harm_t *own = &progress->harm[source];
+    size_t own = rests_on(&progress->harm[source]);
     hpcb_harm_estimate_t *found = &verdict->found, claim;
 
-    if (!COVERS(rests_on(own), rests_on(all)) || !hpcb_harm_estimate(own, &claim))
+    if (!COVERS(own, comparisons(progress)) || !estimate(progress, source, &claim))
         return;
     if (claim.high < found->low) {
         verdict->doubts = true;
@@ -171,13 +289,14 @@ static void hear(const hpcb_progress_t *progress, hpcb_progress_source_t source,
 
 bool hpcb_progress_judge(const hpcb_progress_t *progress, hpcb_progress_verdict_t *out)
 {
-    hpcb_progress_verdict_t verdict = {.source = HPCB_PROGRESS_RUN_DELAY};
+    hpcb_progress_verdict_t verdict = {.found = {.cost = -1, .low = -1, .high = -1}};
 
-    if (!hpcb_harm_estimate(&progress->harm[HPCB_PROGRESS_RUN_DELAY], &verdict.found))
-        return false;
+    hear(progress, HPCB_PROGRESS_RUN_DELAY, &verdict);
     hear(progress, HPCB_PROGRESS_INSTRUCTIONS, &verdict);
-    verdict.proven_low = verdict.found.low;
+    verdict.proven_low = verdict.found.comparisons > 0 ? verdict.found.low : 0;
     hear(progress, HPCB_PROGRESS_ITERATIONS, &verdict);
+    if (verdict.found.comparisons == 0)
+        return false;
     *out = verdict;
     return true;
 }

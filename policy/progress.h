@@ -6,16 +6,22 @@
  * The progress of a primary from up to three sources, and the choice of the source for
  * the cost of guests (policy/harm.h).
  *
- *  run delay      part of the wanted CPU time that its tasks got.  Includes CPU time
- * that guests take, but not caches, memory and other nodes. instructions   of its
- * threads, per wanted CPU time.  Includes caches and memory.  A rank that polls
- * executes instructions too. iterations     that its ranks count in their status pages
- * (common/page.h).  Includes other nodes.  The user owns the pages and can write any
- * number.
+ *  run delay     part of the wanted CPU time that its tasks got.  Includes CPU time
+ *                that guests take, but not caches, memory and other nodes.  Not there
+ *                if the kernel accounts no pressure.
+ *  instructions  of its threads, per wanted CPU time (per CPU time without run delay).
+ *                Includes caches and memory.  A rank that polls executes instructions
+ *                too.
+ *  iterations    that its ranks count in their status pages (common/page.h).  Includes
+ *                other nodes.  The user owns the pages and can write any number.
  *
- * The kernel and the CPU count the first two, so that a job must run slower to forge
- * harm.  The lower ends of their intervals are floors for the result.  A claim of a
- * status page beyond them is limited in size and in its effect (hpcb_progress_most).
+ * The kernel and the CPU count the first two.  A job forges them if its tasks wait for
+ * one another or do other work while guests run.  So neither proves more than guests
+ * can have done: next to guests that used the CPU time G while the job used U, a cost
+ * of G / U.  For run delay these are the guests that may be on the job's CPUs, for
+ * instructions all guests of the node.  The lower ends of their intervals are floors
+ * for the result.  A claim of a status page beyond them is limited in size and in its
+ * effect (hpcb_progress_most).
  */
 #ifndef HPCB_POLICY_PROGRESS_H
 #define HPCB_POLICY_PROGRESS_H
@@ -50,13 +56,17 @@ const char *hpcb_progress_name(hpcb_progress_source_t source);
 
 /* One reading of a job on this node. */
 typedef struct {
-    uint64_t time_us;  /* CLOCK_MONOTONIC */
-    uint64_t cpu_us;   /* CPU time of its tasks */
+    uint64_t time_us; /* CLOCK_MONOTONIC */
+    uint64_t cpu_us;  /* CPU time of its tasks */
+    bool has_delay;
     uint64_t delay_us; /* time in which they were ready and had no CPU */
     bool has_instructions;
     uint64_t instructions;
     bool has_iterations;
     double iterations; /* mean of its ranks (hpcb_progress_place) */
+    bool has_guests;
+    uint64_t guests_us; /* CPU time of all guests of the node */
+    uint64_t near_us;   /* of those that may be on the job's CPUs */
 } hpcb_progress_at_t;
 
 /*
@@ -85,6 +95,9 @@ enum {
 typedef struct {
     hpcb_harm_t harm[HPCB_PROGRESS_SOURCES];
     unsigned misses[HPCB_PROGRESS_SOURCES]; /* in a row */
+    /* The most that guests can have cost in each comparison of run delay and of
+     * instructions, as in hpcb_harm_t; NAN: not known. */
+    double most[HPCB_PROGRESS_ITERATIONS][HPCB_HARM_COMPARISONS];
 } hpcb_progress_t;
 
 /* Drop all comparisons. */
@@ -98,7 +111,7 @@ typedef struct {
     /* The cost of guests and its source.  No figure is below the floors. */
     hpcb_harm_estimate_t found;
     hpcb_progress_source_t source;
-    /* The floor by run delay and instructions. */
+    /* The floor by run delay and instructions; 0 without both. */
     double proven_low;
     /* Whether a source was ignored because its interval lies below the floor; the last
      * such source and its estimate. */

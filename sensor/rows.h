@@ -9,6 +9,7 @@
 #include "sensor/sensor.h"
 
 extern const hpcb_sensor_t hpcb_sensor_cpu;
+extern const hpcb_sensor_t hpcb_sensor_delay;
 extern const hpcb_sensor_t hpcb_sensor_pressure;
 extern const hpcb_sensor_t hpcb_sensor_network;
 extern const hpcb_sensor_t hpcb_sensor_fabric;

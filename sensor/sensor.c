@@ -15,6 +15,7 @@
 /* What reads memory in use gets its row here. */
 static const hpcb_sensor_t *const table[] = {
     &hpcb_sensor_cpu, /* one row a line */
+    &hpcb_sensor_delay,
     &hpcb_sensor_pressure,
     &hpcb_sensor_network,
     &hpcb_sensor_fabric,

@@ -357,7 +357,7 @@ static void plan_next(const hpcbd_registry_t *registry)
 static bool pass_edge(const hpcbd_registry_t *registry, const hpcbd_job_t *job)
 {
     if (engine.edge == HPCB_PROGRESS_BEFORE &&
-        hpcbd_progress_begin(engine.progress, job) < 0)
+        hpcbd_progress_begin(engine.progress, job, registry, engine.near) < 0)
         return false;
     if (hpcbd_progress_read(engine.progress, &engine.at[engine.edge]) < 0)
         return false;

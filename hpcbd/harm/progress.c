@@ -8,11 +8,15 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/log.h"
 #include "hpcbd/harm/pages.h"
 #include "hpcbd/harm/progress.h"
+#include "hpcbd/harm/taken.h"
 #include "sensor/sensor.h"
 
-#define WANTED (1U << HPCB_FIGURE_RUN_DELAY | 1U << HPCB_FIGURE_INSTRUCTIONS)
+#define WANTED                                                                         \
+    (1U << HPCB_FIGURE_CPU | 1U << HPCB_FIGURE_RUN_DELAY |                             \
+     1U << HPCB_FIGURE_INSTRUCTIONS)
 
 typedef struct {
     uint32_t job_id;
@@ -32,6 +36,7 @@ struct hpcbd_progress {
     /* Of the job that was begun last: experiments are of one at a time. */
     hpcb_sensed_t *current; /* one of those kept, or NULL */
     hpcbd_pages_t pages;
+    hpcbd_taken_t *taken;
 };
 
 static uint64_t now_ns(void)
@@ -52,6 +57,18 @@ static void choose_rows(hpcbd_progress_t *progress)
             progress->rows[progress->row_count++] = all[i];
 }
 
+static void say_what_is_missing(const hpcbd_progress_t *progress)
+{
+    for (size_t i = 0; i < progress->row_count; i++) {
+        const char *why = hpcb_sensing_why_not(progress->sensing, i);
+
+        if (why && progress->rows[i]->figures & 1U << HPCB_FIGURE_RUN_DELAY)
+            hpcb_log(HPCB_LOG_INFO,
+                     "what guests cost primaries is measured without run delay: %s",
+                     why);
+    }
+}
+
 hpcbd_progress_t *hpcbd_progress_new(const hpcb_node_t *node, const char *state_dir,
                                      hpcb_error_t *err)
 {
@@ -63,9 +80,13 @@ hpcbd_progress_t *hpcbd_progress_new(const hpcb_node_t *node, const char *state_
     }
     progress->state_dir = state_dir;
     choose_rows(progress);
-    if (hpcb_sensing_open(node, progress->rows, progress->row_count, &progress->sensing,
-                          err) == 0)
+    progress->taken = hpcbd_taken_new(node, err);
+    if (progress->taken && hpcb_sensing_open(node, progress->rows, progress->row_count,
+                                             &progress->sensing, err) == 0) {
+        say_what_is_missing(progress);
         return progress;
+    }
+    hpcbd_taken_free(progress->taken);
     free(progress);
     return NULL;
 }
@@ -119,6 +140,7 @@ void hpcbd_progress_free(hpcbd_progress_t *progress)
         return;
     forget_all(progress);
     hpcbd_pages_close(&progress->pages);
+    hpcbd_taken_free(progress->taken);
     hpcb_sensing_close(progress->sensing);
     free(progress);
 }
@@ -216,12 +238,14 @@ static int follow(hpcbd_progress_t *progress, const hpcbd_job_t *job)
 }
 
 /* A step that has begun since has other pages. */
-int hpcbd_progress_begin(hpcbd_progress_t *progress, const hpcbd_job_t *job)
+int hpcbd_progress_begin(hpcbd_progress_t *progress, const hpcbd_job_t *job,
+                         const hpcbd_registry_t *registry, hpcbd_near_t *near)
 {
     if (follow(progress, job) < 0)
         return -1;
     hpcbd_pages_close(&progress->pages);
     hpcbd_pages_open(&progress->pages, progress->state_dir, job);
+    hpcbd_taken_begin(progress->taken, registry, near, job);
     return 0;
 }
 
@@ -230,23 +254,28 @@ int hpcbd_progress_begin(hpcbd_progress_t *progress, const hpcbd_job_t *job)
 int hpcbd_progress_read(hpcbd_progress_t *progress, hpcb_progress_at_t *at)
 {
     hpcb_sample_t sample;
-    uint64_t time_ns;
+    uint64_t time_ns, guests_us = 0, near_us = 0;
+    bool has_guests;
 
     if (!progress->current)
         return -1;
     take_sample(progress, &sample);
-    if (!sample.figure[HPCB_FIGURE_RUN_DELAY].sensor ||
-        !sample.figure[HPCB_FIGURE_CPU].sensor) {
+    if (!sample.figure[HPCB_FIGURE_CPU].sensor) {
         forget(progress, 0);
         return -1;
     }
+    has_guests = hpcbd_taken_read(progress->taken, &guests_us, &near_us);
     time_ns = now_ns();
     *at = (hpcb_progress_at_t){
         .time_us = time_ns / 1000,
         .cpu_us = sample.figure[HPCB_FIGURE_CPU].value,
+        .has_delay = sample.figure[HPCB_FIGURE_RUN_DELAY].sensor != NULL,
         .delay_us = sample.figure[HPCB_FIGURE_RUN_DELAY].value,
         .has_instructions = sample.figure[HPCB_FIGURE_INSTRUCTIONS].sensor != NULL,
         .instructions = sample.figure[HPCB_FIGURE_INSTRUCTIONS].value,
+        .has_guests = has_guests,
+        .guests_us = guests_us,
+        .near_us = near_us,
     };
     at->has_iterations = hpcbd_pages_read(&progress->pages, time_ns, &at->iterations);
     return 0;

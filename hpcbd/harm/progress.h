@@ -4,12 +4,13 @@
  */
 /*
  * Reads the progress of a primary from all sources on this node: CPU time and run
- * delay, instructions (PAPI) and iterations (status pages).  policy/progress.h
- * evaluates them.
+ * delay, instructions (PAPI) and iterations (status pages); and the CPU time of the
+ * guests meanwhile.  policy/progress.h evaluates them.
  */
 #ifndef HPCB_HPCBD_HARM_PROGRESS_H
 #define HPCB_HPCBD_HARM_PROGRESS_H
 
+#include "hpcbd/harm/near.h"
 #include "hpcbd/node/registry.h"
 #include "policy/progress.h"
 
@@ -20,16 +21,18 @@ typedef struct hpcbd_progress hpcbd_progress_t;
  */
 #define HPCBD_PROGRESS_JOBS 8
 
-/* node and state_dir must outlive the handle.  NULL with err if memory runs out. */
+/* node and state_dir must outlive the handle.  The log says if the node has no run
+ * delay.  NULL with err if memory runs out. */
 hpcbd_progress_t *hpcbd_progress_new(const hpcb_node_t *node, const char *state_dir,
                                      hpcb_error_t *err);
 /* NULL is fine. */
 void hpcbd_progress_free(hpcbd_progress_t *progress);
 
-/* Select the job for the next readings, with its current tasks and pages.  Only
- * readings between two calls can be compared.  Return 0, or -1 if it has no task on
- * this node. */
-int hpcbd_progress_begin(hpcbd_progress_t *progress, const hpcbd_job_t *job);
+/* Select the job for the next readings, with its current tasks and pages and the guests
+ * of registry.  Only readings between two calls can be compared.  Return 0, or -1 if it
+ * has no task on this node. */
+int hpcbd_progress_begin(hpcbd_progress_t *progress, const hpcbd_job_t *job,
+                         const hpcbd_registry_t *registry, hpcbd_near_t *near);
 
 /* Close the sensors of the job, if it has any. */
 void hpcbd_progress_end(hpcbd_progress_t *progress, uint32_t job_id);

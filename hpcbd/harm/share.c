@@ -9,17 +9,30 @@
 
 #include "cgroup/freeze.h"
 #include "cgroup/steps.h"
+#include "hpcbd/gang/gang.h"
 #include "hpcbd/harm/share.h"
 #include "sensor/idle.h"
 #include "sensor/sensor.h"
+
+#define WANTED (1U << HPCB_FIGURE_CPU | 1U << HPCB_FIGURE_RUN_DELAY)
+
+/* A shorter part of a turn says nothing: a guest runs for a tick at a time. */
+#define TURN_MIN_US 100000
+
+typedef struct {
+    uint64_t time_us; /* 0: there is none */
+    uint64_t cpu_us, delay_us;
+    bool turns;          /* it takes turns */
+    uint64_t elected_us; /* of these */
+} reading_t;
 
 typedef struct {
     uint32_t job_id;
     uint64_t begin_us; /* of the job: a requeued one is another */
     hpcb_sensed_t *sensed;
     hpcb_cpus_t cpus;
-    uint64_t time_us, cpu_us, delay_us; /* at the last reading; time 0: none */
-    bool seen;                          /* in this round */
+    reading_t last;
+    bool seen; /* in this round */
 } guest_t;
 
 struct hpcbd_shares {
@@ -46,7 +59,7 @@ static int open_sensing(hpcbd_shares_t *shares, hpcb_error_t *err)
     const hpcb_sensor_t *const *all = hpcb_sensors(&count);
 
     for (size_t i = 0; i < count; i++)
-        if (all[i]->figures & 1U << HPCB_FIGURE_RUN_DELAY)
+        if (all[i]->figures & WANTED)
             rows[wanted++] = all[i];
     return hpcb_sensing_open(shares->node, rows, wanted, &shares->sensing, err);
 }
@@ -77,6 +90,13 @@ static void forget(hpcbd_shares_t *shares, size_t i)
     hpcb_sensed_close(shares->guests[i]->sensed);
     free(shares->guests[i]);
     shares->guests[i] = shares->guests[--shares->count];
+}
+
+static void forget_job(hpcbd_shares_t *shares, const guest_t *guest)
+{
+    for (size_t i = shares->count; i-- > 0;)
+        if (shares->guests[i] == guest)
+            forget(shares, i);
 }
 
 void hpcbd_shares_free(hpcbd_shares_t *shares)
@@ -149,26 +169,43 @@ static double idle_part(const hpcbd_shares_t *shares, const guest_t *guest)
                : 0;
 }
 
-/* What a sensor that has failed no longer tells is nothing. */
-static bool read_guest(guest_t *guest, hpcbd_share_t *share)
+/* False if one of the sensors has failed. */
+static bool read_guest(const guest_t *guest, reading_t *reading)
 {
-    guest_t before = *guest;
     hpcb_sample_t sample;
-    double passed_us;
 
     hpcb_sensed_sample(guest->sensed, &sample);
-    if (!sample.figure[HPCB_FIGURE_CPU].sensor) {
-        guest->time_us = 0;
-        return false;
+    *reading = (reading_t){.time_us = now_us(),
+                           .cpu_us = sample.figure[HPCB_FIGURE_CPU].value,
+                           .delay_us = sample.figure[HPCB_FIGURE_RUN_DELAY].value};
+    reading->turns = hpcbd_gang_elected(guest->job_id, &reading->elected_us);
+    return sample.figure[HPCB_FIGURE_CPU].sensor &&
+           sample.figure[HPCB_FIGURE_RUN_DELAY].sensor;
+}
+
+/* The time that the guest had between two readings, in us. */
+static double own_time(const reading_t *from, const reading_t *to)
+{
+    return to->turns ? (double)to->elected_us - (double)from->elected_us
+                     : (double)to->time_us - (double)from->time_us;
+}
+
+/* Since the last reading.  False if there is none to compare with; without a turn the
+ * last one remains. */
+static bool compare(guest_t *guest, const reading_t *now, hpcbd_share_t *share)
+{
+    reading_t before = guest->last;
+    double own_us = own_time(&before, now);
+
+    if (before.time_us && now->turns && before.turns && own_us < TURN_MIN_US) {
+        share->suspended = true;
+        return true;
     }
-    guest->time_us = now_us();
-    guest->cpu_us = sample.figure[HPCB_FIGURE_CPU].value;
-    guest->delay_us = sample.figure[HPCB_FIGURE_RUN_DELAY].value;
-    passed_us = (double)(guest->time_us - before.time_us);
-    if (!before.time_us || passed_us <= 0 || !share->cpus)
+    guest->last = *now;
+    if (!before.time_us || before.turns != now->turns || own_us <= 0 || !share->cpus)
         return false;
-    share->used = (double)(guest->cpu_us - before.cpu_us) / passed_us / share->cpus;
-    share->waited = 2 * (double)(guest->delay_us - before.delay_us) >= passed_us;
+    share->used = (double)(now->cpu_us - before.cpu_us) / own_us / share->cpus;
+    share->waited = 2 * (double)(now->delay_us - before.delay_us) >= own_us;
     return true;
 }
 
@@ -177,13 +214,18 @@ int hpcbd_shares_look(hpcbd_shares_t *shares, const hpcbd_job_t *job,
 {
     guest_t *guest = job->dir[0] ? find_or_open(shares, job) : NULL;
     hpcbd_share_t found = {.used = 0};
+    reading_t now;
 
     if (!guest)
         return -1;
     guest->seen = true;
+    if (!read_guest(guest, &now)) {
+        forget_job(shares, guest);
+        return -1;
+    }
     found.cpus = count_cpus(shares, job, guest);
     found.suspended = hpcb_freeze_by_slurm(shares->node, job->dir);
-    if (!read_guest(guest, &found))
+    if (!compare(guest, &now, &found))
         return -1;
     found.idle = idle_part(shares, guest);
     *share = found;

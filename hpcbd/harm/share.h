@@ -13,13 +13,15 @@
 #include <stdbool.h>
 #include "hpcbd/node/registry.h"
 
-/* Parts of the time of all of the guest's CPUs. */
+/* Parts of the time of all of the guest's CPUs; used: of the time that was its turn, if
+ * it takes turns (hpcbd/gang/gang.h). */
 typedef struct {
     double used;
     double idle;    /* nobody used it; 0 unless two rounds have read it */
     unsigned cpus;  /* how many they are */
-    bool waited;    /* for half of the time or longer some task waited for a CPU */
-    bool suspended; /* by Slurm */
+    bool waited;    /* for half of its time or longer some task waited for a CPU */
+    bool suspended; /* by Slurm, or it was not its turn; then used and waited say
+                       nothing */
 } hpcbd_share_t;
 
 typedef struct hpcbd_shares hpcbd_shares_t;
@@ -34,8 +36,9 @@ void hpcbd_shares_free(hpcbd_shares_t *shares);
  * looked at is forgotten. */
 void hpcbd_shares_round(hpcbd_shares_t *shares, bool idle);
 
-/* Since the round before.  0, or -1 with share untouched: this is the first time, or
- * the guest has no process. */
+/* Since the round before.  0, or -1 with share untouched: this is the first time, the
+ * guest has no process, or it cannot be read.  What cannot be read is opened anew by
+ * the next call. */
 int hpcbd_shares_look(hpcbd_shares_t *shares, const hpcbd_job_t *guest,
                       hpcbd_share_t *share);
 

@@ -27,9 +27,12 @@ typedef struct {
     double claim;      /* cost that its pages claim; NAN: the truth */
     double iterations; /* a second, without guests; 0: no pages */
     bool counters;     /* the node counts instructions */
-    double wants;      /* part of the time that it wants its CPU for */
-    double others;     /* part of the time that daemons take of its CPU at any time */
-    double error;      /* of each source's count by itself, part of it */
+    bool no_pressure;  /* the node has no run delay */
+    bool knows_guests; /* what they use is known: near as follows, others 1 CPU */
+    double near;
+    double wants;  /* part of the time that it wants its CPU for */
+    double others; /* part of the time that daemons take of its CPU at any time */
+    double error;  /* of each source's count by itself, part of it */
     uint64_t seed;
 } job_t;
 
@@ -56,7 +59,8 @@ static void pass(job_t *job, hpcb_progress_at_t *at, uint64_t us, bool guests)
 
     at->time_us += us;
     at->cpu_us += (uint64_t)(wanted * (1 - counted));
-    at->delay_us += (uint64_t)(wanted * counted);
+    at->has_delay = !job->no_pressure;
+    at->delay_us += at->has_delay ? (uint64_t)(wanted * counted) : 0;
     at->has_instructions = job->counters;
     at->instructions +=
         (uint64_t)(2000 * wanted * honest * (1 + job->error * noise(job)));
@@ -64,6 +68,9 @@ static void pass(job_t *job, hpcb_progress_at_t *at, uint64_t us, bool guests)
     at->iterations += job->iterations * (double)us / 1e6 *
                       (isnan(job->claim) ? honest : claimed) *
                       (1 + job->error * noise(job));
+    at->has_guests = job->knows_guests;
+    at->near_us += guests ? (uint64_t)((double)us * job->near) : 0;
+    at->guests_us += guests ? (uint64_t)((double)us * (job->near + 1)) : 0;
 }
 
 static void experiment(job_t *job, hpcb_progress_t *progress)
@@ -74,6 +81,8 @@ static void experiment(job_t *job, hpcb_progress_t *progress)
     pass(job, &at[1], COMPARE, true);
     at[0].has_instructions = at[1].has_instructions;
     at[0].has_iterations = at[1].has_iterations;
+    at[0].has_delay = at[1].has_delay;
+    at[0].has_guests = at[1].has_guests;
     at[2] = at[1];
     pass(job, &at[2], STOP, false);
     at[3] = at[2];
@@ -171,10 +180,12 @@ START_TEST(sleep_is_not_harm)
     hpcb_progress_at_t from = {.time_us = 1, .has_instructions = true};
     hpcb_progress_at_t busy = {.time_us = 1000001,
                                .cpu_us = 900000,
+                               .has_delay = true,
                                .has_instructions = true,
                                .instructions = 1800000};
     hpcb_progress_at_t half = {.time_us = 1000001,
                                .cpu_us = 450000,
+                               .has_delay = true,
                                .has_instructions = true,
                                .instructions = 900000};
 
@@ -187,13 +198,16 @@ START_TEST(readings_that_are_not_of_one_another_have_no_rate)
 {
     const hpcb_progress_at_t good = {.time_us = 2000000,
                                      .cpu_us = 1500000,
+                                     .has_delay = true,
                                      .delay_us = 500000,
                                      .has_instructions = true,
                                      .instructions = 100,
                                      .has_iterations = true,
                                      .iterations = 100};
-    const hpcb_progress_at_t zero = {
-        .time_us = 1, .has_instructions = true, .has_iterations = true};
+    const hpcb_progress_at_t zero = {.time_us = 1,
+                                     .has_delay = true,
+                                     .has_instructions = true,
+                                     .has_iterations = true};
     hpcb_progress_at_t from;
 
     for (int i = 0; i < HPCB_PROGRESS_SOURCES; i++) {
@@ -203,6 +217,9 @@ START_TEST(readings_that_are_not_of_one_another_have_no_rate)
         ck_assert_double_eq(hpcb_progress_rate(source, &good, &zero), 0);
         ck_assert_double_eq(hpcb_progress_rate(source, &good, &good), 0);
     }
+    from = zero;
+    from.has_delay = false;
+    ck_assert_double_eq(hpcb_progress_rate(HPCB_PROGRESS_RUN_DELAY, &from, &good), 0);
     from = zero;
     from.has_instructions = false;
     ck_assert_double_eq(hpcb_progress_rate(HPCB_PROGRESS_INSTRUCTIONS, &from, &good),
@@ -337,6 +354,119 @@ START_TEST(a_page_alone_restricts_to_a_quarter)
 }
 END_TEST
 
+/* It has a busy loop in the idle class beside each of its ranks while guests run, and
+ * while they are stopped it has not: a rank waits for the whole time in the figures,
+ * and loses nothing.  Guests next to it get nothing, too. */
+START_TEST(who_waits_for_itself_proves_nothing_of_guests)
+{
+    hpcb_progress_verdict_t verdict;
+    job_t job = plain;
+
+    job.delay = 0.5;
+    verdict = judged(job, 30);
+    ck_assert_int_eq(hpcb_progress_most(&verdict, LIMIT), HPCB_GUARD_REQUEUE);
+    job.knows_guests = true;
+    job.near = 0.003;
+    verdict = judged(job, 30);
+    ck_assert_double_lt(verdict.found.high, LIMIT);
+    ck_assert_int_eq(hpcb_progress_most(&verdict, LIMIT), HPCB_GUARD_QUARTER);
+    /* What its pages claim of it is a claim. */
+    job.iterations = 1000;
+    job.claim = 1;
+    verdict = judged(job, 30);
+    ck_assert_double_gt(verdict.found.low, LIMIT);
+    ck_assert_double_lt(verdict.proven_low, LIMIT);
+    ck_assert_int_eq(hpcb_progress_most(&verdict, LIMIT), HPCB_GUARD_QUARTER);
+}
+END_TEST
+
+/* Instructions are bounded by all guests, which share caches and memory with it. */
+START_TEST(instructions_prove_no_more_than_all_guests_used)
+{
+    hpcb_progress_verdict_t verdict;
+    job_t job = plain;
+
+    job.counters = job.knows_guests = true;
+    job.speed = 0.75;
+    verdict = judged(job, 30);
+    ck_assert_int_eq(verdict.source, HPCB_PROGRESS_INSTRUCTIONS);
+    ck_assert_double_eq_tol(verdict.found.cost, 1, 0.01);
+    ck_assert_double_eq(verdict.found.high, verdict.found.low);
+    ck_assert_int_eq(hpcb_progress_most(&verdict, LIMIT), HPCB_GUARD_REQUEUE);
+}
+END_TEST
+
+/* What guests really took is found as before, though it scatters around what they can
+ * have taken. */
+START_TEST(the_bound_lets_true_harm_pass)
+{
+    double sum = 0;
+
+    for (unsigned run = 1; run <= 50; run++) {
+        job_t job = plain;
+        hpcb_progress_verdict_t verdict;
+
+        job.seed = run * 1000003;
+        job.delay = 0.05;
+        job.others = 0.02;
+        job.error = 0.01;
+        job.knows_guests = true;
+        job.near = 0.05;
+        verdict = judged(job, 60);
+        sum += verdict.found.cost;
+        ck_assert_int_eq(hpcb_progress_most(&verdict, LIMIT), HPCB_GUARD_REQUEUE);
+    }
+    ck_assert_double_eq_tol(sum / 50, 0.978 / 0.928 - 1, 0.001);
+}
+END_TEST
+
+/* Comparisons in which it is not known count without it; in a mean of those others do
+ * not disappear. */
+START_TEST(guests_may_be_unknown_for_a_while)
+{
+    static hpcb_progress_t progress;
+    hpcb_progress_verdict_t verdict;
+    job_t job = plain;
+
+    job.delay = 0.5;
+    job.near = 0.003;
+    experiments(&job, &progress, 20);
+    ck_assert(hpcb_progress_judge(&progress, &verdict));
+    ck_assert_double_gt(verdict.found.low, 0.5);
+    job.knows_guests = true;
+    experiments(&job, &progress, 20);
+    ck_assert(hpcb_progress_judge(&progress, &verdict));
+    ck_assert_double_lt(verdict.found.high, LIMIT);
+}
+END_TEST
+
+/* No zero that nobody has measured. */
+START_TEST(without_pressure_others_are_heard)
+{
+    static hpcb_progress_t progress;
+    hpcb_progress_verdict_t verdict;
+    job_t job = plain;
+
+    job.no_pressure = true;
+    job.delay = 0.05;
+    experiments(&job, &progress, 30);
+    ck_assert(!hpcb_progress_judge(&progress, &verdict));
+    job.iterations = 1000;
+    verdict = judged(job, 30);
+    ck_assert_int_eq(verdict.source, HPCB_PROGRESS_ITERATIONS);
+    ck_assert_double_eq_tol(verdict.found.cost, 0.05 / 0.95, 0.004);
+    ck_assert_double_eq(verdict.proven_low, 0);
+    ck_assert_int_eq(hpcb_progress_most(&verdict, LIMIT), HPCB_GUARD_QUARTER);
+    job.counters = true;
+    job.speed = 0.05;
+    verdict = judged(job, 30);
+    ck_assert_int_eq(verdict.source, HPCB_PROGRESS_ITERATIONS);
+    ck_assert_double_gt(verdict.proven_low, 0.04);
+    job.iterations = 0;
+    ck_assert_int_eq(judged(job, 30).source, HPCB_PROGRESS_INSTRUCTIONS);
+}
+END_TEST
+
 /* A program that iterates later, or not any more. */
 START_TEST(a_source_comes_and_goes)
 {
@@ -424,6 +554,11 @@ int main(void)
     tcase_add_test(tcase, no_page_hides_it_by_noise);
     tcase_add_test(tcase, instructions_are_a_floor_too);
     tcase_add_test(tcase, a_page_alone_restricts_to_a_quarter);
+    tcase_add_test(tcase, who_waits_for_itself_proves_nothing_of_guests);
+    tcase_add_test(tcase, instructions_prove_no_more_than_all_guests_used);
+    tcase_add_test(tcase, the_bound_lets_true_harm_pass);
+    tcase_add_test(tcase, guests_may_be_unknown_for_a_while);
+    tcase_add_test(tcase, without_pressure_others_are_heard);
     tcase_add_test(tcase, a_source_comes_and_goes);
     tcase_add_loop_test(tcase, what_honest_sources_find_is_the_truth, 0, 3);
     tcase_add_test(tcase, honest_sources_raise_no_alarm);

@@ -289,9 +289,9 @@ END_TEST
 
 START_TEST(every_row_has_a_name_and_a_figure)
 {
-    static const char *const all[] = {"cpu",          "pressure",         "network",
-                                      "fabric",       "resctrl",          "papi-cores",
-                                      "papi-sockets", "papi-instructions"};
+    static const char *const all[] = {
+        "cpu",     "delay",      "pressure",     "network",          "fabric",
+        "resctrl", "papi-cores", "papi-sockets", "papi-instructions"};
     size_t count;
     const hpcb_sensor_t *const *table = hpcb_sensors(&count);
 

@@ -163,8 +163,11 @@ void hpcbd_progress_free(hpcbd_progress_t *progress)
     (void)progress;
 }
 
-int hpcbd_progress_begin(hpcbd_progress_t *progress, const hpcbd_job_t *job)
+int hpcbd_progress_begin(hpcbd_progress_t *progress, const hpcbd_job_t *job,
+                         const hpcbd_registry_t *jobs, hpcbd_near_t *near)
 {
+    (void)jobs;
+    (void)near;
     (void)progress;
     ck_assert(job == &primary || job == &other);
     begun++;
@@ -186,12 +189,14 @@ int hpcbd_progress_read(hpcbd_progress_t *progress, hpcb_progress_at_t *at)
     work_until_now();
     *at = (hpcb_progress_at_t){.time_us = (uint64_t)(clock_now / 1000),
                                .cpu_us = (uint64_t)ran_us,
+                               .has_delay = true,
                                .delay_us = (uint64_t)waited_us,
                                .has_iterations = pace > 0,
                                .iterations = iterated};
     if (read_of == &other)
         *at = (hpcb_progress_at_t){.time_us = at->time_us,
                                    .cpu_us = (uint64_t)other_ran_us,
+                                   .has_delay = true,
                                    .delay_us = (uint64_t)other_waited_us};
     return 0;
 }

@@ -18,7 +18,9 @@
 #include <time.h>
 #include <unistd.h>
 #include "cgroup/knob.h"
+#include "cgroup/steps.h"
 #include "common/file.h"
+#include "common/log.h"
 #include "common/page.h"
 #include "common/ranks.h"
 #include "hpcbd/harm/pages.h"
@@ -48,6 +50,34 @@ static int sets, opened;
 static uint64_t clock_ns;
 static uint64_t read_ns; /* what it takes to read a counter */
 static bool going_on;    /* the ranks publish meanwhile */
+static hpcbd_registry_t registry;
+static const hpcbd_job_t *far_guest; /* it shares no core with the primary */
+static char last_line[256];
+
+bool hpcbd_near_shares(hpcbd_near_t *near, const hpcbd_job_t *a, const hpcbd_job_t *b)
+{
+    ck_assert_ptr_null(near);
+    ck_assert_uint_eq(a->state.job_id, JOB);
+    return b != far_guest;
+}
+
+/* The primary has a cpuset. */
+static bool constrained = true;
+
+int __wrap_hpcb_steps_cpus(const hpcb_node_t *at, const char *dir, hpcb_cpus_t *cpus);
+int __wrap_hpcb_steps_cpus(const hpcb_node_t *at, const char *dir, hpcb_cpus_t *cpus)
+{
+    (void)at;
+    (void)dir;
+    (void)cpus;
+    return constrained ? 0 : -1;
+}
+
+static void keep_line(hpcb_log_level_t level, const char *line)
+{
+    (void)level;
+    snprintf(last_line, sizeof(last_line), "%s", line);
+}
 
 static int start_fake(hpcb_error_t *err)
 {
@@ -155,7 +185,7 @@ static void put_usage(unsigned used, unsigned waited)
     snprintf(text, sizeof(text), "usage_usec %u\n", used);
     fake_write(JOB_DIR "/cpu.stat", text);
     snprintf(text, sizeof(text), "some avg10=0.00 total=%u\nfull total=0\n", waited);
-    fake_write(JOB_DIR "/cpu.pressure", text);
+    fake_write(STEP "/task_0/cpu.pressure", text);
 }
 
 static void begin(void)
@@ -184,6 +214,10 @@ static void begin(void)
     read_ns = 0;
     going_on = false;
     snprintf(state_dir, sizeof(state_dir), "%s", scratch("state"));
+    registry.count = 0;
+    constrained = true;
+    last_line[0] = '\0';
+    hpcb_log_set_sink(keep_line);
     progress = hpcbd_progress_new(node, state_dir, &err);
     ck_assert_ptr_nonnull(progress);
 }
@@ -217,7 +251,7 @@ static hpcb_progress_at_t reading(void)
 
 static bool has_iterations(void)
 {
-    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
     return reading().has_iterations;
 }
 
@@ -226,14 +260,147 @@ START_TEST(without_pages_and_counters_there_is_run_delay)
     hpcb_progress_at_t at;
 
     begin();
+    ck_assert_str_eq(last_line, "");
     ck_assert_int_eq(hpcbd_progress_read(progress, &at), -1);
-    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
     put_usage(5000, 300);
     at = reading();
     ck_assert_uint_eq(at.cpu_us, 5000);
+    ck_assert(at.has_delay);
     ck_assert_uint_eq(at.delay_us, 300);
     ck_assert_uint_eq(at.time_us, NOW / 1000);
     ck_assert(!at.has_instructions && !at.has_iterations);
+    end();
+}
+END_TEST
+
+/* The method falls to the next one. */
+START_TEST(without_pressure_there_is_no_run_delay)
+{
+    hpcb_progress_at_t at;
+    hpcb_error_t err;
+
+    begin();
+    hpcbd_progress_free(progress);
+    ck_assert_int_eq(hpcb_knob_rmdir(root, "proc/pressure", NULL), 0);
+    progress = hpcbd_progress_new(node, state_dir, &err);
+    ck_assert_str_eq(last_line,
+                     "what guests cost primaries is measured without run delay: this "
+                     "kernel accounts no pressure (boot it with psi=1)");
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
+    at = reading();
+    ck_assert_uint_eq(at.cpu_us, 1000);
+    ck_assert(!at.has_delay);
+    end();
+}
+END_TEST
+
+/* A primary with two threads. */
+static hpcbd_job_t another(uint32_t job_id)
+{
+    static const char *const below[] = {"", "/step_0", "/step_0/user",
+                                        "/step_0/user/task_0"};
+    hpcbd_job_t job = primary;
+    char name[PATH_MAX];
+
+    job.state.job_id = job_id;
+    for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
+        snprintf(name, sizeof(name), SLURM_DIR "/job_%u%s", job_id, below[i]);
+        make_dir(name);
+    }
+    snprintf(job.dir, sizeof(job.dir), "%s/" SLURM_DIR "/job_%u", root, job_id);
+    snprintf(name, sizeof(name), SLURM_DIR "/job_%u/step_0/user/task_0/cgroup.threads",
+             job_id);
+    fake_write(name, "300\n301\n");
+    snprintf(name, sizeof(name), SLURM_DIR "/job_%u/cpu.stat", job_id);
+    fake_write(name, "usage_usec 77\n");
+    snprintf(name, sizeof(name), SLURM_DIR "/job_%u/step_0/user/task_0/cpu.pressure",
+             job_id);
+    fake_write(name, "some avg10=0.00 total=5\nfull total=0\n");
+    return job;
+}
+
+static hpcbd_job_t *guest_of(uint32_t job_id)
+{
+    static hpcbd_job_t guests[8];
+    hpcbd_job_t *guest = &guests[registry.count];
+
+    *guest = another(job_id);
+    guest->state.klass = HPCB_CLASS_GUEST;
+    registry.jobs[registry.count++] = guest;
+    return guest;
+}
+
+static void guest_used(uint32_t job_id, unsigned us)
+{
+    char name[PATH_MAX], text[64];
+
+    snprintf(name, sizeof(name), SLURM_DIR "/job_%u/cpu.stat", job_id);
+    snprintf(text, sizeof(text), "usage_usec %u\n", us);
+    fake_write(name, text);
+}
+
+static void expect_guests(const hpcb_progress_at_t *from, unsigned all, unsigned near)
+{
+    hpcb_progress_at_t now = reading();
+
+    ck_assert(from->has_guests && now.has_guests);
+    ck_assert_uint_eq(now.guests_us - from->guests_us, all);
+    ck_assert_uint_eq(now.near_us - from->near_us, near);
+}
+
+START_TEST(guests_can_have_taken_what_they_used)
+{
+    hpcb_progress_at_t from;
+
+    begin();
+    guest_of(5);
+    far_guest = guest_of(6);
+    registry.jobs[registry.count++] = &primary;
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
+    from = reading();
+    put_usage(900000, 0);
+    guest_used(5, 77 + 30);
+    guest_used(6, 77 + 500);
+    expect_guests(&from, 530, 30);
+    /* Without cpusets nothing keeps a guest on its cores. */
+    constrained = false;
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
+    from = reading();
+    guest_used(6, 77 + 600);
+    expect_guests(&from, 100, 100);
+    end();
+}
+END_TEST
+
+/* An allocation without tasks uses nothing, and its first task is seen; of tasks that
+ * cannot be read nobody knows. */
+START_TEST(a_guest_without_tasks_uses_nothing)
+{
+    hpcb_progress_at_t from;
+    hpcbd_job_t *guest;
+    char stat[PATH_MAX];
+
+    begin();
+    guest = guest_of(5);
+    snprintf(stat, sizeof(stat), "%s/cpu.stat", guest->dir);
+    ck_assert_int_eq(unlink(stat), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
+    from = reading();
+    guest_used(5, 40);
+    expect_guests(&from, 40, 40);
+    ck_assert_int_eq(unlink(stat), 0);
+    fake_write(SLURM_DIR "/job_5/step_0/user/task_0/cgroup.procs", "300\n");
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
+    ck_assert(!reading().has_guests);
+    /* It is marked only, and its place is not known. */
+    guest_used(5, 40);
+    guest->dir[0] = '\0';
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
+    ck_assert(reading().has_guests);
+    guest->marked = true;
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
+    ck_assert(!reading().has_guests);
     end();
 }
 END_TEST
@@ -361,7 +528,7 @@ START_TEST(the_clock_goes_on_while_counters_are_read)
 
     counts = true;
     with_pages();
-    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
     going_on = true;
     read_ns = 60 * MS;
     for (unsigned i = 1; i <= 4; i++) {
@@ -396,7 +563,7 @@ START_TEST(threads_count_instructions)
 
     counts = true;
     begin();
-    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
     ck_assert_int_eq(sets, 2);
     count = 5000;
     at = reading();
@@ -405,48 +572,24 @@ START_TEST(threads_count_instructions)
     /* A task that has come since the last experiment. */
     make_dir(STEP "/task_1");
     fake_write(STEP "/task_1/cgroup.threads", "200\n");
-    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
     ck_assert_int_eq(sets, 3);
     ck_assert_uint_eq(reading().instructions, 15000);
     /* A run of the job that is another one. */
     primary.state.begin_us++;
     opened = 0;
-    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
     ck_assert_int_ge(opened, 3);
     ck_assert_int_eq(sets, 3);
     end();
 }
 END_TEST
 
-/* A primary with two threads. */
-static hpcbd_job_t another(uint32_t job_id)
-{
-    static const char *const below[] = {"", "/step_0", "/step_0/user",
-                                        "/step_0/user/task_0"};
-    hpcbd_job_t job = primary;
-    char name[PATH_MAX];
-
-    job.state.job_id = job_id;
-    for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
-        snprintf(name, sizeof(name), SLURM_DIR "/job_%u%s", job_id, below[i]);
-        make_dir(name);
-    }
-    snprintf(job.dir, sizeof(job.dir), "%s/" SLURM_DIR "/job_%u", root, job_id);
-    snprintf(name, sizeof(name), SLURM_DIR "/job_%u/step_0/user/task_0/cgroup.threads",
-             job_id);
-    fake_write(name, "300\n301\n");
-    snprintf(name, sizeof(name), SLURM_DIR "/job_%u/cpu.stat", job_id);
-    fake_write(name, "usage_usec 77\n");
-    snprintf(name, sizeof(name), SLURM_DIR "/job_%u/cpu.pressure", job_id);
-    fake_write(name, "some avg10=0.00 total=5\nfull total=0\n");
-    return job;
-}
-
 /* How many counters are opened for the job's next experiment. */
 static int opened_for(const hpcbd_job_t *job)
 {
     opened = 0;
-    ck_assert_int_eq(hpcbd_progress_begin(progress, job), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, job, &registry, NULL), 0);
     return opened;
 }
 
@@ -501,7 +644,7 @@ END_TEST
  * not. So what is kept goes as soon as one of them lacks some. */
 START_TEST(nobody_is_deprived_of_counters)
 {
-    const size_t others = HPCB_STAT_FILES_MAX - 3;
+    const size_t others = HPCB_STAT_FILES_MAX - 4;
     hpcbd_job_t second;
 
     counts = true;
@@ -525,7 +668,7 @@ END_TEST
  * tried again and again. */
 START_TEST(who_starts_more_tasks_makes_room)
 {
-    const size_t others = HPCB_STAT_FILES_MAX - 4;
+    const size_t others = HPCB_STAT_FILES_MAX - 6;
     hpcbd_job_t second;
 
     counts = true;
@@ -543,7 +686,7 @@ START_TEST(who_starts_more_tasks_makes_room)
     ck_assert(reading().has_instructions);
     ck_assert_int_eq(sets, 3);
     make_dir(STEP "/task_2");
-    fake_write(STEP "/task_2/cgroup.threads", "400\n401\n");
+    fake_write(STEP "/task_2/cgroup.threads", "400\n401\n402\n");
     for (int i = 0; i < 2; i++) {
         opened_for(&primary);
         ck_assert(!reading().has_instructions);
@@ -561,6 +704,9 @@ int main(void)
     TCase *tc = scratch_case("harm_progress");
 
     tcase_add_test(tc, without_pages_and_counters_there_is_run_delay);
+    tcase_add_test(tc, without_pressure_there_is_no_run_delay);
+    tcase_add_test(tc, guests_can_have_taken_what_they_used);
+    tcase_add_test(tc, a_guest_without_tasks_uses_nothing);
     tcase_add_test(tc, ranks_count_iterations_in_their_pages);
     tcase_add_test(tc, a_rank_that_is_silent);
     tcase_add_test(tc, what_cannot_be_is_not_heard);

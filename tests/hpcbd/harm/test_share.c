@@ -18,8 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 #include "cgroup/knob.h"
+#include "hpcbd/gang/gang.h"
 #include "hpcbd/harm/share.h"
 #include "sensor/idle.h"
+#include "sensor/stat.h"
 #include "tests/cgroup/fake_kernel.h"
 
 #define JOB_DIR  "sys/fs/cgroup/system.slice/slurmstepd.scope/job_4"
@@ -44,6 +46,17 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
     return 0;
 }
 
+static bool turns; /* it takes turns, and was elected for so long */
+static uint64_t elected_us;
+
+bool hpcbd_gang_elected(uint32_t job_id, uint64_t *us)
+{
+    ck_assert_uint_eq(job_id, JOB);
+    if (turns)
+        *us = elected_us;
+    return turns;
+}
+
 static void make_dir(const char *name)
 {
     char path[PATH_MAX];
@@ -62,7 +75,7 @@ static void put(uint64_t used, uint64_t waited, uint64_t idle)
     fake_write(JOB_DIR "/cpu.stat", text);
     snprintf(text, sizeof(text), "some avg10=0.00 total=%lu\nfull total=0\n",
              (unsigned long)waited);
-    fake_write(JOB_DIR "/cpu.pressure", text);
+    fake_write(USER "/task_0/cpu.pressure", text);
     snprintf(text, sizeof(text),
              "cpu  1 1 1 1 1\ncpu%u 5 5 5 %lu 0 9 9\nintr 1 2 3\ncpu9 1 1 1 1 1\n", cpu,
              (unsigned long)ticks);
@@ -158,6 +171,70 @@ START_TEST(parts_of_the_guests_own_cpus)
 }
 END_TEST
 
+/* A quarter of a second of each second is its turn; for the rest it is stopped. */
+START_TEST(of_its_turns_it_waits_for_most)
+{
+    hpcbd_share_t share;
+
+    begin();
+    turns = true;
+    ck_assert_int_eq(look(&share, false), -1);
+    put(1001000, 1240000, 1000000);
+    elected_us += 250000;
+    now_ms += 998;
+    ck_assert_int_eq(look(&share, false), 0);
+    ck_assert(share.waited);
+    ck_assert(!share.suspended);
+    ck_assert_double_eq_tol(share.used, 0.004, 1e-9);
+    /* Not its turn: that counts for nothing, and is not counted later. */
+    now_ms += 3000;
+    elected_us += 90000;
+    ck_assert_int_eq(look(&share, false), 0);
+    ck_assert(share.suspended);
+    put(1011000, 1300000, 1000000);
+    elected_us += 160000;
+    now_ms += 500;
+    ck_assert_int_eq(look(&share, false), 0);
+    ck_assert(!share.suspended && !share.waited);
+    ck_assert_double_eq_tol(share.used, 0.04, 1e-9);
+    /* It takes no turns any more. */
+    turns = false;
+    ck_assert_int_eq(look(&share, false), -1);
+    put(1016000, 1800000, 1000000);
+    now_ms += 999;
+    ck_assert_int_eq(look(&share, false), 0);
+    ck_assert(share.waited);
+    ck_assert_double_eq_tol(share.used, 0.005, 1e-6);
+    end();
+}
+END_TEST
+
+/* It is opened anew. */
+START_TEST(a_sensor_that_has_failed_is_not_lost)
+{
+    hpcbd_share_t share;
+
+    begin();
+    ck_assert_int_eq(look(&share, false), -1);
+    ck_assert_int_eq(look(&share, false), 0);
+    if (_i == 0) {
+        fake_write(JOB_DIR "/cpu.stat", "nonsense\n");
+    } else {
+        ck_assert_int_eq(hpcb_stat_take(HPCB_STAT_FILES_MAX - 1, NULL), 0);
+        make_dir(USER "/task_1");
+        fake_write(USER "/task_1/cpu.pressure", "some avg10=0.00 total=1\n");
+    }
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(look(&share, false), -1);
+    put(1000000, 1000000, 1000000);
+    if (_i == 1)
+        hpcb_stat_give(HPCB_STAT_FILES_MAX - 1);
+    ck_assert_int_eq(look(&share, false), -1);
+    ck_assert_int_eq(look(&share, false), 0);
+    end();
+}
+END_TEST
+
 START_TEST(a_guest_that_was_not_looked_at_is_new)
 {
     hpcbd_share_t share;
@@ -228,6 +305,8 @@ int main(void)
 
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, parts_of_the_guests_own_cpus);
+    tcase_add_test(tc, of_its_turns_it_waits_for_most);
+    tcase_add_loop_test(tc, a_sensor_that_has_failed_is_not_lost, 0, 2);
     tcase_add_test(tc, a_guest_that_was_not_looked_at_is_new);
     tcase_add_test(tc, who_is_suspended_or_without_processes_is_known);
     tcase_add_test(tc, idle_time_is_that_of_the_cpus_asked_for);
