@@ -25,6 +25,9 @@
 /* That late a decision may be. */
 #define DECIDE_NS (10 * SECOND)
 
+/* Whom nobody can read for so long is not stopped any more. */
+#define BLIND_NS (5 * SECOND)
+
 /* Without guests, of which one that has come gets its first look so late. */
 #define REST_NS (2 * SECOND)
 
@@ -34,6 +37,7 @@ typedef struct {
     bool marked;       /* there will be no record of it */
     hpcb_crumbs_t crumbs;
     uint64_t stopped_ns; /* when; 0: it runs */
+    uint64_t read_ns;    /* when it was read last, or came */
     bool told;           /* the log says that it cannot be stopped */
     bool seen;
 } guest_t;
@@ -94,6 +98,7 @@ static guest_t *find_or_add(const hpcbd_job_t *job)
         return NULL;
     guest->job_id = job->state.job_id;
     guest->begin_us = job->state.begin_us;
+    guest->read_ns = now_ns();
     engine.guests[engine.count++] = guest;
     return guest;
 }
@@ -198,6 +203,20 @@ static void pause_guest(guest_t *guest, uint64_t time_ns)
     guest->crumbs.since_ns += passed_ns;
 }
 
+/* Nobody knows whether its CPUs are idle by now, so that it goes on, and begins anew.
+ */
+static void lose_sight(guest_t *guest, uint64_t time_ns)
+{
+    if (time_ns - guest->read_ns < BLIND_NS)
+        return;
+    if (guest->stopped_ns)
+        hpcb_log(HPCB_LOG_INFO,
+                 "job %u: goes on after %.0f s: what it gets cannot be read",
+                 guest->job_id, (double)(time_ns - guest->stopped_ns) / SECOND);
+    let_go(guest);
+    guest->crumbs = (hpcb_crumbs_t){.begun = false};
+}
+
 static void look_at(guest_t *guest, const hpcbd_job_t *job)
 {
     const hpcb_conf_t *conf = &engine.daemon->conf;
@@ -211,8 +230,11 @@ static void look_at(guest_t *guest, const hpcbd_job_t *job)
     hpcbd_share_t share;
     hpcb_crumbs_verdict_t verdict;
 
-    if (hpcbd_shares_look(engine.shares, job, &share) < 0)
+    if (hpcbd_shares_look(engine.shares, job, &share) < 0) {
+        lose_sight(guest, time_ns);
         return;
+    }
+    guest->read_ns = time_ns;
     if (share.suspended) {
         pause_guest(guest, time_ns);
         return;

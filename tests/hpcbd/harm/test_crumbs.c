@@ -407,7 +407,9 @@ START_TEST(who_cannot_be_stopped_goes_by_what_it_gets)
 }
 END_TEST
 
-START_TEST(what_cannot_be_read_changes_nothing)
+/* For a moment that changes nothing.  For longer nobody would ever see that its CPUs
+ * are idle, so that it would be stopped for good. */
+START_TEST(who_cannot_be_read_is_let_go)
 {
     begin();
     readable = false;
@@ -416,8 +418,23 @@ START_TEST(what_cannot_be_read_changes_nothing)
     readable = true;
     run_until_stopped();
     readable = false;
-    run(30);
+    run(4);
     ck_assert(frozen);
+    readable = true;
+    run(1);
+    readable = false;
+    run(4);
+    ck_assert(frozen);
+    run(1);
+    ck_assert(!frozen);
+    ck_assert_str_eq(last_line,
+                     "job 7: goes on after 10 s: what it gets cannot be read");
+    ck_assert_uint_eq(hpcbd_crumbs_stats()->stopped, 0);
+    run(2 * STARVED);
+    ck_assert(!frozen && !noted());
+    /* It begins anew. */
+    readable = true;
+    run_until_stopped();
     end();
 }
 END_TEST
@@ -455,7 +472,7 @@ int main(void)
     tcase_add_test(tc, who_starves_is_requeued);
     tcase_add_test(tc, a_requeued_job_is_another_one);
     tcase_add_test(tc, who_cannot_be_stopped_goes_by_what_it_gets);
-    tcase_add_test(tc, what_cannot_be_read_changes_nothing);
+    tcase_add_test(tc, who_cannot_be_read_is_let_go);
     tcase_add_test(tc, a_note_names_job_and_reason);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
