@@ -232,7 +232,7 @@ static bool was_killed(const slurm_job_info_t *job)
            (WIFEXITED(status) && WEXITSTATUS(status) == SHELL_SIGNALED + SIGKILL);
 }
 
-static hpcbd_outcome_t how_it_ended(const slurm_job_info_t *job, time_t then)
+static hpcbd_outcome_t end_of(const slurm_job_info_t *job, time_t then)
 {
     switch (job->job_state & JOB_STATE_BASE) {
     case JOB_FAILED:
@@ -250,7 +250,7 @@ static hpcbd_outcome_t how_it_ended(const slurm_job_info_t *job, time_t then)
 }
 
 /* All components of a heterogeneous job, and all tasks of an array, come with it. */
-static hpcbd_outcome_t out_of_memory(uint32_t job_id, time_t then)
+static hpcbd_outcome_t how_it_ended(uint32_t job_id, time_t then)
 {
     hpcbd_outcome_t outcome = HPCBD_NO_REQUEUE;
     job_info_msg_t *jobs = NULL;
@@ -259,7 +259,7 @@ static hpcbd_outcome_t out_of_memory(uint32_t job_id, time_t then)
         return errno == ESLURM_INVALID_JOB_ID ? HPCBD_NO_REQUEUE : HPCBD_FAILED;
     for (uint32_t i = 0; i < jobs->record_count; i++)
         if (jobs->job_array[i].job_id == job_id)
-            outcome = how_it_ended(&jobs->job_array[i], then);
+            outcome = end_of(&jobs->job_array[i], then);
     slurm_free_job_info_msg(jobs);
     return outcome;
 }
@@ -267,4 +267,4 @@ static hpcbd_outcome_t out_of_memory(uint32_t job_id, time_t then)
 const hpcbd_slurm_t hpcbd_slurm = {.get = get_comment,
                                    .set = set_comment,
                                    .requeue = requeue,
-                                   .out_of_memory = out_of_memory};
+                                   .how_it_ended = how_it_ended};

@@ -43,7 +43,7 @@ typedef struct {
     /* HPCBD_DONE if the run of the job that had begun by then ended for want of memory;
      * HPCBD_NOT_ENDED if it still runs somewhere, HPCBD_NO_REQUEUE if it ended
      * otherwise, or has another run. */
-    hpcbd_outcome_t (*out_of_memory)(uint32_t job_id, time_t then);
+    hpcbd_outcome_t (*how_it_ended)(uint32_t job_id, time_t then);
 } hpcbd_slurm_t;
 
 /* The module's only symbol. */

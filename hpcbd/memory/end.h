@@ -5,7 +5,7 @@
 /*
  * The end of a guest whose memory a primary needs.  Its processes are killed here, at
  * once and without Slurm; that Slurm requeues it is asked for by another process
- * (hpcbd/memory/report.c), for which a note is left (hpcbd/requeue.h).
+ * (hpcbd/memory/requeues.c), for which a note is left (hpcbd/requeue.h).
  */
 #ifndef HPCB_HPCBD_MEMORY_END_H
 #define HPCB_HPCBD_MEMORY_END_H

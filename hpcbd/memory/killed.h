@@ -7,7 +7,7 @@
  * the node was full.  With its last process the kernel may have killed all of it: then
  * its groups went too, and with them the kernel's count.  Slurm knows: it calls such a
  * job out of memory.  The guard leaves a note, and the process that speaks with
- * slurmctld asks (hpcbd/memory/report.c).
+ * slurmctld asks (hpcbd/memory/requeues.c).
  */
 #ifndef HPCB_HPCBD_MEMORY_KILLED_H
 #define HPCB_HPCBD_MEMORY_KILLED_H

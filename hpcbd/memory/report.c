@@ -2,14 +2,10 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/*
- * A report that does not reach the collector is not sent again: the next one is newer.
- * A note of a guest that was ended stays in StateDir/ended until slurmctld has
- * answered, whoever dies meanwhile.
+/* A report that does not reach the collector is not sent again: the next one is newer.
  */
 #include "config.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -18,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,17 +23,14 @@
 #include "common/log.h"
 #include "common/text.h"
 #include "hpcbd/harm/company.h"
-#include "hpcbd/memory/end.h"
 #include "hpcbd/memory/guard.h"
-#include "hpcbd/memory/killed.h"
-#include "hpcbd/memory/notice.h"
 #include "hpcbd/memory/report.h"
+#include "hpcbd/memory/requeues.h"
 #include "hpcbd/node/capacity.h"
 #include "hpcbd/node/saturation.h"
 #include "hpcbd/records/seal.h"
 #include "hpcbd/records/conn.h"
 #include "hpcbd/requeue.h"
-#include "hpcbd/slurm_module.h"
 #include "hpcbd/records/wire_company.h"
 #include "hpcbd/records/wire_live.h"
 
@@ -55,19 +47,15 @@
 /* What nobody has told of, or what did not work, is tried again so soon. */
 #define LOOK_SECONDS 10
 
-/* slurmctld forgets a job MinJobAge (300 s) after its end; then nobody can help. */
-#define REQUEUE_SECONDS 3600
-
 /* Words of jobs that are over, removed at the start; the next start has the rest. */
 #define SWEEP_MAX 4096
 
 typedef struct {
     const hpcb_conf_t *conf;
-    const hpcbd_slurm_t *slurm;
     int64_t sent; /* time of the last report that went */
     int64_t company_sent;
     hpcb_file_stamp_t company;
-    bool no_slurm, no_collector;
+    bool no_collector;
 } reporter_t;
 
 static char *read_text(const hpcb_conf_t *conf)
@@ -185,120 +173,6 @@ static void send_company(reporter_t *reporter)
     reporter->company_sent = now;
 }
 
-static bool has_slurm(reporter_t *reporter)
-{
-    hpcb_error_t err;
-
-    if (!reporter->slurm)
-        reporter->slurm = hpcbd_slurm_load(&err);
-    if (!reporter->slurm)
-        hpcb_log_once(&reporter->no_slurm, HPCB_LOG_ERROR,
-                      "guests that are ended are not requeued: %s", err.text);
-    return reporter->slurm != NULL;
-}
-
-/* For the record of a guest that runs: its epilog comes as soon as slurmctld has heard
- * of it.  on: what it is to be requeued for; else that does not count after all.
- * Another reason that is noted already stays. */
-static void note_reason(const reporter_t *reporter, uint32_t job_id,
-                        hpcbd_requeue_t reason, bool on)
-{
-    static const char *const why[HPCBD_REQUEUE_REASONS] = {
-        [HPCBD_REQUEUE_STARVED] = HPCB_ENDED_STARVED,
-        [HPCBD_REQUEUE_HARM] = HPCB_ENDED_HARM,
-    };
-    char known[HPCB_ENDED_MAX];
-
-    if (!why[reason])
-        return;
-    hpcb_ended_load(reporter->conf->state_dir, job_id, known);
-    if (strcmp(known, on ? "" : why[reason]) == 0)
-        hpcb_ended_save(reporter->conf->state_dir, job_id, on ? why[reason] : "", NULL);
-}
-
-/* True: there is nothing left to do for the job. */
-static bool requeue(reporter_t *reporter, uint32_t job_id, hpcbd_requeue_t reason)
-{
-    bool ended = reason == HPCBD_REQUEUE_MEMORY || reason == HPCBD_REQUEUE_KILLED;
-
-    if (!has_slurm(reporter))
-        return true;
-    note_reason(reporter, job_id, reason, true);
-    switch (reporter->slurm->requeue(job_id, hpcbd_requeue_text(reason), ended)) {
-    case HPCBD_DONE:
-        hpcb_log(HPCB_LOG_INFO, "job %u: requeued", job_id);
-        return true;
-    case HPCBD_FAILED:
-        note_reason(reporter, job_id, reason, false);
-        return false;
-    default:
-        note_reason(reporter, job_id, reason, false);
-        hpcb_log(HPCB_LOG_INFO, "job %u: cannot be requeued; it %s", job_id,
-                 ended ? "was cancelled" : "stays here");
-        return true;
-    }
-}
-
-/* When the note was left; 0: there is none. */
-static time_t time_of(const char *path)
-{
-    struct stat status;
-
-    return lstat(path, &status) < 0 ? 0 : status.st_mtime;
-}
-
-/* The same for a guest that has gone; what it ended of, Slurm knows. */
-static bool requeue_killed(reporter_t *reporter, uint32_t job_id, const char *path)
-{
-    hpcbd_killed_t killed = {.job_id = job_id};
-
-    if (!has_slurm(reporter) || hpcbd_killed_read(path, &killed) < 0)
-        return true;
-    switch (reporter->slurm->out_of_memory(job_id, time_of(path))) {
-    case HPCBD_DONE:
-        break;
-    case HPCBD_NO_REQUEUE:
-        return true;
-    default:
-        return false;
-    }
-    if (!requeue(reporter, job_id, HPCBD_REQUEUE_KILLED))
-        return false;
-    hpcb_log(HPCB_LOG_INFO,
-             "job %u: " HPCBD_MEMORY_TEXT " (by the kernel; it held %lu MiB)", job_id,
-             (unsigned long)(killed.used >> 20));
-    if (killed.output[0])
-        hpcbd_notice_append(killed.uid, killed.output, job_id, killed.used);
-    return true;
-}
-
-static bool deal_with(reporter_t *reporter, const char *path, uint32_t job_id,
-                      hpcbd_requeue_t reason)
-{
-    return reason == HPCBD_REQUEUE_KILLED ? requeue_killed(reporter, job_id, path)
-                                          : requeue(reporter, job_id, reason);
-}
-
-static void requeue_all(reporter_t *reporter)
-{
-    char dir[PATH_MAX], path[PATH_MAX + NAME_MAX + 1];
-    hpcb_autoclosedir DIR *handle = NULL;
-    struct dirent *entry;
-    hpcbd_requeue_t reason;
-    uint32_t job_id;
-
-    snprintf(dir, sizeof(dir), "%.3900s/" HPCBD_REQUEUE_DIR, reporter->conf->state_dir);
-    handle = opendir(dir);
-    while (handle && (entry = readdir(handle))) {
-        if (hpcbd_requeue_parse(entry->d_name, &job_id, &reason) < 0)
-            continue;
-        snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
-        if (deal_with(reporter, path, job_id, reason) ||
-            time(NULL) - time_of(path) > REQUEUE_SECONDS)
-            unlink(path);
-    }
-}
-
 /* Notes of guests that were ended, and reports, which replace StateDir/memory and
  * StateDir/company. */
 typedef struct {
@@ -352,12 +226,13 @@ static void wait_for_news(const watcher_t *watcher)
 int hpcbd_memory_report(void *conf)
 {
     reporter_t reporter = {.conf = conf};
+    hpcbd_requeues_t requeues = {.state_dir = reporter.conf->state_dir};
     watcher_t watcher = watch(conf);
 
     signal(SIGCHLD, SIG_IGN); /* nobody waits for who tells a user */
     hpcb_ended_sweep(reporter.conf->state_dir, SWEEP_MAX);
     for (;;) {
-        requeue_all(&reporter);
+        hpcbd_requeues_carry_out(&requeues);
         send_report(&reporter);
         send_company(&reporter);
         wait_for_news(&watcher);
