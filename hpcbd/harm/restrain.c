@@ -3,9 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Parts of the time are turns of half a second.  Guests are stopped by their one owner
- * (hpcbd/windows/freeze.h), in each turn anew: one that has come meanwhile is in it,
- * too.
+ * Parts of the time are turns of half a second by the wall clock, the same on all nodes:
+ * a primary of many nodes would find guests running on some of them nearly all of the
+ * time otherwise.  Guests are stopped by their one owner (hpcbd/windows/freeze.h), in
+ * each turn anew: one that has come meanwhile is in it, too.
  */
 #include "config.h"
 
@@ -25,7 +26,7 @@ static struct {
     hpcbd_t *daemon;
     hpcb_source_t *timer;
     hpcbd_restrain_fn level_of; /* NULL: nobody is restricted */
-    unsigned turn;
+    int64_t turn;               /* the one that it is by the wall clock */
     hpcbd_restrain_stats_t stats;
 } engine;
 
@@ -51,7 +52,7 @@ static hpcb_guard_level_t level_of(const hpcbd_job_t *guest)
 /* Whether a guest at this level runs in this turn. */
 static bool has_turn(hpcb_guard_level_t level)
 {
-    static const unsigned turns[] = {
+    static const int64_t turns[] = {
         [HPCB_GUARD_FREE] = 1,
         [HPCB_GUARD_SLICES] = 1,
         [HPCB_GUARD_HALF] = 2,
@@ -95,21 +96,36 @@ static void count_all(void)
     for_guests(count);
 }
 
-static int64_t decide_by(void)
+static int64_t clock_ns(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * SECOND + now.tv_nsec + DECIDE_NS;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * SECOND + now.tv_nsec;
 }
 
+/* The kernel reports a clock that is set while the timer waits; one that is set between
+ * our look at it and the timer's start has to be found by us. */
+static void wait_for_turn(void)
+{
+    int64_t wall_ns = clock_ns(CLOCK_REALTIME), at_ns;
+
+    engine.turn = wall_ns / TURN_NS;
+    at_ns = (engine.turn + 1) * TURN_NS;
+    if (hpcb_timer_at(engine.timer, (uint64_t)at_ns, 0) < 0 ||
+        clock_ns(CLOCK_REALTIME) < wall_ns)
+        hpcb_timer_in(engine.timer, TURN_NS, 0);
+}
+
+/* what 0: somebody has set the clock, and it may be another turn. */
 static void on_turn(void *arg, uint64_t what)
 {
     (void)arg;
     (void)what;
-    hpcbd_window_decide_by(HPCBD_WATCHDOG_GUARD, decide_by());
+    hpcbd_window_decide_by(HPCBD_WATCHDOG_GUARD,
+                           clock_ns(CLOCK_MONOTONIC) + DECIDE_NS);
+    wait_for_turn();
     for_guests(take_turn);
-    engine.turn++;
     count_all();
 }
 
@@ -133,19 +149,16 @@ void hpcbd_restrain_guests(hpcbd_restrain_fn level, bool further)
         end();
     engine.level_of = level;
     count_all();
-    if (begins) {
-        engine.turn = 0;
-        hpcb_timer_in(engine.timer, (uint64_t)TURN_NS, (uint64_t)TURN_NS);
-    }
+    if (begins)
+        wait_for_turn();
 }
 
-/* It hears of its end, and what comes after it is not known. */
+/* One that is stopped hears of its end by itself (hpcbd/windows/freeze.h). */
 void hpcbd_restrain_requeue(const hpcbd_job_t *guest)
 {
     uint32_t job_id = guest->state.job_id;
     hpcb_error_t err;
 
-    let_go(guest);
     if (hpcbd_requeue_note(engine.daemon->conf.state_dir, job_id, HPCBD_REQUEUE_HARM, 0,
                            &err) < 0) {
         hpcb_log(HPCB_LOG_ERROR, "job %u: %s; it is not requeued", job_id, err.text);
@@ -159,7 +172,7 @@ static int start(hpcbd_t *daemon, hpcb_error_t *err)
     engine.daemon = daemon;
     engine.level_of = NULL;
     engine.stats = (hpcbd_restrain_stats_t){.level = HPCB_GUARD_FREE};
-    engine.timer = hpcb_loop_timer(daemon->loop, CLOCK_MONOTONIC, on_turn, NULL, err);
+    engine.timer = hpcb_loop_timer(daemon->loop, CLOCK_REALTIME, on_turn, NULL, err);
     return engine.timer ? 0 : -1;
 }
 

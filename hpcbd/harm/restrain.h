@@ -32,7 +32,7 @@ typedef hpcb_guard_level_t (*hpcbd_restrain_fn)(const hpcbd_job_t *guest);
  * restricted further than before. */
 void hpcbd_restrain_guests(hpcbd_restrain_fn level_of, bool further);
 
-/* From the experiments: Slurm is to requeue the guest, which runs until it does. */
+/* From the experiments: Slurm is to requeue the guest, whatever its level is. */
 void hpcbd_restrain_requeue(const hpcbd_job_t *guest);
 
 const hpcbd_restrain_stats_t *hpcbd_restrain_stats(void);

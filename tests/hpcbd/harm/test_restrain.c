@@ -22,8 +22,12 @@
 #define PRIMARY      8
 #define ENDED        "run/" HPCBD_REQUEUE_DIR
 
+#define TURN_NS      INT64_C(500000000)
+
 static hpcb_loop_fn turn_fn;
-static uint64_t interval;
+static int64_t wall_ns;  /* what the wall clock shows */
+static int64_t due_ns;   /* of the timer, by the wall clock; 0: it is off */
+static int64_t set_back; /* by whom sets the clock between a look at it and the timer */
 static hpcbd_registry_t registry;
 static hpcbd_job_t guest, second, primary;
 static hpcbd_t daemon_of_test;
@@ -46,13 +50,24 @@ static void restrain(hpcb_guard_level_t wanted)
     hpcbd_restrain_guests(wanted == HPCB_GUARD_FREE ? NULL : level_of, further);
 }
 
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+    if (clock != CLOCK_REALTIME)
+        return __real_clock_gettime(clock, now);
+    *now = (struct timespec){.tv_sec = wall_ns / 1000000000,
+                             .tv_nsec = wall_ns % 1000000000};
+    return 0;
+}
+
 hpcb_source_t *hpcb_loop_timer(hpcb_loop_t *loop, clockid_t clock, hpcb_loop_fn fn,
                                void *arg, hpcb_error_t *err)
 {
     (void)loop;
-    (void)clock;
     (void)arg;
     (void)err;
+    ck_assert_int_eq(clock, CLOCK_REALTIME);
     turn_fn = fn;
     return (hpcb_source_t *)&turn_fn;
 }
@@ -60,8 +75,18 @@ hpcb_source_t *hpcb_loop_timer(hpcb_loop_t *loop, clockid_t clock, hpcb_loop_fn 
 int hpcb_timer_in(hpcb_source_t *timer, uint64_t first_ns, uint64_t interval_ns)
 {
     (void)timer;
-    (void)first_ns;
-    interval = interval_ns;
+    ck_assert_uint_eq(interval_ns, 0);
+    due_ns = first_ns ? wall_ns + (int64_t)first_ns : 0;
+    return 0;
+}
+
+int hpcb_timer_at(hpcb_source_t *timer, uint64_t at_ns, uint64_t interval_ns)
+{
+    (void)timer;
+    ck_assert_uint_eq(interval_ns, 0);
+    due_ns = (int64_t)at_ns;
+    wall_ns -= set_back;
+    set_back = 0;
     return 0;
 }
 
@@ -109,7 +134,8 @@ static void begin(void)
     snprintf(conf->state_dir, sizeof(conf->state_dir), "%s", scratch("run"));
     ck_assert_int_eq(mkdir(scratch("run"), 0755), 0);
     ck_assert_int_eq(mkdir(scratch(ENDED), 0755), 0);
-    interval = 0;
+    wall_ns = 1000 * TURN_NS + 7;
+    due_ns = 0;
     level = second_level = HPCB_GUARD_FREE;
     registry.count = 0;
     set_job(&guest, GUEST, HPCB_CLASS_GUEST);
@@ -125,13 +151,21 @@ static void end(void)
     ck_assert_int_eq(decide_ns, 0);
 }
 
+static void take_turn(void)
+{
+    ck_assert_int_gt(due_ns, wall_ns);
+    ck_assert_int_le(due_ns, wall_ns + TURN_NS);
+    wall_ns = due_ns;
+    turn_fn(NULL, 1);
+}
+
 /* In how many of 100 turns the guest runs. */
 static unsigned turns_of_100(void)
 {
     unsigned runs = 0;
 
     for (int i = 0; i < 100; i++) {
-        turn_fn(NULL, 1);
+        take_turn();
         runs += !frozen[GUEST];
         ck_assert_int_gt(decide_ns, 0);
     }
@@ -142,7 +176,7 @@ START_TEST(each_level_leaves_less)
 {
     begin();
     restrain(HPCB_GUARD_HALF);
-    ck_assert_uint_gt(interval, 0);
+    ck_assert_int_gt(due_ns, 0);
     ck_assert_uint_eq(turns_of_100(), 50);
     restrain(HPCB_GUARD_QUARTER);
     ck_assert_uint_eq(turns_of_100(), 25);
@@ -151,9 +185,53 @@ START_TEST(each_level_leaves_less)
     ck_assert_uint_eq(hpcbd_restrain_stats()->steps, 3);
     restrain(HPCB_GUARD_FREE);
     ck_assert(!frozen[GUEST]);
-    ck_assert_uint_eq(interval, 0);
+    ck_assert_int_eq(due_ns, 0);
     ck_assert_int_eq(decide_ns, 0);
     ck_assert_uint_eq(hpcbd_restrain_stats()->steps, 3);
+    end();
+}
+END_TEST
+
+/* Whenever each of them has begun; what runs in a quarter of the time runs in turns of
+ * those that run in half of it. */
+START_TEST(all_nodes_have_the_same_turns)
+{
+    begin();
+    restrain(HPCB_GUARD_HALF);
+    for (int i = 0; i < 20; i++) {
+        take_turn();
+        ck_assert_int_eq(frozen[GUEST], wall_ns / TURN_NS % 2 != 0);
+    }
+    restrain(HPCB_GUARD_FREE);
+    wall_ns += 3 * TURN_NS;
+    restrain(HPCB_GUARD_QUARTER);
+    for (int i = 0; i < 20; i++) {
+        take_turn();
+        ck_assert_int_eq(frozen[GUEST], wall_ns / TURN_NS % 4 != 0);
+    }
+    end();
+}
+END_TEST
+
+START_TEST(a_clock_that_is_set_moves_turns)
+{
+    static const int64_t steps[] = {3600 * 2 * TURN_NS + TURN_NS, -7201 * TURN_NS};
+
+    begin();
+    restrain(HPCB_GUARD_HALF);
+    for (size_t i = 0; i < 2; i++) {
+        take_turn();
+        wall_ns += steps[i];
+        turn_fn(NULL, 0);
+        ck_assert_int_eq(frozen[GUEST], wall_ns / TURN_NS % 2 != 0);
+        ck_assert_uint_eq(turns_of_100(), 50);
+        /* Nobody tells of it. */
+        set_back = 3600 * 2 * TURN_NS;
+        wall_ns = due_ns;
+        turn_fn(NULL, 1);
+        ck_assert_int_eq(set_back, 0);
+        ck_assert_uint_eq(turns_of_100(), 50);
+    }
     end();
 }
 END_TEST
@@ -162,10 +240,10 @@ START_TEST(who_comes_later_is_in_it)
 {
     begin();
     restrain(HPCB_GUARD_STOP);
-    turn_fn(NULL, 1);
+    take_turn();
     ck_assert(!frozen[SECOND_GUEST]);
     set_job(&second, SECOND_GUEST, HPCB_CLASS_GUEST);
-    turn_fn(NULL, 1);
+    take_turn();
     ck_assert(frozen[SECOND_GUEST]);
     end();
 }
@@ -181,7 +259,7 @@ START_TEST(each_guest_has_a_level_of_its_own)
     restrain(HPCB_GUARD_STOP);
     second_level = HPCB_GUARD_FREE;
     for (int i = 0; i < 100; i++) {
-        turn_fn(NULL, 1);
+        take_turn();
         ck_assert(frozen[GUEST]);
         ck_assert(!frozen[SECOND_GUEST]);
     }
@@ -189,7 +267,7 @@ START_TEST(each_guest_has_a_level_of_its_own)
     level = HPCB_GUARD_SLICES;
     second_level = HPCB_GUARD_QUARTER;
     for (int i = 0; i < 100; i++) {
-        turn_fn(NULL, 1);
+        take_turn();
         ck_assert(!frozen[GUEST]);
         runs += !frozen[SECOND_GUEST];
     }
@@ -227,7 +305,7 @@ START_TEST(restrictions_are_counted)
     ck_assert_uint_eq(before.stopped_us, 0);
     set_job(&second, SECOND_GUEST, HPCB_CLASS_GUEST);
     ck_assert_uint_eq(counted(SECOND_GUEST).throttled_us, 0);
-    turn_fn(NULL, 1);
+    take_turn();
     restrain(HPCB_GUARD_STOP);
     before = counted(GUEST);
     wait_a_moment();
@@ -258,14 +336,14 @@ START_TEST(nothing_is_counted_of_who_is_marked_only)
 }
 END_TEST
 
-START_TEST(who_is_requeued_runs_and_is_noted)
+START_TEST(who_is_requeued_is_noted)
 {
     begin();
     restrain(HPCB_GUARD_STOP);
-    turn_fn(NULL, 1);
+    take_turn();
     ck_assert(frozen[GUEST]);
     hpcbd_restrain_requeue(&guest);
-    ck_assert(!frozen[GUEST]);
+    ck_assert(frozen[GUEST]);
     ck_assert_int_eq(access(scratch(ENDED "/7.harm"), F_OK), 0);
     ck_assert_int_ne(access(scratch(ENDED "/8.harm"), F_OK), 0);
     ck_assert_uint_eq(hpcbd_restrain_stats()->requeues, 1);
@@ -279,7 +357,7 @@ START_TEST(a_daemon_that_ends_lets_all_go)
 {
     begin();
     restrain(HPCB_GUARD_STOP);
-    turn_fn(NULL, 1);
+    take_turn();
     ck_assert(frozen[GUEST]);
     end();
 }
@@ -291,11 +369,13 @@ int main(void)
     TCase *tc = scratch_case("harm_restrain");
 
     tcase_add_test(tc, each_level_leaves_less);
+    tcase_add_test(tc, all_nodes_have_the_same_turns);
+    tcase_add_test(tc, a_clock_that_is_set_moves_turns);
     tcase_add_test(tc, who_comes_later_is_in_it);
     tcase_add_test(tc, each_guest_has_a_level_of_its_own);
     tcase_add_test(tc, restrictions_are_counted);
     tcase_add_test(tc, nothing_is_counted_of_who_is_marked_only);
-    tcase_add_test(tc, who_is_requeued_runs_and_is_noted);
+    tcase_add_test(tc, who_is_requeued_is_noted);
     tcase_add_test(tc, a_daemon_that_ends_lets_all_go);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
