@@ -4,8 +4,8 @@
  */
 /*
  * Notes of guests that Slurm is to requeue: files in StateDir/ended, from whoever
- * decides it to the process that speaks with slurmctld (hpcbd/memory/requeues.c) and may
- * wait.  They stay until slurmctld has answered, whoever dies meanwhile.
+ * decides it to the process that speaks with slurmctld (hpcbd/memory/requeues.c) and
+ * may wait.  They stay until slurmctld has answered, whoever dies meanwhile.
  */
 #ifndef HPCB_HPCBD_REQUEUE_H
 #define HPCB_HPCBD_REQUEUE_H

@@ -284,7 +284,7 @@ static void end_experiments(void)
         hpcbd_guarded_t *guarded = &engine.primaries[i]->guarded;
 
         hpcbd_progress_end(engine.progress, guarded->job_id);
-        guarded->there = (hpcb_guards_who_t){false, false};
+        guarded->there = (hpcb_guards_who_t){.near = false};
     }
 }
 
@@ -303,15 +303,14 @@ static void step_guards(void)
 
     for (size_t i = 0; i < engine.count; i++) {
         hpcbd_guarded_t *guarded = &engine.primaries[i]->guarded;
-        hpcb_guard_level_t near, far;
+        hpcb_guard_level_t level;
 
         further |= hpcbd_guarded_step(guarded, engine.near,
                                       engine.daemon->conf.state_dir, limit);
-        near = guarded->guards.near.level;
-        far = guarded->guards.far.level;
-        hpcbd_slices_set(guarded->job_id, near >= HPCB_GUARD_SLICES);
-        most = near > most ? near : most;
-        most = far > most ? far : most;
+        level = hpcbd_guarded_most(guarded);
+        hpcbd_slices_set(guarded->job_id,
+                         guarded->guards.near.level >= HPCB_GUARD_SLICES);
+        most = level > most ? level : most;
     }
     for (size_t i = 0; further && i < engine.count; i++)
         hpcbd_guarded_anew(&engine.primaries[i]->guarded);

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "hpcbd/harm/leavers.h"
 #include "hpcbd/harm/near.h"
 #include "hpcbd/node/registry.h"
 #include "policy/guard.h"
@@ -20,10 +21,13 @@
 typedef struct {
     uint32_t job_id;
     hpcb_progress_t since; /* the comparisons that the next step rests on */
+    size_t heard;          /* of these, at the last step */
     hpcb_guards_t guards;
-    hpcb_guards_who_t there; /* in the turn before */
-    hpcb_guards_who_t ran;   /* in some turn since evidence is collected */
-    bool doubted, capped;    /* that is in the log */
+    hpcbd_leavers_t leavers; /* guards.left is about these */
+    hpcb_guards_who_t there; /* in the turn before, which was at stepped_ns */
+    uint64_t stepped_ns;
+    hpcb_guards_who_t ran; /* in some turn since evidence is collected */
+    bool doubted, capped;  /* that is in the log */
 } hpcbd_guarded_t;
 
 /* Take a step, if it is time for one.  limit: GuestMaxSlowdown, as a part of the run
@@ -35,9 +39,11 @@ bool hpcbd_guarded_step(hpcbd_guarded_t *guarded, hpcbd_near_t *near,
  * before says nothing of now. */
 void hpcbd_guarded_anew(hpcbd_guarded_t *guarded);
 
-/* What this guest may do for the sake of the primary. */
+/* What this guest may do for the sake of the primary, and the one that may do the
+ * least; below HPCB_GUARD_REQUEUE. */
 hpcb_guard_level_t hpcbd_guarded_level(const hpcbd_guarded_t *guarded,
                                        hpcbd_near_t *near, const hpcbd_job_t *guest);
+hpcb_guard_level_t hpcbd_guarded_most(const hpcbd_guarded_t *guarded);
 
 /* Whether somebody but guard and experiments stops the guest. */
 bool hpcbd_guarded_is_held(const hpcbd_job_t *guest);

@@ -3,10 +3,11 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Parts of the time are turns of half a second by the wall clock, the same on all nodes:
- * a primary of many nodes would find guests running on some of them nearly all of the
- * time otherwise.  Guests are stopped by their one owner (hpcbd/windows/freeze.h), in
- * each turn anew: one that has come meanwhile is in it, too.
+ * Parts of the time are turns of half a second by the wall clock, the same on all
+ * nodes: a primary of many nodes would find guests running on some of them nearly all
+ * of the time otherwise.  Guests are stopped by their one owner
+ * (hpcbd/windows/freeze.h), in each turn anew: one that has come meanwhile is in it,
+ * too.
  */
 #include "config.h"
 
@@ -122,8 +123,7 @@ static void on_turn(void *arg, uint64_t what)
 {
     (void)arg;
     (void)what;
-    hpcbd_window_decide_by(HPCBD_WATCHDOG_GUARD,
-                           clock_ns(CLOCK_MONOTONIC) + DECIDE_NS);
+    hpcbd_window_decide_by(HPCBD_WATCHDOG_GUARD, clock_ns(CLOCK_MONOTONIC) + DECIDE_NS);
     wait_for_turn();
     for_guests(take_turn);
     count_all();

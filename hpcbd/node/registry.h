@@ -48,6 +48,7 @@ typedef struct {
     bool gang;           /* takes turns (hpcbd/gang/gang.h): it may be stopped though it
                             is no guest */
     hpcbd_turns_t turns;
+    uint64_t guest_since_ns; /* hpcbd/harm/guarded.c found it, CLOCK_MONOTONIC */
     /* windows, where state.window is set */
     hpcb_window_t window;
     hpcb_favour_t *favour; /* NULL until dir is known */

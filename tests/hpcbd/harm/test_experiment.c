@@ -21,6 +21,7 @@
 #include "hpcbd/harm/restrain.h"
 #include "hpcbd/harm/slices.h"
 #include "hpcbd/harm/tally.h"
+#include "hpcbd/node/cpus.h"
 #include "hpcbd/windows/windows.h"
 #include "tests/common/scratch.h"
 
@@ -40,14 +41,18 @@ static hpcbd_registry_t registry;
 static hpcbd_job_t guest, primary, other, far;
 static hpcbd_t daemon_of_test;
 static bool frozen, far_frozen, can_freeze, readable;
-static bool busy;     /* guests have processes */
-static unsigned held; /* why the guest is stopped besides */
+static bool busy;       /* guests have processes */
+static bool far_idle;   /* but the one on other cores has none */
+static bool idle;       /* the primary is suspended */
+static bool far_shares; /* it is on the cores of the first primary after all */
+static bool placed;     /* it is known where the guest may run */
+static unsigned held;   /* why the guest is stopped besides */
 static int64_t frozen_at, frozen_ns, decide_ns;
 static unsigned stops, begun;
 static bool kept; /* the primary's sensors, since its last experiment */
 /* What the log has of sources that are not believed, of the bound for them, and of
  * guests that are free again for the sake of the primary. */
-static unsigned doubts, caps, freed;
+static unsigned doubts, caps, freed, named;
 /* The primary's work up to now. */
 static int64_t seen_ns;
 static double ran_us, waited_us;
@@ -80,7 +85,8 @@ int __wrap_hpcb_steps_busy(const hpcb_node_t *node, const char *dir,
                            hpcb_process_visit_t visit, void *arg)
 {
     (void)node;
-    ck_assert_str_eq(dir, guest.dir);
+    if (far_idle && strcmp(dir, far.dir) == 0)
+        return 0;
     return busy ? visit(1, arg) : 0;
 }
 
@@ -140,8 +146,8 @@ static void work_until_now(void)
         taken *= 1 - cured;
     if (is_there(&far) && !far_frozen)
         taken += part_of(far_level) * far_harm;
-    ran_us += passed_us * (1 - taken);
-    waited_us += passed_us * taken;
+    ran_us += idle ? 0 : passed_us * (1 - taken);
+    waited_us += idle ? 0 : passed_us * taken;
     iterated += passed_us * 1e-6 * pace * (1 - claim);
     taken = is_there(&guest) && !frozen ? runs * other_harm : 0;
     other_ran_us += passed_us * (1 - taken);
@@ -270,7 +276,17 @@ void hpcbd_near_free(hpcbd_near_t *near)
 bool hpcbd_near_shares(hpcbd_near_t *near, const hpcbd_job_t *a, const hpcbd_job_t *b)
 {
     (void)near;
-    return (a == &primary && b == &guest) || (a == &other && b == &far);
+    return (a == &primary && (b == &guest || (far_shares && b == &far))) ||
+           (a == &other && b == &far);
+}
+
+hpcbd_cpus_kind_t hpcbd_cpus_of(const hpcb_node_t *node, const char *state_dir,
+                                const hpcbd_job_t *job, hpcb_cpus_t *cpus)
+{
+    (void)node;
+    (void)cpus;
+    ck_assert_ptr_eq(state_dir, daemon_of_test.conf.state_dir);
+    return job == &guest && !placed ? HPCBD_CPUS_UNKNOWN : HPCBD_CPUS_LINUX;
 }
 
 void hpcbd_near_clean(hpcbd_near_t *near, const hpcbd_registry_t *jobs)
@@ -308,7 +324,9 @@ void hpcbd_company_remember(const char *state_dir, const hpcbd_job_t *job,
 {
     ck_assert_ptr_eq(state_dir, daemon_of_test.conf.state_dir);
     ck_assert_ptr_eq(job, &primary);
-    ck_assert_uint_eq(count, 1);
+    ck_assert_uint_le(count, 1);
+    if (!count)
+        return;
     ck_assert(guests[0] == &guest || guests[0] == &far);
     remembered++;
 }
@@ -337,6 +355,7 @@ static void set_job(hpcbd_job_t *job, uint32_t job_id, hpcb_class_t klass)
 {
     *job = (hpcbd_job_t){.state = {.job_id = job_id, .klass = klass, .begin_us = 1},
                          .dir = "slurm/job"};
+    snprintf(job->dir, sizeof(job->dir), "slurm/job_%u", job_id);
 }
 
 static void count_lines(hpcb_log_level_t severity, const char *line)
@@ -344,6 +363,8 @@ static void count_lines(hpcb_log_level_t severity, const char *line)
     (void)severity;
     doubts += strstr(line, "ignoring the guest cost by") != NULL;
     caps += strstr(line, "not restricted further") != NULL;
+    named += strstr(line, "they run in half of the time (job 7 of uid 1007, job 10 of "
+                          "uid 1010)") != NULL;
     freed += strstr(line, "job 8:") && strstr(line, "they run freely");
 }
 
@@ -355,7 +376,8 @@ static void begin(void)
     clock_now = seen_ns = 1000000 * SECOND;
     ran_us = waited_us = other_ran_us = other_waited_us = 0;
     pace = claimed = iterated = 0;
-    begun = doubts = caps = freed = 0;
+    begun = doubts = caps = freed = named = 0;
+    far_shares = far_idle = idle = false;
     kept = false;
     hpcb_log_set_sink(count_lines);
     harm = HARM;
@@ -366,7 +388,7 @@ static void begin(void)
     slices_possible = long_slices = false;
     cured = 0;
     late_ns = frozen_ns = stops = held = 0;
-    can_freeze = readable = busy = true;
+    can_freeze = readable = busy = placed = true;
     set_job(&guest, GUEST, HPCB_CLASS_GUEST);
     set_job(&primary, PRIMARY, HPCB_CLASS_PRIMARY);
     set_job(&other, OTHER, HPCB_CLASS_PRIMARY);
@@ -644,10 +666,11 @@ START_TEST(who_does_no_harm_runs)
 }
 END_TEST
 
-/* Further and further, tried again after the pause, and then requeued. */
+/* Further and further, tried again after the pause, and then requeued.  It stays. */
 START_TEST(who_harms_in_a_quarter_of_the_time_goes)
 {
     hpcb_restraint_t counted = hpcb_restraint_unknown;
+    double before_us;
 
     begin();
     hpcbd_tally_forget(PRIMARY);
@@ -655,26 +678,131 @@ START_TEST(who_harms_in_a_quarter_of_the_time_goes)
     ck_assert_int_eq(level, HPCB_GUARD_STOP);
     ck_assert_uint_eq(requeues, 0);
     ck_assert_uint_eq(remembered, 0);
-    run(7200);
-    ck_assert_uint_ge(requeues, 1);
+    run(3600);
+    ck_assert_uint_eq(requeues, 1);
+    ck_assert_int_eq(level, HPCB_GUARD_STOP);
+    before_us = waited_us;
+    run(36000);
+    ck_assert_uint_ge(requeues, 9);
     ck_assert_uint_eq(remembered, requeues);
+    /* Of each hour it has a quarter of a look. */
+    ck_assert_double_le(waited_us - before_us, 36000e6 * harm * 0.01);
     hpcbd_tally_add(PRIMARY, HPCB_CLASS_PRIMARY, &counted);
-    ck_assert_uint_eq(counted.requeued, requeues);
-    ck_assert_uint_ge(counted.steps, 4 * (uint64_t)requeues);
-    ck_assert_uint_le(counted.steps, 5 * ((uint64_t)requeues + 1));
+    ck_assert_uint_eq(counted.requeued, 1);
+    ck_assert_uint_eq(counted.steps, 3 + (uint64_t)requeues);
     end();
 }
 END_TEST
 
+/* It is there as long as the one that cannot go. */
+START_TEST(who_comes_to_one_that_cannot_go_is_free)
+{
+    begin();
+    run(4000);
+    ck_assert_uint_eq(requeues, 1);
+    registry.jobs[2] = &far;
+    registry.count = 3;
+    far_shares = true;
+    run(7200);
+    ck_assert_uint_ge(requeues, 2);
+    ck_assert_int_eq(far_worst, HPCB_GUARD_FREE);
+    ck_assert_uint_eq(far_requeues, 0);
+    end();
+}
+END_TEST
+
+/* It has come while the one that harms was stopped, and is not what this is about. */
+START_TEST(who_has_come_since_does_not_go)
+{
+    begin();
+    far_shares = true;
+    run(400);
+    ck_assert_int_eq(level, HPCB_GUARD_STOP);
+    while (level == HPCB_GUARD_STOP)
+        run(10);
+    run(40);
+    ck_assert_uint_eq(requeues, 0);
+    registry.jobs[2] = &far;
+    registry.count = 3;
+    run(100);
+    ck_assert_uint_eq(requeues, 1);
+    ck_assert_uint_eq(far_requeues, 0);
+    ck_assert_int_eq(far_level, HPCB_GUARD_FREE);
+    end();
+}
+END_TEST
+
+START_TEST(who_runs_nothing_or_has_no_place_does_not_go)
+{
+    begin();
+    placed = false;
+    run(4000);
+    ck_assert_uint_eq(requeues + remembered, 0);
+    /* It harms as before. */
+    ck_assert_int_eq(level, HPCB_GUARD_STOP);
+    end();
+    begin();
+    registry.jobs[2] = &far;
+    registry.count = 3;
+    far_shares = true;
+    far_idle = true;
+    run(4000);
+    ck_assert_uint_eq(requeues, 1);
+    ck_assert_uint_eq(far_requeues, 0);
+    ck_assert_int_eq(far_level, HPCB_GUARD_FREE);
+    end();
+}
+END_TEST
+
+/* One of the same program, a second later: no look has found the group empty. */
+START_TEST(who_comes_as_another_one_goes_is_free)
+{
+    begin();
+    run(400);
+    ck_assert_int_eq(level, HPCB_GUARD_STOP);
+    far_shares = true;
+    registry.jobs[1] = &far;
+    run(15);
+    ck_assert_int_eq(far_level, HPCB_GUARD_FREE);
+    end();
+}
+END_TEST
+
+/* With guests in a quarter of the time: it is suspended, or waits. */
+START_TEST(without_a_primary_that_wants_cpus_guests_are_free)
+{
+    begin();
+    harm = 0.05;
+    run(180);
+    ck_assert_int_eq(level, HPCB_GUARD_QUARTER);
+    idle = true;
+    run(1190);
+    ck_assert_int_eq(level, HPCB_GUARD_QUARTER);
+    run(30);
+    ck_assert_int_eq(level, HPCB_GUARD_FREE);
+    idle = false;
+    run(180);
+    ck_assert_int_eq(level, HPCB_GUARD_QUARTER);
+    end();
+}
+END_TEST
+
+/* Half of the time for a look, which shows that slices are enough. */
 START_TEST(slices_that_cure_harm_leave_guests_alone)
 {
     begin();
     slices_possible = true;
     cured = 0.99;
-    run(120);
+    run(90);
+    ck_assert(long_slices);
+    ck_assert_int_eq(level, HPCB_GUARD_HALF);
+    run(90);
+    ck_assert(long_slices);
+    ck_assert_int_eq(level, HPCB_GUARD_FREE);
+    run(590);
     ck_assert(long_slices);
     run(3600);
-    ck_assert_int_eq(worst, HPCB_GUARD_FREE);
+    ck_assert_int_eq(worst, HPCB_GUARD_HALF);
     /* Without guests there is nothing to be cured. */
     registry.count = 1;
     run(20);
@@ -689,12 +817,27 @@ START_TEST(harm_that_slices_do_not_cure_restricts)
     slices_possible = true;
     run(120);
     ck_assert(long_slices);
-    ck_assert_int_eq(level, HPCB_GUARD_FREE);
+    ck_assert_int_eq(level, HPCB_GUARD_HALF);
     run(90);
     ck_assert(long_slices);
-    ck_assert_int_eq(level, HPCB_GUARD_HALF);
+    ck_assert_int_eq(level, HPCB_GUARD_QUARTER);
     run(7200);
     ck_assert_uint_ge(requeues, 1);
+    end();
+}
+END_TEST
+
+/* Each of them, and whose they are. */
+START_TEST(the_log_names_guests_and_their_users)
+{
+    begin();
+    registry.jobs[2] = &far;
+    registry.count = 3;
+    far_shares = true;
+    guest.state.uid = 1007;
+    far.state.uid = 1010;
+    run(120);
+    ck_assert_uint_eq(named, 1);
     end();
 }
 END_TEST
@@ -972,6 +1115,12 @@ int main(void)
     tcase_add_test(tc, who_harms_is_restricted_within_two_minutes);
     tcase_add_test(tc, who_does_no_harm_runs);
     tcase_add_test(tc, who_harms_in_a_quarter_of_the_time_goes);
+    tcase_add_test(tc, who_comes_to_one_that_cannot_go_is_free);
+    tcase_add_test(tc, who_has_come_since_does_not_go);
+    tcase_add_test(tc, who_runs_nothing_or_has_no_place_does_not_go);
+    tcase_add_test(tc, who_comes_as_another_one_goes_is_free);
+    tcase_add_test(tc, without_a_primary_that_wants_cpus_guests_are_free);
+    tcase_add_test(tc, the_log_names_guests_and_their_users);
     tcase_add_test(tc, slices_that_cure_harm_leave_guests_alone);
     tcase_add_test(tc, harm_that_slices_do_not_cure_restricts);
     tcase_add_test(tc, iterations_are_the_method_where_there_are_some);

@@ -22,7 +22,7 @@
 #define PRIMARY      8
 #define ENDED        "run/" HPCBD_REQUEUE_DIR
 
-#define TURN_NS      INT64_C(500000000)
+#define TURN_NS INT64_C(500000000)
 
 static hpcb_loop_fn turn_fn;
 static int64_t wall_ns;  /* what the wall clock shows */

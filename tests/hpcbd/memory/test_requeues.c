@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* Notes of guests that are to be requeued (hpcbd/memory/requeues.c), with a slurmctld of
- * the test's. */
+/* Notes of guests that are to be requeued (hpcbd/memory/requeues.c), with a slurmctld
+ * of the test's. */
 #include "config.h"
 
 #include <fcntl.h>
@@ -74,9 +74,8 @@ static const char *path_of(hpcbd_requeue_t reason)
 {
     static char path[4096];
 
-    ck_assert_int_eq(hpcbd_requeue_path(scratch("run"), GUEST, reason, path,
-                                        sizeof(path), NULL),
-                     0);
+    ck_assert_int_eq(
+        hpcbd_requeue_path(scratch("run"), GUEST, reason, path, sizeof(path), NULL), 0);
     return path;
 }
 
@@ -86,9 +85,8 @@ static void leave_note(hpcbd_requeue_t reason, time_t age)
     const struct timespec at = {.tv_sec = time(NULL) - age};
 
     ck_assert_int_eq(hpcbd_requeue_note(scratch("run"), GUEST, reason, 0, NULL), 0);
-    ck_assert_int_eq(utimensat(AT_FDCWD, path_of(reason),
-                               (const struct timespec[]){at, at}, 0),
-                     0);
+    ck_assert_int_eq(
+        utimensat(AT_FDCWD, path_of(reason), (const struct timespec[]){at, at}, 0), 0);
 }
 
 /* True if the note is still there. */
