@@ -141,6 +141,7 @@ static bool deal_with(hpcbd_requeues_t *requeues, const char *path, uint32_t job
         return requeue_killed(requeues, job_id, path);
     case HPCBD_REQUEUE_STARVED:
     case HPCBD_REQUEUE_HARM:
+    case HPCBD_REQUEUE_LARGE:
         return requeue_running(requeues, job_id, reason, path);
     default:
         return requeue(requeues, job_id, reason);
