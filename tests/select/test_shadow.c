@@ -655,9 +655,10 @@ START_TEST(among_many_nodes_the_best_one)
 	}
 	_load();
 	_note_weights();
-	/* For a core of the four it wants an eighth of an idle node's. */
+	/* For a core of the four it wants an eighth of an idle node's, and
+	 * next to no CPU time, which each node has left. */
 	snprintf(comment, sizeof(comment),
-		 "{\"hpcb\":{\"bw\":{\"mem\":%lld,\"net\":%lld}}}",
+		 "{\"hpcb\":{\"bw\":{\"mem\":%lld,\"net\":%lld,\"cpu\":0.001}}}",
 		 (20LL << 30) / CORES, (1LL << 30) / CORES);
 	ck_assert_int_eq(_node_of(_pending(guests, 1, 1, comment),
 				  SELECT_MODE_RUN_NOW), best);
