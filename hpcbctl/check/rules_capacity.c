@@ -11,10 +11,10 @@
 #include <strings.h>
 
 #include "common/cleanup.h"
+#include "common/hostlist.h"
 #include "common/live.h"
 #include "common/text.h"
 #include "hpcbctl/check/rule_tests.h"
-#include "hpcbctl/hostlist.h"
 
 /* Names of unmeasured nodes in the line about them. */
 #define SHOWN 6

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "hpcbctl/hostlist.h"
+#include "common/hostlist.h"
 #include "hpcbctl/check/rule_tests.h"
 
 #define LINE_MAX_BYTES 4096

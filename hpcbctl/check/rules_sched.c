@@ -11,8 +11,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/hostlist.h"
 #include "common/text.h"
-#include "hpcbctl/hostlist.h"
 #include "hpcbctl/check/rule_tests.h"
 
 #define OUR_PREEMPT "preempt/hpc_balance"

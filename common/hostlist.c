@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "common/cleanup.h"
-#include "hpcbctl/hostlist.h"
+#include "common/hostlist.h"
 
 #define NAME_BYTES   256
 #define BRACKETS_MAX 4 /* r[1-2]n[1-4]...: each one is a level of recursion */

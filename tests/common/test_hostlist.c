@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hpcbctl/hostlist.h"
+#include "common/hostlist.h"
 
 static char joined[4096];
 

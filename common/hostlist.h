@@ -6,8 +6,8 @@
  * Slurm's compressed forms: lists of hosts ("n[1-3,07],login", "r[1-2]n[1-4]") and
  * counts per node ("2(x3),1").  Pure.
  */
-#ifndef HPCB_HPCBCTL_HOSTLIST_H
-#define HPCB_HPCBCTL_HOSTLIST_H
+#ifndef HPCB_COMMON_HOSTLIST_H
+#define HPCB_COMMON_HOSTLIST_H
 
 #include <stdbool.h>
 #include <stddef.h>
