@@ -8,11 +8,19 @@
 
 #define FARTHEST (~(hpcb_fit_square_t)0)
 
-/* Jobs whose ids are next to each other, in groups, and quanta for which owners stay
- * the same. */
+/* Ids that move together, and quanta between moves. */
 #define SLOT_JOBS   16
-#define SLOT_GROUP  4
-#define SLOT_QUANTA 1024
+#define SLOT_QUANTA 256
+
+/* Slots that groups begin at, and quanta of the longest cycle that moves fit into. */
+#define SLOTS (SLOT_QUANTA / 2)
+
+/* A group makes less than one step in this many moves, each group its own. */
+#define SPEEDS 64
+
+/* Ids without a gap between them, and moves for which there are gaps. */
+#define SLOT_PART 4
+#define PARTED    4
 
 bool hpcb_gang_add(hpcb_gang_t *gang, hpcb_gang_job_t *job)
 {
@@ -55,6 +63,21 @@ static bool has_cpus(const hpcb_gang_job_t *job)
 static bool takes_part(const hpcb_gang_job_t *job)
 {
     return !job->paused && has_cpus(job);
+}
+
+hpcb_bw_t hpcb_gang_capacity(const hpcb_gang_t *gang, const hpcb_bw_t *node)
+{
+    hpcb_bw_t capacity = *node;
+
+    for (size_t i = 0; i < gang->count; i++) {
+        const hpcb_gang_job_t *job = gang->list[i];
+
+        if (!takes_part(job) || job->n_samples == 0)
+            continue;
+        capacity.mem = job->mem_known ? capacity.mem : 0;
+        capacity.net = job->net_known ? capacity.net : 0;
+    }
+    return capacity;
 }
 
 bool hpcb_gang_contends(const hpcb_gang_t *gang)
@@ -178,27 +201,58 @@ static size_t best(const selection_t *selection)
     return found;
 }
 
-/* A number that all nodes give the job in that quantum (the last steps of splitmix64).
- */
-static uint64_t rank_in(uint32_t job_id, uint64_t quantum)
+/* A number by chance that is the same on all nodes (the last steps of splitmix64). */
+static uint64_t rank_in(uint32_t id, uint64_t time)
 {
-    uint64_t x = (quantum + 1) * UINT64_C(0x9e3779b97f4a7c15) + job_id;
+    uint64_t x = (time + 1) * UINT64_C(0x9e3779b97f4a7c15) + id;
 
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
     return x ^ x >> 31;
 }
 
-/* Which of a cycle's quanta the job owns: jobs that were submitted one after the other
- * mostly have others each.  Groups of them move against each other, so that two that
- * own the same one of four or more do so in half of these times at most. */
-static uint64_t slot_of(uint32_t job_id, uint64_t quantum)
+/* The slot of the id after so many moves: one of SLOTS for the group, which goes back a
+ * step now and then, and the id's place in the group.  During PARTED of 2 * PARTED moves
+ * there are gaps in the group, so that ids that are 4 or 8 apart own others, too. */
+static uint64_t slot_after(uint32_t id, uint64_t moves)
 {
-    uint64_t time = quantum / SLOT_QUANTA;
-    uint32_t place = job_id % SLOT_JOBS;
+    uint32_t group = id / SLOT_JOBS, place = id % SLOT_JOBS;
+    uint64_t steps = moves * (rank_in(group, 1) % SPEEDS) / SPEEDS;
+    uint64_t gaps = moves / PARTED % 2 * (place / SLOT_PART);
 
-    return place + time % SLOT_GROUP * (place / SLOT_GROUP) +
-           rank_in(job_id / SLOT_JOBS, time);
+    return (rank_in(group, 0) - steps) % SLOTS + place + gaps;
+}
+
+/* Which of a cycle's quanta the id owns: jobs that were submitted one after the other
+ * mostly have others each, and keep them.  Groups of them move against each other, so
+ * that no two own the same one for long.  An id moves when it has just owned a quantum:
+ * the next comes after a cycle at most. */
+static uint64_t slot_of(uint32_t id, uint64_t quantum)
+{
+    uint64_t moves = quantum / SLOT_QUANTA;
+    uint64_t before = slot_after(id, moves - 1);
+
+    return quantum % SLOT_QUANTA <= before ? before : slot_after(id, moves);
+}
+
+/* By which a job owns quanta: components of a heterogeneous job wait for each other. */
+static uint32_t owner_of(const hpcb_gang_job_t *job)
+{
+    return job->of_job ? job->of_job : job->job_id;
+}
+
+static bool owns(const hpcb_gang_job_t *job, uint64_t quantum, unsigned cycle)
+{
+    return job->wide && (quantum - slot_of(owner_of(job), quantum)) % cycle == 0;
+}
+
+/* Of two that cannot both run; components of one job on the same CPU by their own. */
+static bool goes_before(const hpcb_gang_job_t *one, const hpcb_gang_job_t *other,
+                        uint64_t quantum)
+{
+    if (owner_of(one) == owner_of(other))
+        return rank_in(one->job_id, quantum) > rank_in(other->job_id, quantum);
+    return rank_in(owner_of(one), quantum) > rank_in(owner_of(other), quantum);
 }
 
 /* The next of several nodes that owns the quantum, one of each cycle; cycle 1: the next
@@ -209,10 +263,9 @@ static size_t next_owner(const selection_t *selection, uint64_t quantum, unsigne
     size_t found = gang->count;
 
     for (size_t i = 0; i < gang->count; i++)
-        if (!selection->out[i] && gang->list[i]->wide &&
-            (quantum - slot_of(gang->list[i]->job_id, quantum)) % cycle == 0 &&
-            (found == gang->count || rank_in(gang->list[i]->job_id, quantum) >
-                                         rank_in(gang->list[found]->job_id, quantum)))
+        if (!selection->out[i] && owns(gang->list[i], quantum, cycle) &&
+            (found == gang->count ||
+             goes_before(gang->list[i], gang->list[found], quantum)))
             found = i;
     return found;
 }
@@ -278,7 +331,7 @@ static bool is_owned_twice(const selection_t *selection, uint64_t quantum,
             const hpcb_gang_job_t *one = gang->list[i], *other = gang->list[k];
 
             if (one->wide && other->wide && takes_part(one) && takes_part(other) &&
-                (slot_of(one->job_id, quantum) - slot_of(other->job_id, quantum)) %
+                (slot_of(owner_of(one), quantum) - slot_of(owner_of(other), quantum)) %
                         cycle ==
                     0 &&
                 hpcb_cpus_meet(&one->cpus, &other->cpus))

@@ -15,8 +15,10 @@
  * What holds for every election:
  *  - no two elected jobs have a CPU in common;
  *  - a job of which all CPUs are free is elected: none stays unused that one could use;
- *  - the first in the list runs, and who runs goes to the end of it: of n jobs each
- *    runs at least once in n quanta (3n quanta if there are jobs of several nodes);
+ *  - who runs goes to the end of the list.  If all of the n jobs of the node are of this
+ *    node alone, the first in the list runs: each of them runs at least once in n
+ *    quanta.  If there are jobs of several nodes, it does so in 2d + n - 1, where a CPU
+ *    has up to d jobs;
  *  - the same input gives the same output.
  */
 #ifndef HPCB_POLICY_GANG_H
@@ -35,9 +37,11 @@
 
 typedef struct {
     uint32_t job_id;
+    uint32_t of_job;  /* components of a heterogeneous job have the same; 0: none */
     hpcb_cpus_t cpus; /* empty: it takes part in no election */
     bool paused;      /* it is not elected */
     bool wide;        /* it runs on other nodes, too */
+    bool mem_known, net_known; /* samples have a figure, not a gap that counts as 0 */
     /* What follows is the policy's. */
     bool runs;       /* elected for the quantum under way */
     uint32_t waited; /* quanta since it ran last, or since it came */
@@ -65,6 +69,14 @@ void hpcb_gang_sample(hpcb_gang_job_t *job, const hpcb_fit_sample_t *sample);
 /* What it will move in the next, from the last w samples; 0 if it has never run. */
 hpcb_bw_t hpcb_gang_predict(const hpcb_gang_t *gang, const hpcb_gang_job_t *job);
 
+/*
+ * What of the node's capacity an election can be told: an axis counts as not known (0)
+ * if it is not measured for one of the jobs that take part.  Beside figures of others a
+ * gap would pass for a job that needs nothing, which fits worst of all.  A job that has
+ * never run says nothing of its sensors.
+ */
+hpcb_bw_t hpcb_gang_capacity(const hpcb_gang_t *gang, const hpcb_bw_t *node);
+
 /* Whether two jobs have a CPU in common, or one is paused: else there is nothing to
  * elect. */
 bool hpcb_gang_contends(const hpcb_gang_t *gang);
@@ -78,13 +90,20 @@ bool hpcb_gang_contends(const hpcb_gang_t *gang);
  * give it that quantum without a message, unless another job owns it on one of them.
  * Where a node has shorter cycles than another of the job's, it gives it more quanta,
  * which the other one does not.  Jobs whose ids are next to each other mostly own
- * different ones, and owners are dealt out anew each 1024 quanta.  Quanta that nobody
- * owns belong to the jobs of one node first.  A job that has waited for 2d - 1 quanta
- * goes before all, so that no job of one node starves between several that own all
- * quanta; seldom else, because nodes that are out of step would stay so.
+ * different ones.  So that no two own the same one for good, groups of ids move against
+ * each other by a quantum or a few, each id when it has just owned one, once in 256
+ * quanta at most: who shares its quanta with nobody has one within each cycle (of up to
+ * 128 quanta) also then.  Of two that own the same quantum one has it by chance, the
+ * same one on all nodes.  Quanta that nobody owns belong to the jobs of one node first.
  *
- * capacity is what the node has for these jobs; 0: not known, then that axis is spread
- * over the quanta.  O(count * count), which is at most HPCB_GANG_JOBS_MAX squared.
+ * A job that has waited for 2d - 1 quanta goes before all, of several the one that has
+ * waited longest, so that no job of one node starves between several that own all
+ * quanta; seldom else, because nodes that are out of step would stay so.  That bounds
+ * what a job waits on one node; a turn on all of its nodes at once is not promised to
+ * it, as one of them may owe the quantum to a job that has waited.
+ *
+ * capacity is what the node has for these jobs (hpcb_gang_capacity); 0: not known, then
+ * that axis is spread over the quanta.  O(count * count), which is at most HPCB_GANG_JOBS_MAX squared.
  */
 void hpcb_gang_select(const hpcb_gang_t *gang, const hpcb_bw_t *capacity,
                       uint64_t quantum, bool *selected);

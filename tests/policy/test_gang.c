@@ -125,6 +125,55 @@ START_TEST(pairs_them_without_a_capacity_too)
 }
 END_TEST
 
+/* Two that use the network and two that use nothing of it, on a node that has measured
+ * its memory's bandwidth but has no sensor of it. */
+START_TEST(what_is_not_measured_decides_nothing)
+{
+    hpcb_gang_t gang = {.window = 1};
+    hpcb_gang_job_t jobs[] = {job_on(1, "0"), job_on(2, "1"), job_on(3, "0"),
+                              job_on(4, "1")};
+    const hpcb_bw_t node = {20000 * MB, 100 * MB};
+    bool run[HPCB_GANG_JOBS_MAX];
+
+    for (size_t i = 0; i < 4; i++) {
+        hpcb_gang_add(&gang, &jobs[i]);
+        moves(&jobs[i], 0, i < 2 ? 90 : 0);
+        jobs[i].net_known = true;
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        hpcb_bw_t told = hpcb_gang_capacity(&gang, &node);
+
+        hpcb_gang_select(&gang, &told, 0, run);
+        hpcb_gang_begin(&gang, run);
+        ck_assert(jobs[0].runs == jobs[3].runs);
+        ck_assert(jobs[1].runs == jobs[2].runs);
+        ck_assert(jobs[0].runs != jobs[1].runs);
+    }
+}
+END_TEST
+
+START_TEST(a_capacity_counts_if_all_are_measured)
+{
+    hpcb_gang_t gang = {.window = 1};
+    hpcb_gang_job_t jobs[] = {job_on(1, "0"), job_on(2, "1"), job_on(3, "0")};
+
+    for (size_t i = 0; i < 3; i++) {
+        hpcb_gang_add(&gang, &jobs[i]);
+        jobs[i].mem_known = jobs[i].net_known = true;
+        moves(&jobs[i], 1, 1);
+    }
+    ck_assert_uint_eq(hpcb_gang_capacity(&gang, &capacity).mem, capacity.mem);
+    jobs[1].mem_known = false;
+    ck_assert_uint_eq(hpcb_gang_capacity(&gang, &capacity).mem, 0);
+    ck_assert_uint_eq(hpcb_gang_capacity(&gang, &capacity).net, capacity.net);
+    jobs[1].paused = true;
+    ck_assert_uint_eq(hpcb_gang_capacity(&gang, &capacity).mem, capacity.mem);
+    jobs[2].n_samples = 0;
+    jobs[2].net_known = false;
+    ck_assert_uint_eq(hpcb_gang_capacity(&gang, &capacity).net, capacity.net);
+}
+END_TEST
+
 START_TEST(no_two_on_a_cpu_and_no_cpu_left)
 {
     hpcb_gang_t gang = {.window = 2};
@@ -300,6 +349,42 @@ START_TEST(nobody_starves_nothing_is_overcommitted)
 }
 END_TEST
 
+/* 2d + n - 1 quanta, where a CPU has up to d of the n jobs. */
+static void check_bound(uint32_t seed)
+{
+    hpcb_gang_t gang = {.window = 2};
+    hpcb_gang_job_t jobs[JOBS];
+    unsigned on[CPUS] = {0}, depth = 0;
+    bool run[HPCB_GANG_JOBS_MAX];
+
+    chance = seed;
+    for (unsigned i = 0; i < JOBS; i++) {
+        jobs[i] = some_job(1 + below(1000) * 20 + i);
+        jobs[i].wide = below(4) > 0;
+        hpcb_gang_add(&gang, &jobs[i]);
+        for (unsigned cpu = 0; cpu < CPUS; cpu++) {
+            hpcb_cpus_t one = {{0}};
+
+            hpcb_cpus_add(&one, cpu);
+            on[cpu] += hpcb_cpus_meet(&one, &jobs[i].cpus);
+            depth = on[cpu] > depth ? on[cpu] : depth;
+        }
+    }
+    for (uint64_t quantum = 0; quantum < 2500; quantum++) {
+        hpcb_gang_select(&gang, &capacity, quantum, run);
+        hpcb_gang_begin(&gang, run);
+        for (unsigned i = 0; i < JOBS; i++)
+            ck_assert_uint_lt(jobs[i].waited, 2 * depth + JOBS - 1);
+    }
+}
+
+START_TEST(nobody_waits_longer_than_promised)
+{
+    for (uint32_t seed = 1; seed <= 30; seed++)
+        check_bound(seed);
+}
+END_TEST
+
 /* ---- several nodes ---- */
 
 /* With many jobs on a node it takes long until one of them is overdue. */
@@ -457,6 +542,89 @@ START_TEST(nodes_agree_without_a_word)
 }
 END_TEST
 
+/* Two nodes with a component each, whose ids follow one another, beside a job of both:
+ * each component's node must give it the same quanta. */
+START_TEST(components_of_a_job_run_at_once)
+{
+    hpcb_gang_t gangs[2] = {{.window = 2}, {.window = 2}};
+    hpcb_gang_job_t components[2], others[2][2];
+    bool run[HPCB_GANG_JOBS_MAX];
+    unsigned alike = 0;
+
+    for (unsigned node = 0; node < 2; node++) {
+        components[node] = job_on(101 + node, "0");
+        components[node].wide = true;
+        components[node].of_job = 101;
+        hpcb_gang_add(&gangs[node], &components[node]);
+        for (unsigned i = 0; i < 2; i++) {
+            others[node][i] = job_on(103 + i, "0");
+            others[node][i].wide = true;
+            hpcb_gang_add(&gangs[node], &others[node][i]);
+        }
+    }
+    for (uint64_t quantum = 0; quantum < 1000; quantum++) {
+        for (unsigned node = 0; node < 2; node++) {
+            hpcb_gang_select(&gangs[node], &capacity, quantum, run);
+            hpcb_gang_begin(&gangs[node], run);
+        }
+        alike += components[0].runs && components[1].runs;
+        ck_assert(components[0].runs == components[1].runs);
+    }
+    ck_assert_uint_ge(alike, 250);
+}
+END_TEST
+
+/* Components that have a CPU in common cannot run at once; nodes choose the same one,
+ * whichever is the first in their lists. */
+START_TEST(of_components_on_a_cpu_nodes_choose_the_same)
+{
+    hpcb_gang_t gangs[2] = {{.window = 2}, {.window = 2}};
+    hpcb_gang_job_t jobs[2][2];
+    bool run[HPCB_GANG_JOBS_MAX];
+
+    for (unsigned node = 0; node < 2; node++)
+        for (unsigned i = 0; i < 2; i++) {
+            unsigned which = node ? 1 - i : i;
+
+            jobs[node][which] = job_on(101 + which, "0");
+            jobs[node][which].wide = true;
+            jobs[node][which].of_job = 101;
+            hpcb_gang_add(&gangs[node], &jobs[node][which]);
+        }
+    for (uint64_t quantum = 0; quantum < 1000; quantum++) {
+        for (unsigned node = 0; node < 2; node++) {
+            hpcb_gang_select(&gangs[node], &capacity, quantum, run);
+            hpcb_gang_begin(&gangs[node], run);
+        }
+        ck_assert(jobs[0][0].runs == jobs[1][0].runs);
+    }
+    ck_assert_uint_ge(jobs[0][0].turns, 333);
+    ck_assert_uint_ge(jobs[0][1].turns, 333);
+}
+END_TEST
+
+/* Also when it moves: all others on its CPU are of this node. */
+START_TEST(an_owner_has_a_quantum_in_each_cycle)
+{
+    const unsigned cycle = 1U << _i;
+    hpcb_gang_job_t jobs[128], *owner = &jobs[0];
+    hpcb_gang_t gang = {.window = 2};
+    bool run[HPCB_GANG_JOBS_MAX];
+
+    for (unsigned i = 0; i < cycle; i++) {
+        jobs[i] = job_on(4711 + i, "0");
+        hpcb_gang_add(&gang, &jobs[i]);
+    }
+    owner->wide = true;
+    for (uint64_t quantum = 0; quantum < 20000; quantum++) {
+        hpcb_gang_select(&gang, &capacity, quantum, run);
+        hpcb_gang_begin(&gang, run);
+        ck_assert_msg(owner->waited < cycle, "%u of %u in %lu", owner->waited, cycle,
+                      (unsigned long)quantum);
+    }
+}
+END_TEST
+
 /* Jobs of one to four nodes of a core each, as bench/gang has them. */
 #define NODES  4
 #define SPREAD 8
@@ -469,6 +637,7 @@ typedef struct {
     unsigned whole[SPREAD], some[SPREAD]; /* elected on all its nodes, on some only */
     uint64_t last[SPREAD];                /* quantum of the last whole turn */
     uint64_t longest[SPREAD];             /* from one to the next */
+    unsigned late; /* whole turns that came later than a cycle after the last */
 } cluster_t;
 
 static void add_jobs(cluster_t *cluster, const uint32_t *ids)
@@ -496,6 +665,7 @@ static void count_turn(cluster_t *cluster, unsigned i, uint64_t quantum)
         return;
     }
     cluster->whole[i]++;
+    cluster->late += quantum - cluster->last[i] > SPREAD;
     if (quantum - cluster->last[i] > cluster->longest[i])
         cluster->longest[i] = quantum - cluster->last[i];
     cluster->last[i] = quantum;
@@ -519,7 +689,8 @@ static void run_cluster(cluster_t *cluster, uint64_t quanta)
             cluster->longest[i] = quanta - cluster->last[i];
 }
 
-/* Nodes that have other jobs besides elect a job of several of them at once. */
+/* Nodes that have other jobs besides elect a job of several of them at once, also while
+ * jobs move. */
 START_TEST(a_job_runs_on_all_its_nodes_at_once)
 {
     static const uint32_t ids[SPREAD] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -527,13 +698,14 @@ START_TEST(a_job_runs_on_all_its_nodes_at_once)
     unsigned whole = 0, some = 0;
 
     add_jobs(&cluster, ids);
-    run_cluster(&cluster, 800);
+    run_cluster(&cluster, 8 * 1024);
     for (unsigned i = 0; i < SPREAD; i++) {
         whole += nodes_of[i] & (nodes_of[i] - 1) ? cluster.whole[i] : 0;
         some += cluster.some[i];
-        ck_assert_msg(cluster.longest[i] <= SPREAD, "job %u: %lu quanta", ids[i],
+        ck_assert_msg(cluster.longest[i] < 2 * SPREAD, "job %u: %lu quanta", ids[i],
                       (unsigned long)cluster.longest[i]);
     }
+    ck_assert_msg(cluster.late <= 24, "%u late turns", cluster.late);
     ck_assert_msg(4 * some <= 5 * whole, "on all %u times, on some %u", whole, some);
 }
 END_TEST
@@ -558,7 +730,7 @@ START_TEST(whatever_their_ids_jobs_run_on_all_their_nodes)
             least = cluster.whole[i] < least ? cluster.whole[i] : least;
         }
     }
-    ck_assert_msg(least > 650 && 4 * whole >= some,
+    ck_assert_msg(least > 600 && 4 * whole >= some,
                   "on all %u times, on some %u, least %u", whole, some, least);
 }
 END_TEST
@@ -574,15 +746,21 @@ int main(void)
     tcase_add_test(tc, pairs_who_needs_much_with_who_needs_little);
     tcase_add_test(tc, without_a_window_bandwidth_does_not_count);
     tcase_add_test(tc, pairs_them_without_a_capacity_too);
+    tcase_add_test(tc, what_is_not_measured_decides_nothing);
+    tcase_add_test(tc, a_capacity_counts_if_all_are_measured);
     tcase_add_test(tc, no_two_on_a_cpu_and_no_cpu_left);
     tcase_add_test(tc, who_is_paused_or_has_no_cpus_is_not_elected);
     tcase_add_test(tc, the_list_ends_somewhere);
     tcase_add_test(tc, nobody_starves_nothing_is_overcommitted);
+    tcase_add_test(tc, nobody_waits_longer_than_promised);
     tcase_add_test(tc, a_job_of_two_nodes_leaves_others_their_turns);
     tcase_add_test(tc, owners_of_all_quanta_leave_a_job_its_turns);
     tcase_add_test(tc, no_ids_meet_for_good);
     tcase_add_test(tc, nodes_out_of_step_get_into_step);
     tcase_add_test(tc, nodes_agree_without_a_word);
+    tcase_add_test(tc, components_of_a_job_run_at_once);
+    tcase_add_test(tc, of_components_on_a_cpu_nodes_choose_the_same);
+    tcase_add_loop_test(tc, an_owner_has_a_quantum_in_each_cycle, 1, 8);
     tcase_add_test(tc, a_job_runs_on_all_its_nodes_at_once);
     tcase_add_test(tc, whatever_their_ids_jobs_run_on_all_their_nodes);
     suite_add_tcase(suite, tc);
