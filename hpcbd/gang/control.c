@@ -97,8 +97,8 @@ static int put_job(const hpcbd_job_t *job, const hpcbd_member_t *member, char *t
         add(object, "cpus", json_object_new_string(cpus));
     add(object, "state", json_object_new_string(state_of(member)));
     add(object, "joined", json_object_new_boolean(job->turns == HPCBD_TURNS_JOINED));
-    add_known(object, "mem", use.mem, member->mem_known);
-    add_known(object, "net", use.net, member->net_known);
+    add_known(object, "mem", use.mem, policy->mem_known);
+    add_known(object, "net", use.net, policy->net_known);
     add(object, "quantum_seconds",
         json_object_new_double((double)turn.quantum_us / 1e6));
     add_number(object, "window", turn.window);
@@ -158,6 +158,8 @@ int hpcbd_gang_end(size_t next, char *text, size_t size)
     add_number(object, "quanta", stats.quanta);
     add_known(object, "mem_capacity", stats.capacity.mem, stats.capacity.mem > 0);
     add_known(object, "net_capacity", stats.capacity.net, stats.capacity.net > 0);
+    if (*stats.clock)
+        add(object, "clock", json_object_new_string(stats.clock));
     return render(object, text, size);
 }
 

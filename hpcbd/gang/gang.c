@@ -4,10 +4,12 @@
  */
 /*
  * Edges are multiples of the quantum by the wall clock, so that all nodes switch at the
- * same moment, and give a quantum the same number.  At an edge those that ran are
- * measured, the next are elected, the others are stopped before those are set going.
- * Guests and primaries are elected each for themselves, at edges of their own: they
- * share CPUs with each other anyhow.
+ * same moment, and give a quantum the same number.  At an edge the next are elected, the
+ * others are stopped before those are set going.  What takes longer comes after that:
+ * those that ran are measured, files are read.  So elections rest on the quanta before
+ * the one that ends; who ran in that one is the last in the list anyhow.  Guests and
+ * primaries are elected each for themselves, at edges of their own: they share CPUs
+ * with each other anyhow.
  *
  * The timer comes for the next edge of either, and before it if there are files left to
  * read or jobs to look for.
@@ -17,11 +19,12 @@
 #include <time.h>
 
 #include "common/log.h"
+#include "hpcbd/gang/capacity.h"
+#include "hpcbd/gang/clock.h"
 #include "hpcbd/gang/decision.h"
 #include "hpcbd/gang/gang.h"
 #include "hpcbd/gang/roster.h"
 #include "hpcbd/gang/tuning.h"
-#include "hpcbd/node/capacity.h"
 #include "hpcbd/windows/windows.h"
 
 _Static_assert(HPCB_GANG_WINDOW_LIMIT == HPCB_GANG_WINDOW_MAX,
@@ -38,8 +41,11 @@ _Static_assert(HPCB_GANG_WINDOW_LIMIT == HPCB_GANG_WINDOW_MAX,
 #define IDLE_NS   (5 * SECOND)
 #define PLACED_NS SECOND
 
-/* That late an election may be, besides its quantum. */
-#define DECIDE_NS (2 * SECOND)
+/* That late an election may be, besides its quantum; the watchdog adds half a second. */
+#define DECIDE_NS SECOND
+
+/* How often it is looked for what the node can move, and whether its clock is right. */
+#define LOOK_NS SECOND
 
 static struct {
     hpcbd_t *daemon;
@@ -51,7 +57,9 @@ static struct {
     bool soon;   /* the timer has been brought forward */
     bool paused;
     uint64_t quanta;
-    hpcb_bw_t capacity;
+    hpcb_bw_t told, capacity; /* told: by hpc-balance.conf */
+    hpcbd_clock_t clock;
+    int64_t looked_ns; /* at capacity and clock */
     hpcbd_decisions_t decisions;
 } engine = {
     .roster = {.sets = {{.name = "primaries"}, {.name = "guests", .guests = true}}}};
@@ -65,12 +73,6 @@ static int64_t clock_ns(clockid_t clock)
 }
 
 /* ---- a quantum ---- */
-
-static void measure(const hpcbd_set_t *set, int64_t now_ns)
-{
-    for (size_t i = 0; i < set->gang.count; i++)
-        hpcbd_member_end(hpcbd_set_at(set, i), now_ns);
-}
 
 /* Who is stopped for long anyhow would leave its turn unused. */
 static bool is_paused(const hpcbd_member_t *member)
@@ -88,10 +90,9 @@ static void elect_all(const hpcbd_set_t *set, bool *run)
         run[i] = !set->gang.list[i]->paused;
 }
 
-static bool elect(hpcbd_set_t *set, bool *run)
+/* False: nobody takes turns. */
+static bool elect(hpcbd_set_t *set, hpcb_bw_t *capacity, bool *run)
 {
-    uint64_t quantum = (uint64_t)set->number;
-
     for (size_t i = 0; i < set->gang.count; i++) {
         hpcbd_member_t *member = hpcbd_set_at(set, i);
 
@@ -101,10 +102,8 @@ static bool elect(hpcbd_set_t *set, bool *run)
         elect_all(set, run);
         return false;
     }
-    hpcb_gang_select(&set->gang, &engine.capacity, quantum, run);
-    hpcbd_decisions_note(&engine.decisions, set->name, quantum, &set->gang,
-                         &engine.capacity, run);
-    engine.quanta++;
+    *capacity = hpcb_gang_capacity(&set->gang, &engine.capacity);
+    hpcb_gang_select(&set->gang, capacity, (uint64_t)set->number, run);
     return true;
 }
 
@@ -117,7 +116,7 @@ static bool must_stop(const hpcbd_member_t *member, bool run)
 
 /* Line 4 of algorithm 1 before line 15.  Asked for anew each time: the owner forgets it
  * if the watchdog goes. */
-static void carry_out(hpcbd_set_t *set, const bool *run, int64_t now_ns)
+static void carry_out(hpcbd_set_t *set, const bool *run)
 {
     for (size_t i = 0; i < set->gang.count; i++) {
         hpcbd_member_t *member = hpcbd_set_at(set, i);
@@ -132,24 +131,35 @@ static void carry_out(hpcbd_set_t *set, const bool *run, int64_t now_ns)
         if (!must_stop(member, run[i]))
             hpcbd_roster_let_go(member);
         set->switching |= member->stopped;
-        if (run[i])
-            hpcbd_member_begin(member, now_ns);
     }
 }
 
-static void run_set(hpcbd_set_t *set, int64_t now_ns)
+static void switch_set(hpcbd_set_t *set)
 {
     bool run[HPCB_GANG_JOBS_MAX] = {false};
-    bool elected;
+    hpcb_bw_t capacity;
+    bool elected = elect(set, &capacity, run);
 
-    measure(set, now_ns);
-    elected = elect(set, run);
     set->switching = elected;
-    carry_out(set, run, now_ns);
-    if (elected)
-        hpcb_gang_begin(&set->gang, run);
-    else
+    carry_out(set, run);
+    if (!elected) {
         hpcb_gang_rest(&set->gang);
+        return;
+    }
+    engine.quanta++;
+    hpcbd_decisions_note(&engine.decisions, set->name, (uint64_t)set->number,
+                         &set->gang, &capacity, run);
+    hpcb_gang_begin(&set->gang, run);
+}
+
+static void measure(const hpcbd_set_t *set, int64_t edge_ns)
+{
+    for (size_t i = 0; i < set->gang.count; i++) {
+        hpcbd_member_t *member = hpcbd_set_at(set, i);
+
+        hpcbd_member_turn(member, edge_ns, clock_ns(CLOCK_MONOTONIC),
+                          member->policy.runs);
+    }
 }
 
 /* ---- edges ---- */
@@ -204,7 +214,10 @@ static void run_due(bool expired, int64_t wall_ns, int64_t now_ns)
     decide_in_time(); /* before anybody is stopped */
     for (size_t i = 0; i < HPCBD_SETS; i++)
         if (due[i])
-            run_set(&engine.roster.sets[i], now_ns);
+            switch_set(&engine.roster.sets[i]);
+    for (size_t i = 0; i < HPCBD_SETS; i++)
+        if (due[i])
+            measure(&engine.roster.sets[i], now_ns);
 }
 
 static int64_t idle_ns(void)
@@ -273,20 +286,54 @@ static void tune(hpcbd_set_t *set)
     set->gang.window = turn.window;
 }
 
+static bool has_wide_jobs(void)
+{
+    for (size_t i = 0; i < HPCBD_SETS; i++)
+        for (size_t k = 0; k < engine.roster.sets[i].gang.count; k++)
+            if (engine.roster.sets[i].gang.list[k]->wide)
+                return true;
+    return false;
+}
+
+static int64_t shortest_quantum_ns(void)
+{
+    int64_t least_ns = INT64_MAX;
+
+    for (size_t i = 0; i < HPCBD_SETS; i++)
+        if (engine.roster.sets[i].quantum_ns < least_ns)
+            least_ns = engine.roster.sets[i].quantum_ns;
+    return least_ns;
+}
+
+/* A node is measured after its boot, or measured anew: the file comes when it comes. */
+static void look_around(int64_t now_ns)
+{
+    if (now_ns - engine.looked_ns < LOOK_NS)
+        return;
+    engine.looked_ns = now_ns;
+    hpcbd_gang_capacity(&engine.told, engine.daemon->conf.state_dir, &engine.capacity);
+    hpcbd_clock_look(&engine.clock, has_wide_jobs() ? shortest_quantum_ns() : 0);
+}
+
 /* expirations 0: somebody has set the clock. */
 static void on_timer(void *arg, uint64_t expirations)
 {
     int64_t wall_ns = clock_ns(CLOCK_REALTIME), now_ns = clock_ns(CLOCK_MONOTONIC);
+    bool switched = is_switching(); /* then files are read after the edge */
 
     (void)arg;
     engine.soon = false;
     if (expirations == 0)
         renumber(wall_ns);
-    engine.unread =
-        !hpcbd_roster_follow(&engine.roster, hpcbd_window_registry(), now_ns);
+    hpcbd_roster_follow(&engine.roster, hpcbd_window_registry(), now_ns);
+    if (!switched)
+        engine.unread = !hpcbd_roster_look(&engine.roster, now_ns);
     for (size_t i = 0; i < HPCBD_SETS; i++)
         tune(&engine.roster.sets[i]);
     run_due(expirations > 0, wall_ns, now_ns);
+    if (switched)
+        engine.unread = !hpcbd_roster_look(&engine.roster, now_ns);
+    look_around(now_ns);
     arm(now_ns);
 }
 
@@ -329,6 +376,7 @@ void hpcbd_gang_stats(hpcbd_gang_stats_t *stats)
         .paused = engine.paused,
         .quanta = engine.quanta,
         .capacity = engine.capacity,
+        .clock = engine.clock.wrong,
     };
 }
 
@@ -387,6 +435,17 @@ hpcbd_turn_t hpcbd_gang_turn(uint32_t job_id)
     return (hpcbd_turn_t){0, 0};
 }
 
+static bool meets_other(const char *partition)
+{
+    bool meets = false;
+
+    hpcbd_roster_follow(&engine.roster, hpcbd_window_registry(),
+                        clock_ns(CLOCK_MONOTONIC));
+    for (size_t i = 0; i < HPCBD_SETS; i++)
+        meets |= hpcbd_tuning_meets_other(&engine.roster.sets[i], partition);
+    return meets;
+}
+
 const char *hpcbd_gang_set(const char *partition, const hpcbd_turn_t *turn)
 {
     if ((turn->quantum_us && (turn->quantum_us < HPCB_GANG_QUANTUM_MIN_US ||
@@ -395,6 +454,8 @@ const char *hpcbd_gang_set(const char *partition, const hpcbd_turn_t *turn)
         return "out of range";
     if (partition && !hpcb_conf_is_gang(&engine.daemon->conf, partition))
         return "no jobs of that partition take turns";
+    if (partition && meets_other(partition))
+        return "jobs of other partitions take turns with those of that one here";
     return hpcbd_tuning_set(&engine.tuning, partition, turn)
                ? NULL
                : "too many partitions have turns of their own";
@@ -410,11 +471,10 @@ const char *hpcbd_gang_decision(size_t i)
 static int begin(hpcbd_t *daemon, hpcb_error_t *err)
 {
     const hpcb_conf_t *conf = &daemon->conf;
-    hpcbd_capacity_t capacity;
 
     hpcbd_tuning_reset(&engine.tuning, conf);
-    hpcbd_capacity_load(conf->state_dir, &capacity);
-    engine.capacity = (hpcb_bw_t){capacity.mem, capacity.net};
+    hpcbd_gang_capacity_told(daemon->conf_path, &engine.told);
+    hpcbd_gang_capacity(&engine.told, conf->state_dir, &engine.capacity);
     if (!engine.timer)
         engine.timer =
             hpcb_loop_timer(daemon->loop, CLOCK_REALTIME, on_timer, NULL, err);
@@ -428,7 +488,7 @@ static int begin(hpcbd_t *daemon, hpcb_error_t *err)
 /* All jobs run. */
 static void end(void)
 {
-    hpcbd_roster_clear(&engine.roster);
+    hpcbd_roster_clear(&engine.roster, clock_ns(CLOCK_MONOTONIC));
     if (!engine.timer)
         return;
     hpcbd_window_decide_by(HPCBD_WATCHDOG_GANG, 0);
@@ -445,7 +505,8 @@ static int start(hpcbd_t *daemon, hpcb_error_t *err)
         return -1;
     engine.roster.node = engine.node;
     engine.roster.conf = &daemon->conf;
-    engine.roster.marked_ns = engine.roster.looked_ns = 0;
+    engine.roster.marked_ns = engine.roster.looked_ns = engine.looked_ns = 0;
+    engine.clock = (hpcbd_clock_t){0};
     return hpcb_conf_has_gangs(&daemon->conf) ? begin(daemon, err) : 0;
 }
 

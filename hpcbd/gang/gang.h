@@ -24,6 +24,7 @@ typedef struct {
     bool paused;        /* root has: all jobs run */
     uint64_t quanta;    /* for which somebody was elected */
     hpcb_bw_t capacity; /* of the node; 0: not known */
+    const char *clock;  /* what is wrong with it; "": nothing is known */
 } hpcbd_gang_stats_t;
 
 /* The job is new, or has new tasks. */
@@ -54,7 +55,8 @@ hpcbd_turn_t hpcbd_gang_turn(uint32_t job_id);
 
 /* Turns of partition (NULL: of all) from the next quantum on, until the configuration
  * is read again; 0: as it is.  NULL, or why it is refused: out of the range that
- * hpc-balance.conf allows, no such partition. */
+ * hpc-balance.conf allows, no such partition, or jobs of several partitions elect
+ * together. */
 const char *hpcbd_gang_set(const char *partition, const hpcbd_turn_t *turn);
 
 /* The last decisions, the oldest first: one line of JSON each, with all that the

@@ -29,7 +29,8 @@ hpcbd_member_t *hpcbd_member_new(const hpcbd_job_t *job)
 }
 
 /* The job's first step may begin before the prolog has written it (PrologFlags=NoHold);
- * until then it counts as a job of this node alone. */
+ * until then it counts as a job of this node alone.  Components of a heterogeneous job
+ * wait for each other, also those that have one node. */
 static void count_nodes(hpcbd_member_t *member, const char *state_dir)
 {
     hpcb_about_t about;
@@ -38,7 +39,8 @@ static void count_nodes(hpcbd_member_t *member, const char *state_dir)
         hpcb_about_load(state_dir, member->policy.job_id, &about, NULL) < 0 ||
         about.nodes == 0)
         return;
-    member->policy.wide = about.nodes > 1;
+    member->policy.wide = about.nodes > 1 || about.het_job;
+    member->policy.of_job = about.het_job;
     member->counted = true;
 }
 
@@ -70,12 +72,6 @@ void hpcbd_member_look(hpcbd_member_t *member, const hpcb_node_t *node,
     find_cpus(member, node, state_dir, job);
 }
 
-void hpcbd_member_begin(hpcbd_member_t *member, int64_t now_ns)
-{
-    member->since_ns = now_ns;
-    member->sensed = hpcbd_sense_read(member->policy.job_id, &member->moved);
-}
-
 /* A counter that goes back began anew. */
 static uint64_t rate(uint64_t before, uint64_t now, int64_t passed_ns)
 {
@@ -83,33 +79,51 @@ static uint64_t rate(uint64_t before, uint64_t now, int64_t passed_ns)
                         : 0;
 }
 
-static void take_sample(hpcbd_member_t *member, int64_t passed_ns)
+/* Samples of the same window have gaps on the same axes. */
+static void keep(hpcb_gang_job_t *job, const hpcb_fit_sample_t *sample, bool mem_known,
+                 bool net_known)
 {
-    const hpcbd_moved_t *before = &member->moved;
-    hpcb_fit_sample_t sample = {0, 0};
-    hpcbd_moved_t now;
-
-    if (!member->sensed || passed_ns < SHORTEST_NS ||
-        !hpcbd_sense_read(member->policy.job_id, &now))
-        return;
-    member->mem_known = before->mem_known && now.mem_known;
-    member->net_known = before->net_known && now.net_known;
-    if (member->mem_known)
-        sample.cpu = rate(before->mem, now.mem, passed_ns);
-    if (member->net_known)
-        sample.net = rate(before->net, now.net, passed_ns);
-    hpcb_gang_sample(&member->policy, &sample);
+    if (mem_known != job->mem_known || net_known != job->net_known)
+        job->n_samples = 0;
+    job->mem_known = mem_known;
+    job->net_known = net_known;
+    hpcb_gang_sample(job, sample);
 }
 
-void hpcbd_member_end(hpcbd_member_t *member, int64_t now_ns)
+static void take_sample(hpcbd_member_t *member, const hpcbd_moved_t *now,
+                        int64_t passed_ns)
 {
-    int64_t passed_ns = now_ns - member->since_ns;
+    const hpcbd_moved_t *before = &member->moved;
+    bool mem_known = before->mem_known && now->mem_known;
+    bool net_known = before->net_known && now->net_known;
+    hpcb_fit_sample_t sample = {0, 0};
 
-    if (member->since_ns == 0)
+    if (passed_ns < SHORTEST_NS)
         return;
-    take_sample(member, passed_ns);
-    member->elected_ns += (uint64_t)passed_ns;
-    member->since_ns = 0;
+    if (mem_known)
+        sample.cpu = rate(before->mem, now->mem, passed_ns);
+    if (net_known)
+        sample.net = rate(before->net, now->net, passed_ns);
+    keep(&member->policy, &sample, mem_known, net_known);
+}
+
+/* The counters of a job that was stopped have stood still since the edge. */
+void hpcbd_member_turn(hpcbd_member_t *member, int64_t edge_ns, int64_t now_ns,
+                       bool runs)
+{
+    bool ran = member->since_ns != 0;
+    hpcbd_moved_t now = {0};
+    bool sensed = (ran || runs) && hpcbd_sense_read(member->policy.job_id, &now);
+
+    if (ran) {
+        if (sensed && member->sensed)
+            take_sample(member, &now, (runs ? now_ns : edge_ns) - member->read_ns);
+        member->elected_ns += (uint64_t)(edge_ns - member->since_ns);
+    }
+    member->since_ns = runs ? edge_ns : 0;
+    member->read_ns = now_ns;
+    member->moved = now;
+    member->sensed = sensed;
 }
 
 uint64_t hpcbd_member_elected_us(const hpcbd_member_t *member, int64_t now_ns)

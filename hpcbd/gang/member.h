@@ -24,13 +24,13 @@ typedef struct {
     bool dirty;             /* it is to be looked at */
     int64_t looked_ns;      /* when it was last; 0: never */
     const hpcbd_job_t *job; /* of the registry, in this turn of the loop only */
-    /* Of the quantum under way, if it runs: */
-    int64_t since_ns; /* CLOCK_MONOTONIC */
+    /* Of the quantum under way, if it runs (CLOCK_MONOTONIC): */
+    int64_t since_ns;
+    int64_t read_ns; /* when moved was read */
     hpcbd_moved_t moved;
     bool sensed; /* moved is known */
     /* Of all quanta that have ended: */
     uint64_t elected_ns;
-    bool mem_known, net_known; /* of the last sample */
 } hpcbd_member_t;
 
 /* NULL when memory runs out; free() ends it. */
@@ -44,11 +44,13 @@ bool hpcbd_member_has_cpus(const hpcbd_member_t *member);
 void hpcbd_member_look(hpcbd_member_t *member, const hpcb_node_t *node,
                        const char *state_dir, const hpcbd_job_t *job);
 
-/* A quantum in which it runs begins. */
-void hpcbd_member_begin(hpcbd_member_t *member, int64_t now_ns);
-
-/* That quantum has ended: what it moved is the policy's next sample. */
-void hpcbd_member_end(hpcbd_member_t *member, int64_t now_ns);
+/*
+ * A quantum began at edge_ns, in which it runs or waits.  What it moved in the one
+ * before, if it ran, is the policy's next sample.  Its sensors are read at now_ns, when
+ * jobs have been stopped and set going already.
+ */
+void hpcbd_member_turn(hpcbd_member_t *member, int64_t edge_ns, int64_t now_ns,
+                       bool runs);
 
 /* For how long it was elected, the quantum under way included. */
 uint64_t hpcbd_member_elected_us(const hpcbd_member_t *member, int64_t now_ns);

@@ -68,19 +68,24 @@ void hpcbd_roster_let_go(hpcbd_member_t *member)
     member->stopped = false;
 }
 
-static void forget(hpcbd_set_t *set, hpcbd_member_t *member)
+/* The job may stay, and its record says for how long it was elected. */
+static void forget(hpcbd_set_t *set, hpcbd_member_t *member, int64_t now_ns)
 {
     hpcbd_roster_let_go(member);
+    hpcbd_sense_elected(member->policy.job_id, member->begin_us,
+                        hpcbd_member_elected_us(member, now_ns));
     hpcb_gang_remove(&set->gang, &member->policy);
     free(member);
 }
 
-void hpcbd_roster_clear(hpcbd_roster_t *roster)
+void hpcbd_roster_clear(hpcbd_roster_t *roster, int64_t now_ns)
 {
-    for (size_t i = 0; i < HPCBD_SETS; i++)
-        while (roster->sets[i].gang.count)
-            forget(&roster->sets[i],
-                   hpcbd_set_at(&roster->sets[i], roster->sets[i].gang.count - 1));
+    for (size_t i = 0; i < HPCBD_SETS; i++) {
+        hpcbd_set_t *set = &roster->sets[i];
+
+        while (set->gang.count)
+            forget(set, hpcbd_set_at(set, set->gang.count - 1), now_ns);
+    }
 }
 
 static bool takes_turns(const hpcbd_roster_t *roster, const hpcbd_job_t *job)
@@ -119,7 +124,7 @@ static hpcbd_member_t *join(hpcbd_set_t *set, const hpcbd_job_t *job, int64_t no
         return NULL;
     member->dirty = true;
     hpcb_gang_add(&set->gang, &member->policy);
-    hpcbd_member_begin(member, now_ns);
+    hpcbd_member_turn(member, now_ns, now_ns, true);
     return member;
 }
 
@@ -135,11 +140,11 @@ static void keep_job(hpcbd_roster_t *roster, hpcbd_job_t *job)
 }
 
 /* Who has no job in the registry, or takes no turns any more. */
-static void forget_gone(hpcbd_set_t *set)
+static void forget_gone(hpcbd_set_t *set, int64_t now_ns)
 {
     for (size_t i = set->gang.count; i-- > 0;)
         if (!hpcbd_set_at(set, i)->job)
-            forget(set, hpcbd_set_at(set, i));
+            forget(set, hpcbd_set_at(set, i), now_ns);
 }
 
 /* When those have gone whose place it may get. */
@@ -179,11 +184,15 @@ static void mark_all(hpcbd_roster_t *roster)
             hpcbd_set_at(&roster->sets[i], k)->dirty = true;
 }
 
-/* False: there are more. */
-static bool look_at_some(hpcbd_roster_t *roster, int64_t now_ns)
+bool hpcbd_roster_look(hpcbd_roster_t *roster, int64_t now_ns)
 {
     hpcbd_member_t *member = next_dirty(roster);
 
+    if (!member && now_ns - roster->marked_ns >= LOOK_NS) {
+        roster->marked_ns = now_ns;
+        mark_all(roster);
+        member = next_dirty(roster);
+    }
     if (hpcbd_window_must_wait() && now_ns - roster->looked_ns < WAIT_NS)
         return !member;
     for (unsigned looks = 0; member && looks < LOOKS_AT_A_TIME; looks++) {
@@ -195,7 +204,7 @@ static bool look_at_some(hpcbd_roster_t *roster, int64_t now_ns)
     return !member;
 }
 
-bool hpcbd_roster_follow(hpcbd_roster_t *roster, const hpcbd_registry_t *registry,
+void hpcbd_roster_follow(hpcbd_roster_t *roster, const hpcbd_registry_t *registry,
                          int64_t now_ns)
 {
     for (size_t i = 0; i < HPCBD_SETS; i++)
@@ -204,12 +213,7 @@ bool hpcbd_roster_follow(hpcbd_roster_t *roster, const hpcbd_registry_t *registr
     for (size_t i = 0; i < registry->count; i++)
         keep_job(roster, registry->jobs[i]);
     for (size_t i = 0; i < HPCBD_SETS; i++)
-        forget_gone(&roster->sets[i]);
+        forget_gone(&roster->sets[i], now_ns);
     for (size_t i = 0; i < registry->count; i++)
         join_job(roster, registry->jobs[i], now_ns);
-    if (now_ns - roster->marked_ns >= LOOK_NS && !next_dirty(roster)) {
-        roster->marked_ns = now_ns;
-        mark_all(roster);
-    }
-    return look_at_some(roster, now_ns);
 }

@@ -45,11 +45,14 @@ hpcbd_member_t *hpcbd_roster_find(const hpcbd_roster_t *roster, uint32_t job_id)
 /* The job has new tasks. */
 void hpcbd_roster_mark(hpcbd_roster_t *roster, uint32_t job_id);
 
-/* Let jobs of registry come and go, and look at some of those that are new or marked,
- * or whose last look is a second ago.  now_ns: CLOCK_MONOTONIC.  Return false if there
- * are more to look at: call again soon. */
-bool hpcbd_roster_follow(hpcbd_roster_t *roster, const hpcbd_registry_t *registry,
+/* Let jobs of registry come and go.  Reads no file.  now_ns: CLOCK_MONOTONIC. */
+void hpcbd_roster_follow(hpcbd_roster_t *roster, const hpcbd_registry_t *registry,
                          int64_t now_ns);
+
+/* Look at some of those that are new or marked, or whose last look is a second ago; in
+ * a turn of the loop in which the registry was followed.  Return false if there are
+ * more: call again soon. */
+bool hpcbd_roster_look(hpcbd_roster_t *roster, int64_t now_ns);
 
 /* Is it known of all on which CPUs they are?  A job's first step may be about to begin.
  */
@@ -59,7 +62,7 @@ bool hpcbd_roster_is_placed(const hpcbd_roster_t *roster);
  * could not be stopped: its next task would be. */
 void hpcbd_roster_let_go(hpcbd_member_t *member);
 
-/* All of them go. */
-void hpcbd_roster_clear(hpcbd_roster_t *roster);
+/* All of them go.  now_ns: CLOCK_MONOTONIC. */
+void hpcbd_roster_clear(hpcbd_roster_t *roster, int64_t now_ns);
 
 #endif

@@ -54,22 +54,49 @@ bool hpcbd_tuning_set(hpcbd_tuning_t *tuning, const char *partition,
     return true;
 }
 
-static bool has_job_of(const hpcbd_set_t *set, const char *partition)
+/* NULL: it has joined. */
+static const char *partition_of(const hpcbd_member_t *member)
 {
-    for (size_t i = 0; i < set->gang.count; i++)
-        if (strcmp(hpcbd_set_at(set, i)->job->state.partition, partition) == 0)
-            return true;
-    return false;
+    return member->job->turns == HPCBD_TURNS_JOINED ? NULL
+                                                    : member->job->state.partition;
+}
+
+/* The partition of set whose jobs take turns; NULL: there are none or several. */
+static const char *only_partition(const hpcbd_set_t *set)
+{
+    const char *only = NULL;
+
+    for (size_t i = 0; i < set->gang.count; i++) {
+        const char *partition = partition_of(hpcbd_set_at(set, i));
+
+        if (partition && only && strcmp(partition, only) != 0)
+            return NULL;
+        only = partition ? partition : only;
+    }
+    return only;
 }
 
 hpcbd_turn_t hpcbd_tuning_of(const hpcbd_tuning_t *tuning, const hpcbd_set_t *set)
 {
     hpcbd_turn_t turn = tuning->all;
-    size_t i = 0;
+    const char *partition = only_partition(set);
 
-    while (i < tuning->count && !has_job_of(set, tuning->own[i].partition))
-        i++;
-    if (i < tuning->count)
-        change(&turn, &tuning->own[i].turn);
+    for (size_t i = 0; i < tuning->count; i++)
+        if (partition && strcmp(tuning->own[i].partition, partition) == 0)
+            change(&turn, &tuning->own[i].turn);
     return turn;
+}
+
+bool hpcbd_tuning_meets_other(const hpcbd_set_t *set, const char *partition)
+{
+    bool meets = false, has = false;
+
+    for (size_t i = 0; i < set->gang.count; i++) {
+        const char *other = partition_of(hpcbd_set_at(set, i));
+        bool same = other && strcmp(other, partition) == 0;
+
+        has |= same;
+        meets |= other && !same;
+    }
+    return has && meets;
 }

@@ -35,9 +35,16 @@ void hpcbd_tuning_reset(hpcbd_tuning_t *tuning, const hpcb_conf_t *conf);
 bool hpcbd_tuning_set(hpcbd_tuning_t *tuning, const char *partition,
                       const hpcbd_turn_t *turn);
 
-/* What holds for the jobs of set, which elect together.  If they are of several
- * partitions that have their own, the one that was set first counts.  Only in a turn of
- * the loop in which the roster was followed. */
+/*
+ * What holds for the jobs of set, which elect together: what was set for the partition
+ * that takes turns there.  Jobs that have joined have no say; where there are several
+ * such partitions, no one's own counts.  Only in a turn of the loop in which the roster
+ * was followed.
+ */
 hpcbd_turn_t hpcbd_tuning_of(const hpcbd_tuning_t *tuning, const hpcbd_set_t *set);
+
+/* Whether jobs of partition take turns in set with those of another: it cannot have its
+ * own.  In such a turn of the loop, too. */
+bool hpcbd_tuning_meets_other(const hpcbd_set_t *set, const char *partition);
 
 #endif

@@ -52,7 +52,8 @@ typedef struct {
     hpcb_sensed_t *sensed;
     counter_t network, memory;
     hpcb_guest_cost_t cost; /* what a daemon before this one has found */
-    uint64_t elected_us;    /* likewise */
+    uint64_t elected_us;    /* likewise, and what it had when it left the gang */
+    uint64_t begin_us;
     hpcb_restraint_t restraint;
 } job_t;
 
@@ -218,6 +219,17 @@ static uint64_t elected_of(const job_t *job)
     return us + (job->elected_us == HPCB_ELECTED_UNKNOWN ? 0 : job->elected_us);
 }
 
+void hpcbd_sense_elected(uint32_t job_id, uint64_t begin_us, uint64_t elected_us)
+{
+    job_t *job = find(job_id);
+
+    if (!job || job->begin_us != begin_us)
+        return;
+    if (job->elected_us == HPCB_ELECTED_UNKNOWN)
+        job->elected_us = 0;
+    job->elected_us += elected_us;
+}
+
 static void save(const job_t *job)
 {
     hpcb_measured_t measured = {.guest_cost = cost_of(job),
@@ -261,6 +273,7 @@ static void open_job(const hpcbd_job_t *known)
     begin_counter(&job->memory, &before.memory);
     job->cost = before.guest_cost;
     job->elected_us = before.elected_us;
+    job->begin_us = known->state.begin_us;
     job->klass = known->state.klass;
     job->restraint = before.restraint;
     sense.jobs[sense.count++] = job;

@@ -28,6 +28,10 @@ typedef struct {
 /* Up to now.  Return false if no sensor measures the job (yet). */
 bool hpcbd_sense_read(uint32_t job_id, hpcbd_moved_t *moved);
 
+/* The job, of which this run began at begin_us, takes no turns any more, for which it
+ * was elected so long: its record keeps that. */
+void hpcbd_sense_elected(uint32_t job_id, uint64_t begin_us, uint64_t elected_us);
+
 /* Its last step has ended: write what it has moved up to now. */
 void hpcbd_sense_measure(uint32_t job_id);
 

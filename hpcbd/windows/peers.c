@@ -44,26 +44,28 @@ static int compare(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The middle of offsets (in any order, which changes); 0 where there is none. */
-static int64_t median_of(int64_t *offsets, size_t count)
-{
-    if (count == 0)
-        return 0;
-    qsort(offsets, count, sizeof(offsets[0]), compare);
-    return offsets[count / 2];
-}
-
 /* The median: one peer with a wrong clock must not stop everybody else. */
-static void judge(void)
+bool hpcbd_peers_offset(int64_t *offset_ns)
 {
-    int64_t limit_ns = (int64_t)peers.daemon->conf.max_clock_offset_us * 1000;
-    int64_t offsets[HPCBD_PEERS_MAX], median;
+    int64_t offsets[HPCBD_PEERS_MAX];
     size_t count = 0;
 
     for (unsigned i = 0; i < peers.talk.count; i++)
         if (peers.answers[i].when && monotonic_s() - peers.answers[i].when <= FRESH_S)
             offsets[count++] = peers.answers[i].offset_ns;
-    median = median_of(offsets, count);
+    if (count == 0)
+        return false;
+    qsort(offsets, count, sizeof(offsets[0]), compare);
+    *offset_ns = offsets[count / 2];
+    return true;
+}
+
+static void judge(void)
+{
+    int64_t limit_ns = (int64_t)peers.daemon->conf.max_clock_offset_us * 1000;
+    int64_t median = 0;
+
+    (void)hpcbd_peers_offset(&median);
     hpcbd_window_suspend(median > limit_ns || median < -limit_ns
                              ? "the clock differs from the peers' by more than "
                                "MaxClockOffset"

@@ -16,6 +16,7 @@
 #define HPCB_HPCBD_WINDOWS_PEERS_H
 
 #include <json-c/json.h>
+#include <stdbool.h>
 #include "hpcbd/hpcbd.h"
 
 extern const hpcbd_part_t hpcbd_peers;
@@ -23,6 +24,10 @@ extern const hpcbd_part_t hpcbd_peers;
 /* [{"host", "offset_us", "round_trip_us", "age_s"}, ...] of those that have answered;
  * the caller frees it.  NULL when memory runs out. */
 json_object *hpcbd_peers_status(void);
+
+/* How far ahead of ours the clocks of the peers are that have answered: the median.
+ * False: none has in the last minute. */
+bool hpcbd_peers_offset(int64_t *offset_ns);
 
 /* The clock of a peer (its place in the list with that number; from outside, and
  * checked here) is offset_ns ahead of ours. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/timex.h>
 #include <time.h>
 
 #include "common/about.h"
@@ -19,6 +20,7 @@
 #include "hpcbd/gang/decision.h"
 #include "hpcbd/gang/gang.h"
 #include "hpcbd/node/capacity.h"
+#include "hpcbd/windows/peers.h"
 #include "hpcbd/windows/windows.h"
 #include "tests/common/scratch.h"
 
@@ -38,12 +40,15 @@ static bool no_watchdog;
 static bool boosted;    /* a job with windows is */
 static unsigned looks;  /* at jobs' files */
 static unsigned writes; /* that stopped or started somebody */
+static unsigned reads;  /* of sensors or jobs' files, since the last edge */
+static unsigned reads_before; /* of them, those before the last write */
 
 static struct {
     hpcbd_job_t job;
     const char *cpus;  /* of its cpuset; "": it has none */
     const char *cores; /* what the job's steps have recorded; NULL: nothing */
     unsigned nodes;
+    uint32_t het_job;
     bool frozen, suspended;
     bool has_no_step; /* what is to be stopped will be stopped when it has one */
     unsigned why;     /* other reasons for which it is stopped */
@@ -118,6 +123,7 @@ bool hpcbd_window_stop_guest(uint32_t job_id, hpcbd_freeze_reason_t reason)
         return false;
     ck_assert_int_gt(decide_ns, monotonic_ns);
     writes += !world[job_id].frozen;
+    reads_before = world[job_id].frozen ? reads_before : reads;
     world[job_id].frozen = true;
     return !world[job_id].has_no_step;
 }
@@ -126,6 +132,7 @@ void hpcbd_window_let_guest_go(uint32_t job_id, hpcbd_freeze_reason_t reason)
 {
     ck_assert_int_eq(reason, HPCBD_FREEZE_GANG);
     writes += world[job_id].frozen;
+    reads_before = world[job_id].frozen ? reads : reads_before;
     world[job_id].frozen = false;
 }
 
@@ -143,13 +150,41 @@ void hpcbd_window_decide_by(hpcbd_watchdog_deadline_t which, int64_t end_ns)
 bool hpcbd_sense_read(uint32_t job_id, hpcbd_moved_t *moved)
 {
     *moved = world[job_id].moved;
+    reads++;
     return true;
 }
+
+static hpcbd_capacity_t measured; /* by the node itself */
 
 void hpcbd_capacity_load(const char *state_dir, hpcbd_capacity_t *capacity)
 {
     (void)state_dir;
-    *capacity = (hpcbd_capacity_t){1000 * MB, 100 * MB};
+    *capacity = measured;
+}
+
+static uint64_t elected_us[JOBS]; /* what a job's record keeps */
+
+void hpcbd_sense_elected(uint32_t job_id, uint64_t begin_us, uint64_t us)
+{
+    ck_assert_uint_ge(begin_us, 1);
+    elected_us[job_id % JOBS] += us;
+}
+
+static bool has_peers;
+static int64_t offset_of_peers_ns;
+static int clock_status;
+
+bool hpcbd_peers_offset(int64_t *offset_ns)
+{
+    *offset_ns = offset_of_peers_ns;
+    return has_peers;
+}
+
+int __wrap_adjtimex(struct timex *state);
+int __wrap_adjtimex(struct timex *state)
+{
+    state->status = clock_status;
+    return clock_status & STA_UNSYNC ? TIME_ERROR : TIME_OK;
 }
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
@@ -186,6 +221,7 @@ bool __wrap_hpcb_freeze_by_slurm(const hpcb_node_t *node, const char *dir)
 {
     (void)node;
     looks++;
+    reads++;
     return world[atoi(dir + 1)].suspended;
 }
 
@@ -218,6 +254,7 @@ static void pass(void)
     monotonic_ns += passed_ns;
     wall_ns = due_ns;
     due_ns = 0;
+    reads = reads_before = 0;
     edge_fn(NULL, 1);
 }
 
@@ -243,7 +280,10 @@ static void begin(unsigned oversubscribe, const char *partitions)
     registry.count = 0;
     wall_ns = 1700000000 * SECOND + 123456789;
     monotonic_ns = 5 * SECOND;
-    no_watchdog = has_timer = boosted = false;
+    no_watchdog = has_timer = boosted = has_peers = false;
+    clock_status = 0;
+    measured = (hpcbd_capacity_t){1000 * MB, 100 * MB};
+    memset(elected_us, 0, sizeof(elected_us));
     hpcb_conf_defaults(conf);
     conf->guest_oversubscribe = oversubscribe;
     strcpy(conf->gang_partitions, partitions);
@@ -356,6 +396,200 @@ START_TEST(time_elected_is_counted)
     ck_assert_uint_ge(second, 5000000);
     ck_assert_uint_le(first + second, 11000000);
     ck_assert(!hpcbd_gang_elected(3, &first));
+    end();
+}
+END_TEST
+
+/* Of several sets and jobs: who is stopped, or set going, waits for no file. */
+START_TEST(at_an_edge_jobs_switch_before_anything_is_read)
+{
+    unsigned after = 0;
+
+    begin(2, "mixed");
+    for (uint32_t i = 1; i <= 8; i++)
+        add_job(i, i % 2 ? HPCB_CLASS_GUEST : HPCB_CLASS_PRIMARY, "0");
+    for (unsigned i = 0; i < 4; i++)
+        pass();
+    for (unsigned i = 0; i < 20; i++) {
+        writes = 0;
+        pass();
+        ck_assert_uint_gt(writes, 0);
+        ck_assert_uint_eq(reads_before, 0);
+        after += reads;
+    }
+    ck_assert_uint_gt(after, 20);
+    end();
+}
+END_TEST
+
+/* Elections rest on what is measured of all. */
+START_TEST(a_bandwidth_that_is_not_measured_counts_for_nobody)
+{
+    begin(2, "none");
+    for (uint32_t i = 1; i <= 4; i++)
+        add_job(i, HPCB_CLASS_GUEST, i % 2 ? "0" : "1");
+    for (uint32_t i = 1; i <= 4; i++)
+        world[i].moved.mem_known = false;
+    world[1].net_rate = world[2].net_rate = 90 * MB;
+    measured.mem = 20000 * MB;
+    for (unsigned i = 0; i < 12; i++)
+        pass();
+    for (unsigned i = 0; i < 8; i++) {
+        pass();
+        ck_assert(running() == (1U << 1 | 1U << 4) || running() == (1U << 2 | 1U << 3));
+    }
+    ck_assert_ptr_nonnull(
+        strstr(hpcbd_gang_decision(16), "\"mem\":0,\"net\":100000000,"));
+    end();
+}
+END_TEST
+
+/* A node measures itself when it is idle, which may be days after hpcbd began. */
+START_TEST(what_the_node_can_move_is_read_again)
+{
+    hpcbd_gang_stats_t stats;
+
+    measured = (hpcbd_capacity_t){0, 0};
+    begin(2, "none");
+    measured = (hpcbd_capacity_t){0, 0};
+    hpcbd_gang.reload(&daemon_of_test);
+    add_job(1, HPCB_CLASS_GUEST, "0");
+    add_job(2, HPCB_CLASS_GUEST, "0");
+    for (unsigned i = 0; i < 4; i++)
+        pass();
+    hpcbd_gang_stats(&stats);
+    ck_assert_uint_eq(stats.capacity.mem, 0);
+    measured = (hpcbd_capacity_t){2000 * MB, 0};
+    for (unsigned i = 0; i < 4; i++)
+        pass();
+    hpcbd_gang_stats(&stats);
+    ck_assert_uint_eq(stats.capacity.mem, 2000 * MB);
+    ck_assert_uint_eq(stats.capacity.net, 0);
+    end();
+}
+END_TEST
+
+/* hpc-balance.conf's word counts for more, and its last one most. */
+START_TEST(what_the_configuration_says_of_the_node_counts)
+{
+    char node[HPCB_NAME_MAX], text[2 * HPCB_NAME_MAX + 160];
+    hpcbd_gang_stats_t stats;
+
+    snprintf(text, sizeof(text),
+             "NodeName=ALL MemBandwidth=7\nNodeName=other,%s MemBandwidth=5G\n"
+             "NodeName=other NetBandwidth=9\n",
+             hpcb_node_name(node, sizeof(node)));
+    put_file(scratch("conf"), text);
+    snprintf(daemon_of_test.conf_path, sizeof(daemon_of_test.conf_path), "%s",
+             scratch("conf"));
+    begin(2, "none");
+    hpcbd_gang_stats(&stats);
+    ck_assert_uint_eq(stats.capacity.mem, UINT64_C(5) << 30);
+    ck_assert_uint_eq(stats.capacity.net, 100 * MB);
+    measured.net = 3;
+    for (unsigned i = 0; i < 2; i++)
+        pass();
+    hpcbd_gang_stats(&stats);
+    ck_assert_uint_eq(stats.capacity.mem, UINT64_C(5) << 30);
+    ck_assert_uint_eq(stats.capacity.net, 3);
+    end();
+    daemon_of_test.conf_path[0] = '\0';
+}
+END_TEST
+
+START_TEST(components_own_quanta_together)
+{
+    begin(2, "none");
+    add_job(1, HPCB_CLASS_GUEST, "0");
+    add_job(2, HPCB_CLASS_GUEST, "0");
+    world[2].nodes = 1;
+    world[2].het_job = 1;
+    for (unsigned i = 0; i < 4; i++)
+        pass();
+    ck_assert(hpcbd_gang_member(2)->policy.wide);
+    ck_assert_uint_eq(hpcbd_gang_member(2)->policy.of_job, 1);
+    end();
+}
+END_TEST
+
+/* It leaves, or all do; its record says so. */
+START_TEST(time_elected_is_kept_for_who_goes)
+{
+    uint64_t us = 0;
+
+    begin(1, "mixed");
+    add_job(1, HPCB_CLASS_PRIMARY, "0");
+    add_job(2, HPCB_CLASS_PRIMARY, "0");
+    for (unsigned i = 0; i < 12; i++)
+        pass();
+    ck_assert(hpcbd_gang_elected(1, &us));
+    ck_assert_ptr_null(hpcbd_gang_ask_leave(1, 0));
+    pass();
+    ck_assert_uint_ge(elected_us[1], us);
+    ck_assert_uint_gt(elected_us[1], 2000000);
+    ck_assert_uint_eq(elected_us[2], 0);
+    strcpy(daemon_of_test.conf.gang_partitions, "none");
+    hpcbd_gang.reload(&daemon_of_test);
+    ck_assert_uint_gt(elected_us[2], 2000000);
+    end();
+}
+END_TEST
+
+/* Half a second after, the watchdog lets all go: two after the last decision. */
+START_TEST(a_daemon_that_hangs_keeps_nobody)
+{
+    begin(2, "none");
+    add_job(1, HPCB_CLASS_GUEST, "0");
+    add_job(2, HPCB_CLASS_GUEST, "0");
+    for (unsigned i = 0; i < 4; i++)
+        pass();
+    ck_assert_int_le(decide_ns + HPCBD_WATCHDOG_GRACE_NS, monotonic_ns + 2 * SECOND);
+    end();
+}
+END_TEST
+
+static const char *said_of_clock(void)
+{
+    static char text[HPCB_TELL_MAX];
+    const char *found;
+
+    ck_assert_int_gt(hpcbd_gang_end(hpcbd_gang_items(), text, sizeof(text)), 0);
+    found = strstr(text, "\"clock\"");
+    return found ? found : "";
+}
+
+START_TEST(a_clock_that_may_be_wrong_is_told_of)
+{
+    begin(2, "none");
+    add_job(1, HPCB_CLASS_GUEST, "0");
+    add_job(2, HPCB_CLASS_GUEST, "0");
+    clock_status = STA_UNSYNC;
+    for (unsigned i = 0; i < 6; i++)
+        pass();
+    ck_assert_str_eq(said_of_clock(), "");
+    world[1].nodes = 2;
+    for (unsigned i = 0; i < 8; i++)
+        pass();
+    ck_assert_ptr_nonnull(strstr(said_of_clock(), "adjtimex"));
+    /* Peers know better. */
+    has_peers = true;
+    offset_of_peers_ns = 49 * MB;
+    for (unsigned i = 0; i < 4; i++)
+        pass();
+    ck_assert_str_eq(said_of_clock(), "");
+    offset_of_peers_ns = 51 * MB;
+    for (unsigned i = 0; i < 4; i++)
+        pass();
+    ck_assert_ptr_nonnull(strstr(said_of_clock(), "behind"));
+    offset_of_peers_ns = -300 * MB;
+    for (unsigned i = 0; i < 4; i++)
+        pass();
+    ck_assert_ptr_nonnull(strstr(said_of_clock(), "ahead of"));
+    has_peers = false;
+    clock_status = 0;
+    for (unsigned i = 0; i < 4; i++)
+        pass();
+    ck_assert_str_eq(said_of_clock(), "");
     end();
 }
 END_TEST
@@ -627,6 +861,33 @@ START_TEST(a_partition_has_its_own_turns)
 }
 END_TEST
 
+/* Jobs that elect together have the same quanta: no partition's own are others'. */
+START_TEST(partitions_that_meet_have_no_turns_of_their_own)
+{
+    begin(1, "mixed,others");
+    for (uint32_t i = 1; i <= 3; i++)
+        add_job(i, HPCB_CLASS_PRIMARY, "0");
+    strcpy(world[3].job.state.partition, "elsewhere");
+    ck_assert_ptr_null(hpcbd_gang_ask_join(3, 1003));
+    pass();
+    /* Who has joined takes what it gets. */
+    ck_assert_ptr_null(hpcbd_gang_ask_set("mixed", 200000, 0, 0));
+    pass();
+    ck_assert_uint_eq(hpcbd_gang_turn(1).quantum_us, 200000);
+    ck_assert_uint_eq(hpcbd_gang_turn(3).quantum_us, 200000);
+    strcpy(world[2].job.state.partition, "others");
+    pass();
+    ck_assert_uint_eq(hpcbd_gang_turn(1).quantum_us, 500000);
+    ck_assert_ptr_nonnull(hpcbd_gang_ask_set("mixed", 300000, 0, 0));
+    ck_assert_ptr_nonnull(hpcbd_gang_ask_set("others", 300000, 0, 0));
+    registry.count = 1;
+    ck_assert_ptr_null(hpcbd_gang_ask_set("others", 300000, 0, 0));
+    pass();
+    ck_assert_uint_eq(hpcbd_gang_turn(1).quantum_us, 200000);
+    end();
+}
+END_TEST
+
 START_TEST(only_so_many_partitions_have_their_own)
 {
     hpcbd_tuning_t tuning = {.count = 0};
@@ -835,6 +1096,7 @@ static void read_job(json_object *from, hpcb_gang_job_t *job, bool *elected)
     json_object *samples = json_object_object_get(from, "samples");
 
     *job = (hpcb_gang_job_t){.job_id = (uint32_t)number(from, "job"),
+                             .of_job = (uint32_t)number(from, "of_job"),
                              .paused = number(from, "paused"),
                              .wide = number(from, "wide"),
                              .waited = (uint32_t)number(from, "waited")};
@@ -880,7 +1142,8 @@ int __wrap_hpcb_about_load(const char *state_dir, uint32_t job_id, hpcb_about_t 
 {
     (void)state_dir;
     (void)err;
-    *about = (hpcb_about_t){.nodes = world[job_id].nodes};
+    *about =
+        (hpcb_about_t){.nodes = world[job_id].nodes, .het_job = world[job_id].het_job};
     return 0;
 }
 
@@ -1020,6 +1283,15 @@ int main(void)
     tcase_add_test(tc, each_class_and_only_gang_partitions);
     tcase_add_test(tc, alone_it_runs_and_costs_nothing);
     tcase_add_test(tc, time_elected_is_counted);
+    tcase_add_test(tc, at_an_edge_jobs_switch_before_anything_is_read);
+    tcase_add_test(tc, a_bandwidth_that_is_not_measured_counts_for_nobody);
+    tcase_add_test(tc, what_the_node_can_move_is_read_again);
+    tcase_add_test(tc, what_the_configuration_says_of_the_node_counts);
+    tcase_add_test(tc, components_own_quanta_together);
+    tcase_add_test(tc, time_elected_is_kept_for_who_goes);
+    tcase_add_test(tc, a_daemon_that_hangs_keeps_nobody);
+    tcase_add_test(tc, a_clock_that_may_be_wrong_is_told_of);
+    tcase_add_test(tc, partitions_that_meet_have_no_turns_of_their_own);
     tcase_add_test(tc, who_had_no_step_when_it_was_stopped_is_let_go);
     tcase_add_test(tc, nodes_that_are_known_late_count);
     tcase_add_test(tc, who_is_stopped_for_harm_takes_no_turns);
