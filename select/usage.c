@@ -18,6 +18,9 @@
 
 #define HEADS 16384u /* a power of two */
 
+/* Jobs that a core may have: more is no configuration, but a mistake. */
+#define SHARING_MAX 256
+
 #define CPU 1000000u /* one CPU, all of the time */
 
 /* How many jobs have no figure for an axis. */
@@ -28,7 +31,7 @@ typedef struct {
 typedef struct {
     hpcb_bw_t primaries, guests; /* sums */
     unknown_t unknown_primaries, unknown_guests;
-    uint64_t guest_processors;
+    uint64_t primary_processors, guest_processors; /* of all of them together */
     uint64_t primary_cpus, guest_cpus; /* that they compute on, millionths */
 } sum_t;
 
@@ -219,6 +222,7 @@ static void add_to_sum(hpcb_usage_t *usage, const job_t *job, const place_t *pla
 
     if (!job->guest) {
         count_demand(&sum->primaries, &sum->unknown_primaries, &job->demand);
+        sum->primary_processors += place->on.processors;
         sum->primary_cpus += place->cpus;
         memory->expected += place->expected;
         return;
@@ -236,6 +240,7 @@ static void take_from_sum(hpcb_usage_t *usage, const job_t *job, const place_t *
 
     if (!job->guest) {
         uncount_demand(&sum->primaries, &sum->unknown_primaries, &job->demand);
+        sum->primary_processors -= place->on.processors;
         sum->primary_cpus -= place->cpus;
         memory->expected -= place->expected;
         return;
@@ -319,17 +324,21 @@ hpcb_bw_t hpcb_usage_known(const hpcb_usage_t *usage, size_t node)
                        .net = sum->primaries.net + sum->guests.net};
 }
 
-/* Guests that share cores (GuestOversubscribe) take turns: as many run at a time as
- * there are CPUs. */
-static uint64_t at_a_time(uint64_t use, const sum_t *sum, unsigned processors)
+/* Jobs that share cores (GuestOversubscribe, GangPartitions) take turns: as many run at
+ * a time as there are CPUs.  shared: the CPUs of all of them together. */
+static uint64_t at_a_time(uint64_t use, uint64_t shared, unsigned processors)
 {
-    uint64_t shared = sum->guest_processors;
-
     /* More of them than any configuration allows says nothing. */
-    if (shared <= processors ||
-        shared > (uint64_t)HPCB_GUEST_OVERSUBSCRIBE_MAX * processors)
+    if (shared <= processors || shared > (uint64_t)SHARING_MAX * processors)
         return use;
     return use / shared * processors;
+}
+
+static hpcb_bw_t used_at_a_time(const hpcb_bw_t *use, uint64_t shared,
+                                unsigned processors)
+{
+    return (hpcb_bw_t){.mem = at_a_time(use->mem, shared, processors),
+                       .net = at_a_time(use->net, shared, processors)};
 }
 
 static const copies_t *copies_on(const hpcb_usage_t *usage, size_t node,
@@ -359,15 +368,20 @@ void hpcb_usage_node(const hpcb_usage_t *usage, size_t node, const hpcb_bw_t *ca
     if (node >= usage->n_nodes)
         return;
     sum = &usage->sums[node];
-    description->used_by_primaries = sum->primaries;
-    description->used_by_guests.mem = at_a_time(sum->guests.mem, sum, processors);
-    description->used_by_guests.net = at_a_time(sum->guests.net, sum, processors);
+    description->used_by_primaries =
+        used_at_a_time(&sum->primaries, sum->primary_processors, processors);
+    description->used_by_guests =
+        used_at_a_time(&sum->guests, sum->guest_processors, processors);
     description->unknown_primary = is_unknown(&sum->unknown_primaries, matters);
     description->unknown_guest = is_unknown(&sum->unknown_guests, matters);
     description->same_program = program && copies_on(usage, node, program);
     description->cpus = (uint64_t)processors * CPU;
-    description->cpus_by_primaries = sum->primary_cpus;
-    description->cpus_by_guests = at_a_time(sum->guest_cpus, sum, processors);
+    /* What is measured of them is measured with their turns. */
+    description->cpus_by_primaries = sum->primary_cpus < description->cpus
+                                         ? sum->primary_cpus
+                                         : description->cpus;
+    description->cpus_by_guests =
+        at_a_time(sum->guest_cpus, sum->guest_processors, processors);
     description->processors_left = sum->guest_processors < processors
                                        ? processors - (unsigned)sum->guest_processors
                                        : 0;

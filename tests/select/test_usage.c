@@ -107,6 +107,26 @@ START_TEST(guests_of_a_core_do_not_run_at_once)
 }
 END_TEST
 
+/* FORCE:4 in a gang partition: a quarter of them at a time. */
+START_TEST(primaries_of_a_core_do_not_run_at_once)
+{
+    hpcb_fit_node_t at;
+
+    for (uint32_t id = 1; id <= 4; id++)
+        add(id, false, needs(8 * G), (hpcb_place_on_t){0, CPUS, 10});
+    at = look(0, 0);
+    ck_assert_uint_eq(at.used_by_primaries.mem, 8 * G);
+    ck_assert_uint_eq(at.cpus_by_primaries, UINT64_C(1000000) * CPUS);
+    ck_assert_uint_eq(at.processors_left, CPUS);
+    hpcb_usage_remove(usage, 1);
+    hpcb_usage_remove(usage, 2);
+    hpcb_usage_remove(usage, 3);
+    ck_assert_uint_eq(look(0, 0).used_by_primaries.mem, 8 * G);
+    hpcb_usage_remove(usage, 4);
+    ck_assert(is_empty(0));
+}
+END_TEST
+
 START_TEST(a_job_counts_once)
 {
     add(1, false, needs(5 * G), (hpcb_place_on_t){0, 4, 100});
@@ -377,6 +397,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, what_is_added_is_taken_away);
     tcase_add_test(tcase, guests_of_a_core_do_not_run_at_once);
+    tcase_add_test(tcase, primaries_of_a_core_do_not_run_at_once);
     tcase_add_test(tcase, a_job_counts_once);
     tcase_add_test(tcase, primaries_are_expected_to_use_what_they_hold_until_told);
     tcase_add_test(tcase, jobs_without_figures_are_unknown_where_it_matters);
