@@ -4,7 +4,8 @@
  */
 /*
  * The two queues.  A partition of primaries is any other partition that has nodes in
- * common with the guests'; the rest of the cluster does not concern us.
+ * common with the guests', or whose jobs take turns; the rest of the cluster does not
+ * concern us.
  */
 #include "config.h"
 
@@ -62,6 +63,33 @@ static bool no_guests(const hpcb_facts_t *facts, hpcb_report_t *report)
     hpcb_found(report, HPCB_VERDICT_ELSEWHERE, NULL, "no partition %s to look at",
                facts->conf.guest_partition);
     return true;
+}
+
+static bool takes_turns(const hpcb_facts_t *facts, const hpcb_table_t *partition)
+{
+    return hpcb_conf_is_gang(&facts->conf, name_of(partition));
+}
+
+/* The next partition of guests or primaries, or of jobs that take turns where there are
+ * no guests, from *at on; NULL after the last. */
+static const hpcb_table_t *next_shared(const hpcb_facts_t *facts, size_t *at)
+{
+    while (*at < facts->slurm.n_partitions) {
+        const hpcb_table_t *partition = &facts->slurm.partitions[(*at)++];
+
+        if (partition == guests(facts) || meets_guests(facts, partition) ||
+            takes_turns(facts, partition))
+            return partition;
+    }
+    return NULL;
+}
+
+/* Neither guests nor jobs that take turns. */
+static bool nothing_shared(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    size_t at = 0;
+
+    return !next_shared(facts, &at) && no_guests(facts, report);
 }
 
 /* What slurm.conf does not have, or what says no more than its absence would. */
@@ -161,11 +189,6 @@ static bool has_same_nodes(const hpcb_facts_t *facts)
             HPCB_HOSTS_SAME)
             return true;
     return false;
-}
-
-static bool takes_turns(const hpcb_facts_t *facts, const hpcb_table_t *partition)
-{
-    return hpcb_conf_is_gang(&facts->conf, name_of(partition));
 }
 
 /* How many jobs of the partition may have a core: FORCE:n. */
@@ -398,14 +421,13 @@ static bool check_sharing(const hpcb_facts_t *facts, hpcb_report_t *report,
 
 void hpcb_rule_oversubscribe(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
-    const hpcb_table_t *primary;
-    bool good;
+    const hpcb_table_t *partition;
+    bool good = true;
 
-    if (no_guests(facts, report))
+    if (nothing_shared(facts, report))
         return;
-    good = check_sharing(facts, report, guests(facts));
-    for (size_t at = 0; (primary = next_primary(facts, &at));)
-        good &= check_sharing(facts, report, primary);
+    for (size_t at = 0; (partition = next_shared(facts, &at));)
+        good &= check_sharing(facts, report, partition);
     if (good)
         hpcb_found(report, HPCB_VERDICT_OK, slurm_conf(facts), "OverSubscribe=FORCE:%s",
                    hpcb_conf_has_gangs(&facts->conf)
@@ -413,39 +435,56 @@ void hpcb_rule_oversubscribe(const hpcb_facts_t *facts, hpcb_report_t *report)
                        : "1");
 }
 
-/* A partition of primaries that take no turns on nodes of one whose jobs do. */
+/* A partition of primaries on nodes of one whose jobs take turns; of two of these each
+ * pair once. */
 static const hpcb_table_t *find_other(const hpcb_facts_t *facts,
                                       const hpcb_table_t *gang)
 {
     const char *nodes = hpcb_table_text(gang, "Nodes");
-    const hpcb_table_t *other;
 
-    for (size_t at = 0; (other = next_primary(facts, &at));)
-        if (!takes_turns(facts, other) &&
-            hpcb_hostlist_compare(hpcb_table_text(other, "Nodes"), nodes) !=
-                HPCB_HOSTS_APART)
+    for (size_t i = 0; i < facts->slurm.n_partitions; i++) {
+        const hpcb_table_t *other = &facts->slurm.partitions[i];
+
+        if (other == gang || other == guests(facts) ||
+            (other > gang && takes_turns(facts, other)))
+            continue;
+        if (hpcb_hostlist_compare(hpcb_table_text(other, "Nodes"), nodes) !=
+            HPCB_HOSTS_APART)
             return other;
+    }
     return NULL;
+}
+
+static void say_other(const hpcb_facts_t *facts, hpcb_report_t *report,
+                      const hpcb_table_t *gang, const hpcb_table_t *other)
+{
+    hpcb_found(report, HPCB_VERDICT_FAIL, facts->conf_path,
+               takes_turns(facts, other)
+                   ? "jobs of partitions %s and %s take turns on the same nodes, each "
+                     "with its own number of them on a core"
+                   : "jobs of partition %s take turns, those of %s on the same nodes do "
+                     "not",
+               name_of(gang), name_of(other));
+    hpcb_mend(report, "other Nodes= for one of the partitions %s and %s, or one "
+                      "partition for both",
+              name_of(gang), name_of(other));
 }
 
 void hpcb_rule_gang_nodes(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
-    const hpcb_table_t *primary, *other;
+    const hpcb_table_t *gang, *other;
     bool good = true;
 
-    if (no_guests(facts, report))
+    if (nothing_shared(facts, report))
         return;
-    for (size_t at = 0; (primary = next_primary(facts, &at));) {
-        other = takes_turns(facts, primary) ? find_other(facts, primary) : NULL;
+    for (size_t at = 0; (gang = next_shared(facts, &at));) {
+        other = gang != guests(facts) && takes_turns(facts, gang)
+                    ? find_other(facts, gang)
+                    : NULL;
         if (!other)
             continue;
         good = false;
-        hpcb_found(report, HPCB_VERDICT_FAIL, facts->conf_path,
-                   "jobs of partition %s take turns, those of %s on the same nodes do "
-                   "not",
-                   name_of(primary), name_of(other));
-        hpcb_mend(report, "GangPartitions=%s,%s", facts->conf.gang_partitions,
-                  name_of(other));
+        say_other(facts, report, gang, other);
     }
     if (good)
         hpcb_found(report, HPCB_VERDICT_OK, facts->conf_path, "GangPartitions=%s",
@@ -489,14 +528,13 @@ static bool check_memory(const hpcb_facts_t *facts, hpcb_report_t *report,
 
 void hpcb_rule_gang_memory(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
-    const hpcb_table_t *primary;
-    bool good;
+    const hpcb_table_t *partition;
+    bool good = true;
 
-    if (no_guests(facts, report))
+    if (nothing_shared(facts, report))
         return;
-    good = check_memory(facts, report, guests(facts));
-    for (size_t at = 0; (primary = next_primary(facts, &at));)
-        good &= check_memory(facts, report, primary);
+    for (size_t at = 0; (partition = next_shared(facts, &at));)
+        good &= check_memory(facts, report, partition);
     if (good)
         hpcb_found(report, HPCB_VERDICT_OK, slurm_conf(facts),
                    "jobs of a core fit into memory together");

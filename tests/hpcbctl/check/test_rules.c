@@ -1064,7 +1064,39 @@ START_TEST(test_gang_partitions)
     expect_only(before, "gang-nodes", OK, NULL);
     replace("primary", "FORCE:1", "FORCE:4");
     strcpy(cluster.facts.conf.gang_partitions, "primary");
-    expect_only(before, "gang-nodes", FAIL, "GangPartitions=primary,debug");
+    expect_only(before, "gang-nodes", FAIL, "partitions primary and debug");
+    /* Nor may both take turns. */
+    strcpy(cluster.facts.conf.gang_partitions, "primary,debug");
+    replace("debug", "FORCE:1", "FORCE:2");
+    expect_only(before, "gang-nodes", FAIL, "partitions debug and primary");
+}
+END_TEST
+
+/* Jobs take turns where there is no guest, too. */
+START_TEST(test_gang_without_guests)
+{
+    hpcb_report_t report;
+    const char *mend = NULL;
+
+    snprintf(cluster.facts.conf.guest_partition,
+             sizeof(cluster.facts.conf.guest_partition), "visitors");
+    add_partition("PartitionName=debug PriorityTier=10 Nodes=n2 OverSubscribe=NO");
+    replace("guest", "Nodes=n[1-2]", "Nodes=n9");
+    replace("primary", "DefMemPerNode=UNLIMITED", "DefMemPerCPU=9000");
+    replace("primary", "FORCE:1", "FORCE:4");
+    strcpy(cluster.facts.conf.gang_partitions, "primary");
+    run_rules(&report);
+    ck_assert_int_eq(verdict_of(&report, "oversubscribe", NULL), OK);
+    ck_assert_int_eq(verdict_of(&report, "gang-nodes", &mend), FAIL);
+    ck_assert_ptr_nonnull(strstr(mend, "partitions primary and debug"));
+    ck_assert_int_eq(verdict_of(&report, "gang-memory", &mend), WARN);
+    ck_assert_ptr_nonnull(strstr(mend, "PartitionName=primary DefMemPerCPU="));
+    hpcb_report_free(&report);
+    replace("primary", "FORCE:4", "NO");
+    run_rules(&report);
+    ck_assert_int_eq(verdict_of(&report, "oversubscribe", &mend), FAIL);
+    ck_assert_ptr_nonnull(strstr(mend, "OverSubscribe=FORCE:2"));
+    hpcb_report_free(&report);
 }
 END_TEST
 
@@ -1341,6 +1373,7 @@ static void add_tests(TCase *tcase)
     tcase_add_test(tcase, test_guest_default_memory);
     tcase_add_test(tcase, test_guests_of_a_core);
     tcase_add_test(tcase, test_gang_partitions);
+    tcase_add_test(tcase, test_gang_without_guests);
     tcase_add_test(tcase, test_reserve_by_qos);
     tcase_add_test(tcase, test_accounting);
     tcase_add_test(tcase, test_charging);
