@@ -927,6 +927,24 @@ START_TEST(who_did_not_start_on_more_nodes_is_not_spread_again)
 }
 END_TEST
 
+/* Whatever the ids of others are that are offered nodes, too. */
+START_TEST(others_offers_do_not_hide_that_a_job_did_not_start)
+{
+	job_record_t *jobs[3];
+	int i;
+
+	_load();
+	for (i = 0; i < 3; i++) {
+		jobs[i] = _pending(primaries, 6, 10, SPREAD("given", 60));
+		jobs[i]->job_id = 1000000 + 16384 * i;
+		ck_assert_int_eq(_nodes_of(jobs[i], SELECT_MODE_RUN_NOW, 2), 3);
+	}
+	sleep(3);
+	for (i = 0; i < 3; i++)
+		ck_assert_int_eq(_nodes_of(jobs[i], SELECT_MODE_RUN_NOW, 6), 1);
+}
+END_TEST
+
 /* What is left of the array keeps the id. */
 START_TEST(each_element_of_an_array_is_spread)
 {
@@ -1144,6 +1162,7 @@ static Suite *_suite(void)
 	tcase_add_test(few, nobody_is_preempted_for_a_spread_job);
 	tcase_add_test(few, components_beside_a_spread_one_are_cleared);
 	tcase_add_test(few, who_did_not_start_on_more_nodes_is_not_spread_again);
+	tcase_add_test(few, others_offers_do_not_hide_that_a_job_did_not_start);
 	tcase_add_test(few, each_element_of_an_array_is_spread);
 	tcase_add_test(few, others_are_not_told);
 	tcase_add_test(few, who_lays_out_its_tasks_is_not_spread);
