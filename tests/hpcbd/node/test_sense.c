@@ -7,8 +7,10 @@
 #include "config.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cgroup/node.h"
+#include "common/measured.h"
 #include "hpcbd/gang/gang.h"
 #include "hpcbd/harm/experiment.h"
 #include "hpcbd/harm/tally.h"
@@ -92,11 +94,13 @@ void hpcbd_tally_forget(uint32_t job_id)
     (void)job_id;
 }
 
+static uint64_t in_gang_us; /* 0: it takes no turns */
+
 bool hpcbd_gang_elected(uint32_t job_id, uint64_t *us)
 {
     (void)job_id;
-    (void)us;
-    return false;
+    *us = in_gang_us;
+    return in_gang_us > 0;
 }
 
 bool hpcbd_experiment_judge(uint32_t job_id, hpcb_progress_verdict_t *verdict)
@@ -263,6 +267,41 @@ START_TEST(nothing_is_left_of_what_was_looked_for)
 }
 END_TEST
 
+static uint64_t recorded_us(void)
+{
+    hpcb_measured_t measured;
+
+    hpcbd_sense_measure(JOB);
+    hpcb_measured_load(daemon_of_test.conf.state_dir, JOB, &measured);
+    return measured.elected_us;
+}
+
+/* It may leave the gang and join again; a run before it under the same id is none of
+ * its. */
+START_TEST(what_a_job_was_elected_for_is_kept_when_it_leaves)
+{
+    begin();
+    mkdir(scratch("jobs"), 0755);
+    job.state.begin_us = 5;
+    registry.count = 1;
+    hpcbd_sense_job(JOB);
+    look();
+    ck_assert_uint_eq(recorded_us(), HPCB_ELECTED_UNKNOWN);
+    in_gang_us = 3000000;
+    ck_assert_uint_eq(recorded_us(), 3000000);
+    in_gang_us = 0;
+    hpcbd_sense_elected(JOB, 4, 9000000);
+    hpcbd_sense_elected(JOB, 5, 3000000);
+    ck_assert_uint_eq(recorded_us(), 3000000);
+    in_gang_us = 2000000;
+    ck_assert_uint_eq(recorded_us(), 5000000);
+    in_gang_us = 0;
+    hpcbd_sense_elected(JOB, 5, 2000000);
+    ck_assert_uint_eq(recorded_us(), 5000000);
+    end();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("sense");
@@ -271,6 +310,7 @@ int main(void)
     tcase_add_test(tc, who_is_told_of_is_looked_for_soon);
     tcase_add_test(tc, who_does_not_come_is_not_looked_for_for_ever);
     tcase_add_test(tc, nothing_is_left_of_what_was_looked_for);
+    tcase_add_test(tc, what_a_job_was_elected_for_is_kept_when_it_leaves);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
