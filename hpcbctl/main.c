@@ -139,7 +139,9 @@ static const verb_t verbs[] = {
      "\n"
      "Stops a job (of one's own; root: any) on this node until it is resumed.  Without "
      "a\n"
-     "job, no turns are taken on this node: all jobs run.  That needs root.\n"},
+     "job, no turns are taken on this node: all jobs run that are not stopped "
+     "themselves.\n"
+     "That needs root.\n"},
     {"gang", "resume", hpcb_gang_resume,
      "Usage: hpcbctl [--config FILE] gang resume [JOB] [--json]\n"
      "\n"
@@ -159,8 +161,9 @@ static const verb_t verbs[] = {
      "                [window=QUANTA] [--json]\n"
      "\n"
      "Sets how long a turn is on this node, and from how many of them bandwidth is\n"
-     "predicted, for the jobs of one partition or of all, until hpcbd reads its\n"
-     "configuration again.  Needs root.\n"},
+     "predicted, for the jobs of one partition (not where those of another take turns "
+     "with\n"
+     "them) or of all, until hpcbd reads its configuration again.  Needs root.\n"},
     {"company", NULL, hpcb_company,
      "Usage: hpcbctl [--config FILE] company [--json]\n"
      "\n"

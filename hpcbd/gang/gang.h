@@ -21,7 +21,7 @@ extern const hpcbd_part_t hpcbd_gang;
 
 typedef struct {
     hpcbd_turn_t turn;  /* of partitions that have none of their own */
-    bool paused;        /* root has: all jobs run */
+    bool paused;        /* root has: all jobs run that are not paused themselves */
     uint64_t quanta;    /* for which somebody was elected */
     hpcb_bw_t capacity; /* of the node; 0: not known */
     const char *clock;  /* what is wrong with it; "": nothing is known */
