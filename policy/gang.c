@@ -212,8 +212,9 @@ static uint64_t rank_in(uint32_t id, uint64_t time)
 }
 
 /* The slot of the id after so many moves: one of SLOTS for the group, which goes back a
- * step now and then, and the id's place in the group.  During PARTED of 2 * PARTED moves
- * there are gaps in the group, so that ids that are 4 or 8 apart own others, too. */
+ * step now and then, and the id's place in the group.  During PARTED of 2 * PARTED
+ * moves there are gaps in the group, so that ids that are 4 or 8 apart own others, too.
+ */
 static uint64_t slot_after(uint32_t id, uint64_t moves)
 {
     uint32_t group = id / SLOT_JOBS, place = id % SLOT_JOBS;

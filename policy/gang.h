@@ -15,8 +15,8 @@
  * What holds for every election:
  *  - no two elected jobs have a CPU in common;
  *  - a job of which all CPUs are free is elected: none stays unused that one could use;
- *  - who runs goes to the end of the list.  If all of the n jobs of the node are of this
- *    node alone, the first in the list runs: each of them runs at least once in n
+ *  - who runs goes to the end of the list.  If all of the n jobs of the node are of
+ * this node alone, the first in the list runs: each of them runs at least once in n
  *    quanta.  If there are jobs of several nodes, it does so in 2d + n - 1, where a CPU
  *    has up to d jobs;
  *  - the same input gives the same output.
@@ -103,7 +103,8 @@ bool hpcb_gang_contends(const hpcb_gang_t *gang);
  * it, as one of them may owe the quantum to a job that has waited.
  *
  * capacity is what the node has for these jobs (hpcb_gang_capacity); 0: not known, then
- * that axis is spread over the quanta.  O(count * count), which is at most HPCB_GANG_JOBS_MAX squared.
+ * that axis is spread over the quanta.  O(count * count), which is at most
+ * HPCB_GANG_JOBS_MAX squared.
  */
 void hpcb_gang_select(const hpcb_gang_t *gang, const hpcb_bw_t *capacity,
                       uint64_t quantum, bool *selected);

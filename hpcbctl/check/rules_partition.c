@@ -458,15 +458,17 @@ static const hpcb_table_t *find_other(const hpcb_facts_t *facts,
 static void say_other(const hpcb_facts_t *facts, hpcb_report_t *report,
                       const hpcb_table_t *gang, const hpcb_table_t *other)
 {
-    hpcb_found(report, HPCB_VERDICT_FAIL, facts->conf_path,
-               takes_turns(facts, other)
-                   ? "jobs of partitions %s and %s take turns on the same nodes, each "
-                     "with its own number of them on a core"
-                   : "jobs of partition %s take turns, those of %s on the same nodes do "
-                     "not",
-               name_of(gang), name_of(other));
-    hpcb_mend(report, "other Nodes= for one of the partitions %s and %s, or one "
-                      "partition for both",
+    hpcb_found(
+        report, HPCB_VERDICT_FAIL, facts->conf_path,
+        takes_turns(facts, other)
+            ? "jobs of partitions %s and %s take turns on the same nodes, each "
+              "with its own number of them on a core"
+            : "jobs of partition %s take turns, those of %s on the same nodes do "
+              "not",
+        name_of(gang), name_of(other));
+    hpcb_mend(report,
+              "other Nodes= for one of the partitions %s and %s, or one "
+              "partition for both",
               name_of(gang), name_of(other));
 }
 

@@ -36,8 +36,8 @@ static void judge(char *wrong, size_t size, int64_t quantum_ns)
         return;
     if (hpcbd_peers_offset(&offset_ns)) {
         if (offset_ns > limit_ns || offset_ns < -limit_ns)
-            snprintf(wrong, size, "it is %s those of most peers by more than %" PRId64
-                                  " ms",
+            snprintf(wrong, size,
+                     "it is %s those of most peers by more than %" PRId64 " ms",
                      offset_ns > 0 ? "behind" : "ahead of", limit_ns / MS);
     } else if (is_left_alone()) {
         snprintf(wrong, size, "the kernel says that nobody keeps it right (adjtimex)");

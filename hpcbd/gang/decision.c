@@ -46,8 +46,7 @@ static void put_job(line_t *line, const hpcb_gang_job_t *job, unsigned window, b
         return;
     }
     put(line,
-        "{\"job\":%" PRIu32
-        ",\"of_job\":%" PRIu32
+        "{\"job\":%" PRIu32 ",\"of_job\":%" PRIu32
         ",\"cpus\":\"%s\",\"paused\":%s,\"wide\":%s,\"waited\":%" PRIu32
         ",\"samples\":[",
         job->job_id, job->of_job, cpus, job->paused ? "true" : "false",

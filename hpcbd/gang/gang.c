@@ -4,11 +4,11 @@
  */
 /*
  * Edges are multiples of the quantum by the wall clock, so that all nodes switch at the
- * same moment, and give a quantum the same number.  At an edge the next are elected, the
- * others are stopped before those are set going.  What takes longer comes after that:
- * those that ran are measured, files are read.  So elections rest on the quanta before
- * the one that ends; who ran in that one is the last in the list anyhow.  Guests and
- * primaries are elected each for themselves, at edges of their own: they share CPUs
+ * same moment, and give a quantum the same number.  At an edge the next are elected,
+ * the others are stopped before those are set going.  What takes longer comes after
+ * that: those that ran are measured, files are read.  So elections rest on the quanta
+ * before the one that ends; who ran in that one is the last in the list anyhow.  Guests
+ * and primaries are elected each for themselves, at edges of their own: they share CPUs
  * with each other anyhow.
  *
  * The timer comes for the next edge of either, and before it if there are files left to
@@ -41,7 +41,8 @@ _Static_assert(HPCB_GANG_WINDOW_LIMIT == HPCB_GANG_WINDOW_MAX,
 #define IDLE_NS   (5 * SECOND)
 #define PLACED_NS SECOND
 
-/* That late an election may be, besides its quantum; the watchdog adds half a second. */
+/* That late an election may be, besides its quantum; the watchdog adds half a second.
+ */
 #define DECIDE_NS SECOND
 
 /* How often it is looked for what the node can move, and whether its clock is right. */

@@ -37,10 +37,10 @@ static hpcbd_registry_t registry;
 static hpcbd_t daemon_of_test;
 static int64_t decide_ns;
 static bool no_watchdog;
-static bool boosted;    /* a job with windows is */
-static unsigned looks;  /* at jobs' files */
-static unsigned writes; /* that stopped or started somebody */
-static unsigned reads;  /* of sensors or jobs' files, since the last edge */
+static bool boosted;          /* a job with windows is */
+static unsigned looks;        /* at jobs' files */
+static unsigned writes;       /* that stopped or started somebody */
+static unsigned reads;        /* of sensors or jobs' files, since the last edge */
 static unsigned reads_before; /* of them, those before the last write */
 
 static struct {
