@@ -121,13 +121,19 @@ static void start(const char *list)
 
 START_TEST(a_peer_that_is_silent_stops_nobody)
 {
+    int64_t offset_ns = 0;
+
     start("a,b");
+    ck_assert(!hpcbd_peers_offset(&offset_ns));
     hpcbd_peers_answer(asked->list, 0, AHEAD_NS, 1000);
     ck_assert_ptr_nonnull(suspended);
+    ck_assert(hpcbd_peers_offset(&offset_ns));
+    ck_assert_int_eq(offset_ns, AHEAD_NS);
     pass(50);
     ck_assert_ptr_nonnull(suspended);
     pass(20);
     ck_assert_ptr_null(suspended);
+    ck_assert(!hpcbd_peers_offset(&offset_ns));
 }
 END_TEST
 
