@@ -131,7 +131,7 @@ static void carry_out(hpcbd_set_t *set, const bool *run)
 
         if (!must_stop(member, run[i]))
             hpcbd_roster_let_go(member);
-        set->switching |= member->stopped;
+        set->switching |= must_stop(member, run[i]);
     }
 }
 
