@@ -25,7 +25,7 @@ void hpcb_measure_unknown(hpcb_measure_t *measure, const char *why)
 }
 
 const hpcb_guest_cost_t hpcb_guest_cost_unknown = {HPCB_COST_UNKNOWN, HPCB_COST_UNKNOWN,
-                                                   HPCB_COST_UNKNOWN, ""};
+                                                   HPCB_COST_UNKNOWN, "", 0};
 
 const hpcb_restraint_t hpcb_restraint_unknown = {
     HPCB_RESTRAINT_UNKNOWN, HPCB_RESTRAINT_UNKNOWN, HPCB_RESTRAINT_UNKNOWN,
@@ -74,8 +74,8 @@ int hpcb_measured_save(const char *state_dir, uint32_t job_id,
     n += line("memory", &measured->memory, text + n, sizeof(text) - (size_t)n);
     if (cost->cost != HPCB_COST_UNKNOWN)
         n += snprintf(text + n, sizeof(text) - (size_t)n,
-                      "guest_cost %" PRId64 " %" PRId64 " %" PRId64 " %s\n", cost->cost,
-                      cost->low, cost->high, cost->method);
+                      "guest_cost %" PRId64 " %" PRId64 " %" PRId64 " %s %" PRIu64 "\n",
+                      cost->cost, cost->low, cost->high, cost->method, cost->of_us);
     if (measured->elected_us != HPCB_ELECTED_UNKNOWN)
         n += snprintf(text + n, sizeof(text) - (size_t)n, "elected_us %" PRIu64 "\n",
                       measured->elected_us);
@@ -101,13 +101,13 @@ static void parse(char *text, hpcb_measure_t *measure)
         *measure = (hpcb_measure_t){.known = true, .bytes = bytes, .p95 = p95};
 }
 
-/* "COST LOW HIGH METHOD". */
+/* "COST LOW HIGH METHOD OF_US"; the last one is new. */
 static void parse_cost(const char *text, hpcb_guest_cost_t *cost)
 {
     hpcb_guest_cost_t read = hpcb_guest_cost_unknown;
 
-    if (sscanf(text, "%" SCNd64 " %" SCNd64 " %" SCNd64 " %15[a-z_]", &read.cost,
-               &read.low, &read.high, read.method) == 4)
+    if (sscanf(text, "%" SCNd64 " %" SCNd64 " %" SCNd64 " %15[a-z_] %" SCNu64,
+               &read.cost, &read.low, &read.high, read.method, &read.of_us) >= 4)
         *cost = read;
 }
 

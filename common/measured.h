@@ -30,6 +30,7 @@ typedef struct {
 typedef struct {
     int64_t cost, low, high;
     char method[HPCB_COST_METHOD_MAX]; /* one word */
+    uint64_t of_us; /* of its run time, up to when that was found; 0: not known */
 } hpcb_guest_cost_t;
 
 #define HPCB_ELECTED_UNKNOWN UINT64_MAX

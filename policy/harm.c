@@ -18,31 +18,60 @@
 bool hpcb_harm_plan_good(const hpcb_harm_plan_t *plan)
 {
     return plan->off_ns > 0 && plan->compare_ns > 0 && plan->period_ns > 0 &&
-           plan->compare_ns <= plan->period_ns / 2 &&
+           plan->gap_ns >= 0 && plan->compare_ns <= plan->period_ns / 2 &&
            plan->off_ns <= plan->period_ns - 2 * plan->compare_ns;
 }
 
-/* A permutation of 64-bit numbers whose results look random (Steele et al., SplitMix64,
- * OOPSLA 2014). */
-static uint64_t mix(uint64_t x)
+/* A secret may be longer than a key, and no part of it is to be in vain. */
+hpcb_harm_seed_t hpcb_harm_seed(const void *secret, size_t length)
 {
-    x += UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return x ^ x >> 31;
+    static const hpcb_siphash_key_t first = {{0, 0}}, second = {{0, 1}};
+
+    return (hpcb_harm_seed_t){{{hpcb_siphash(&first, secret, length),
+                                hpcb_siphash(&second, secret, length)}}};
 }
 
-hpcb_harm_stop_t hpcb_harm_stop(const hpcb_harm_plan_t *plan, uint32_t job_id,
-                                int64_t now_ns)
+/* From 0 to limit_ns, what is drawn as the which-th of the period. */
+static int64_t draw(const hpcb_harm_seed_t *seed, uint64_t period, unsigned char which,
+                    int64_t limit_ns)
 {
-    uint64_t period = (uint64_t)(now_ns / plan->period_ns);
-    /* The times of comparison stay within the period. */
-    uint64_t room =
-        (uint64_t)(plan->period_ns - plan->off_ns - 2 * plan->compare_ns) + 1;
-    int64_t from = (int64_t)period * plan->period_ns + plan->compare_ns +
-                   (int64_t)(mix(mix(job_id) ^ period) % room);
+    unsigned char text[sizeof(period) + 1];
 
-    return (hpcb_harm_stop_t){.from_ns = from, .to_ns = from + plan->off_ns};
+    for (size_t i = 0; i < sizeof(period); i++)
+        text[i] = (unsigned char)(period >> 8 * i);
+    text[sizeof(period)] = which;
+    return (int64_t)(hpcb_siphash(&seed->key, text, sizeof(text)) %
+                     ((uint64_t)limit_ns + 1));
+}
+
+/*
+ * The stop may be anywhere, and the second time of comparison wherever there is room
+ * after it: if some part of the period were never compared, or some part often, guests
+ * would know when to sleep.
+ */
+hpcb_harm_stop_t hpcb_harm_stop(const hpcb_harm_plan_t *plan,
+                                const hpcb_harm_seed_t *seed, int64_t now_ns)
+{
+    uint64_t number = (uint64_t)(now_ns / plan->period_ns);
+    int64_t room_ns = plan->period_ns - plan->off_ns - 2 * plan->compare_ns;
+    int64_t lead_ns = draw(seed, number, 0, room_ns);
+    int64_t rest_ns = room_ns - lead_ns;
+    int64_t gap_ns =
+        draw(seed, number, 1, rest_ns < plan->gap_ns ? rest_ns : plan->gap_ns);
+    hpcb_harm_stop_t stop = {.number = number};
+
+    stop.before_ns = (int64_t)number * plan->period_ns + lead_ns;
+    stop.from_ns = stop.before_ns + plan->compare_ns;
+    stop.to_ns = stop.from_ns + plan->off_ns;
+    stop.again_ns = stop.to_ns + gap_ns;
+    stop.after_ns = stop.again_ns + plan->compare_ns;
+    return stop;
+}
+
+double hpcb_harm_between(double before, double before_at, double after, double after_at,
+                         double at)
+{
+    return before + (after - before) * (at - before_at) / (after_at - before_at);
 }
 
 bool hpcb_harm_add(hpcb_harm_t *harm, double rate_with, double rate_without)
@@ -128,6 +157,35 @@ bool hpcb_harm_estimate(const hpcb_harm_t *harm, hpcb_harm_estimate_t *out)
         .low = expm1(mean - half),
         .high = expm1(mean + half),
         .comparisons = count,
+    };
+    return true;
+}
+
+void hpcb_harm_live(hpcb_harm_life_t *life, const hpcb_harm_estimate_t *part,
+                    double seconds)
+{
+    double half = (part->high - part->low) / 2 * seconds;
+
+    life->known_s += seconds;
+    life->cost_s += part->cost * seconds;
+    life->square_s += half * half;
+    life->comparisons += part->comparisons;
+}
+
+bool hpcb_harm_of_life(const hpcb_harm_life_t *life, double with_s, double total_s,
+                       hpcb_harm_estimate_t *out)
+{
+    double scale, half;
+
+    if (!(life->known_s > 0 && total_s > 0))
+        return false;
+    scale = fmin(with_s / total_s, 1) / life->known_s;
+    half = sqrt(life->square_s);
+    *out = (hpcb_harm_estimate_t){
+        .cost = life->cost_s * scale,
+        .low = (life->cost_s - half) * scale,
+        .high = (life->cost_s + half) * scale,
+        .comparisons = life->comparisons,
     };
     return true;
 }

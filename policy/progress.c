@@ -104,6 +104,11 @@ double hpcb_progress_rate(hpcb_progress_source_t source, const hpcb_progress_at_
     }
 }
 
+static double middle(const hpcb_progress_at_t *from, const hpcb_progress_at_t *to)
+{
+    return ((double)from->time_us + (double)to->time_us) / 2;
+}
+
 /* Return false if it has nothing to say. */
 static bool compare(hpcb_harm_t *harm, hpcb_progress_source_t source,
                     const hpcb_progress_at_t at[HPCB_PROGRESS_READINGS])
@@ -113,8 +118,11 @@ static bool compare(hpcb_harm_t *harm, hpcb_progress_source_t source,
     double without =
         hpcb_progress_rate(source, &at[HPCB_PROGRESS_STOP], &at[HPCB_PROGRESS_GO]);
     double after =
-        hpcb_progress_rate(source, &at[HPCB_PROGRESS_GO], &at[HPCB_PROGRESS_AFTER]);
-    double with = (before + after) / 2;
+        hpcb_progress_rate(source, &at[HPCB_PROGRESS_AGAIN], &at[HPCB_PROGRESS_AFTER]);
+    double with = hpcb_harm_between(
+        before, middle(&at[HPCB_PROGRESS_BEFORE], &at[HPCB_PROGRESS_STOP]), after,
+        middle(&at[HPCB_PROGRESS_AGAIN], &at[HPCB_PROGRESS_AFTER]),
+        middle(&at[HPCB_PROGRESS_STOP], &at[HPCB_PROGRESS_GO]));
 
     if (before <= 0 || after <= 0)
         return false;
@@ -137,7 +145,7 @@ static double guests_us(hpcb_progress_source_t source, const hpcb_progress_at_t 
 static double most_of(hpcb_progress_source_t source,
                       const hpcb_progress_at_t at[HPCB_PROGRESS_READINGS])
 {
-    static const int begins[] = {HPCB_PROGRESS_BEFORE, HPCB_PROGRESS_GO};
+    static const int begins[] = {HPCB_PROGRESS_BEFORE, HPCB_PROGRESS_AGAIN};
     double theirs = 0, own = 0;
 
     for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
@@ -176,10 +184,11 @@ static bool has_delay(const hpcb_progress_at_t at[HPCB_PROGRESS_READINGS])
     return all;
 }
 
+/* Between both parts after the stop nothing is compared. */
 static bool wants_cpus(const hpcb_progress_at_t at[HPCB_PROGRESS_READINGS])
 {
     for (int i = 0; i + 1 < HPCB_PROGRESS_READINGS; i++)
-        if (wanted_us(&at[i], &at[i + 1]) <= 0)
+        if (i != HPCB_PROGRESS_GO && wanted_us(&at[i], &at[i + 1]) <= 0)
             return false;
     return true;
 }

@@ -82,11 +82,13 @@ bool hpcb_progress_place(uint64_t iterations, uint64_t mean_ns, uint64_t ended_n
 double hpcb_progress_rate(hpcb_progress_source_t source, const hpcb_progress_at_t *from,
                           const hpcb_progress_at_t *to);
 
-/* The readings of an experiment: with guests, without, and with guests again. */
+/* The readings of an experiment: with guests, without, and some time later with guests
+ * again (hpcb_harm_stop_t). */
 enum {
     HPCB_PROGRESS_BEFORE,
     HPCB_PROGRESS_STOP,
     HPCB_PROGRESS_GO,
+    HPCB_PROGRESS_AGAIN,
     HPCB_PROGRESS_AFTER,
     HPCB_PROGRESS_READINGS
 };

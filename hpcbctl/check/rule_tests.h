@@ -65,6 +65,7 @@ HPCB_RULE(isolation);
 HPCB_RULE(sched_ext);
 HPCB_RULE(meter);
 HPCB_RULE(directories);
+HPCB_RULE(experiment_key);
 HPCB_RULE(munge);
 HPCB_RULE(ssh_sessions);
 HPCB_RULE(outside_jobs);

@@ -15,6 +15,7 @@
 #include "cgroup/mechanism.h"
 #include "common/cleanup.h"
 #include "common/file.h"
+#include "common/key.h"
 #include "common/text.h"
 #include "hpcbctl/check/munge_probe.h"
 #include "hpcbctl/check/rule_tests.h"
@@ -235,6 +236,33 @@ void hpcb_rule_directories(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
     check_directory(report, "StateDir", facts->conf.state_dir);
     check_directory(report, "SpoolDir", facts->conf.spool_dir);
+}
+
+/* Whether all nodes have the same one cannot be told on one of them. */
+void hpcb_rule_experiment_key(const hpcb_facts_t *facts, hpcb_report_t *report)
+{
+    unsigned char secret[HPCB_KEY_MAX];
+    char path[PATH_MAX];
+    hpcb_error_t why;
+
+    if (hpcb_key_path(facts->conf_path, path) < 0)
+        path[0] = '\0';
+    if (facts->conf.guest_max_slowdown_ppm == 0) {
+        hpcb_found(report, HPCB_VERDICT_OK, facts->conf_path,
+                   "GuestMaxSlowdown=0%%: there are no experiments");
+    } else if (hpcb_key_read(facts->conf_path, secret, &why) >= 0) {
+        hpcb_found(report, HPCB_VERDICT_OK, path, "a secret that only root can read");
+    } else if (errno == EACCES && facts->unprivileged) {
+        hpcb_found(report, HPCB_VERDICT_ELSEWHERE, NULL, "only root can look at it");
+    } else {
+        hpcb_found(report, HPCB_VERDICT_OK, path,
+                   "guests can know when experiments are: %s", why.text);
+        hpcb_mend(report,
+                  "(umask 077; dd if=/dev/urandom of=%s bs=64 count=1), the same file "
+                  "on all nodes",
+                  path);
+    }
+    explicit_bzero(secret, sizeof(secret));
 }
 
 void hpcb_rule_munge(const hpcb_facts_t *facts, hpcb_report_t *report)

@@ -360,6 +360,14 @@ const hpcbd_member_t *hpcbd_gang_member(uint32_t job_id)
     return hpcbd_roster_find(&engine.roster, job_id);
 }
 
+bool hpcbd_gang_switches(uint32_t job_id)
+{
+    for (size_t i = 0; i < HPCBD_SETS; i++)
+        if (hpcbd_set_find(&engine.roster.sets[i], job_id))
+            return engine.roster.sets[i].switching;
+    return false;
+}
+
 bool hpcbd_gang_elected(uint32_t job_id, uint64_t *us)
 {
     const hpcbd_member_t *member = hpcbd_roster_find(&engine.roster, job_id);

@@ -37,6 +37,9 @@ const hpcbd_member_t *hpcbd_gang_member(uint32_t job_id);
  * no turns. */
 bool hpcbd_gang_elected(uint32_t job_id, uint64_t *us);
 
+/* Whether the job takes turns with another one now. */
+bool hpcbd_gang_switches(uint32_t job_id);
+
 void hpcbd_gang_stats(hpcbd_gang_stats_t *stats);
 
 /* No turns for the job until it is resumed; job 0: no turns for anybody, all run.

@@ -38,7 +38,7 @@ static int path_of(const char *state_dir, char path[static PATH_MAX])
 
 /* As the tag of its AdminComment has it, by which placement knows it (select/demand.c);
  * 0: not known. */
-static uint64_t program_of(const char *state_dir, const hpcb_job_state_t *job)
+uint64_t hpcbd_company_program(const char *state_dir, const hpcb_job_state_t *job)
 {
     char program[2 * HPCB_ABOUT_NAME_MAX];
     hpcb_about_t about;
@@ -116,12 +116,13 @@ void hpcbd_company_remember(const char *state_dir, const hpcbd_job_t *primary,
     hpcb_company_pair_t pair = {.time = (int64_t)time(NULL)};
     leaving_t leaving = {.count = 0};
 
-    pair.primary = program_of(state_dir, &primary->state);
+    pair.primary = hpcbd_company_program(state_dir, &primary->state);
     pair.primary_uid = primary->state.uid;
     for (size_t i = 0; i < count; i++)
-        add_guest(&leaving,
-                  guests[i]->marked ? 0 : program_of(state_dir, &guests[i]->state),
-                  guests[i]->state.uid);
+        add_guest(
+            &leaving,
+            guests[i]->marked ? 0 : hpcbd_company_program(state_dir, &guests[i]->state),
+            guests[i]->state.uid);
     if (pair.primary && leaving.count)
         remember(state_dir, pair, &leaving);
 }

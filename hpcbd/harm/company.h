@@ -13,6 +13,9 @@
 #include "hpcbd/node/registry.h"
 #include "policy/company.h"
 
+/* The job's program and user, as placement knows them; 0: not known.  Reads a file. */
+uint64_t hpcbd_company_program(const char *state_dir, const hpcb_job_state_t *job);
+
 /* These guests leave because of the primary.  Which of several it was nobody knows:
  * each is guilty in part.  Jobs whose program is not known are left out. */
 void hpcbd_company_remember(const char *state_dir, const hpcbd_job_t *primary,

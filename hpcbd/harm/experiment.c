@@ -3,21 +3,31 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * An experiment has four edges by the wall clock: the times of comparison begin and end
- * at the outer ones, guests stop and go on at the inner ones.  It is discarded if an
- * edge comes late, a guest comes or goes, or the clock is set.
+ * An experiment has five edges by the wall clock (hpcb_harm_stop_t): the times of
+ * comparison begin and end at the outer ones and at the stop, guests stop and go on in
+ * between.  One stop serves all primaries of the node.  At each edge some of them are
+ * read, in rotation, so that a turn of the loop stays short.
  *
- * One experiment at a time: the others of the node wait for their next period.
+ * A stop for which no primary of the node has anything to learn is left out.  It is
+ * made though the primary that would learn is not read this time: another node may
+ * compare its part of that job.
+ *
+ * Of a primary the experiment is discarded if one of the guests that it is compared
+ * with comes or goes; of all of them if an edge comes late, or the clock is set.
  */
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "cgroup/steps.h"
+#include "common/key.h"
 #include "common/log.h"
+#include "hpcbd/gang/gang.h"
 #include "hpcbd/harm/experiment.h"
 #include "hpcbd/harm/guarded.h"
+#include "hpcbd/harm/life.h"
 #include "hpcbd/harm/near.h"
 #include "hpcbd/harm/progress.h"
 #include "hpcbd/harm/restrain.h"
@@ -36,19 +46,39 @@
 /* How often it is looked for primaries with guests while there are none. */
 #define LOOK_NS (5 * SECOND)
 
-/* Guests are stopped for so much of their time at most, whatever the number of
- * primaries; what has not been used up goes up to that many stops. */
+/* A daemon that has not let guests go by then hangs.  No sooner: to write to a cgroup
+ * waits for a lock whose holder may wait for a CPU (what comes late is discarded
+ * anyhow). */
+#define DECIDE_NS (2 * SECOND)
+
+/* To attach counters to threads takes long: who comes when that much has been spent on
+ * it waits for the next stop. */
+#define BEGIN_NS (20 * MS)
+
+/* Guests are stopped for so much of their time at most, whatever happens to the clock;
+ * what has not been used up goes up to that many stops, which are the most that may
+ * follow each other at once. */
 #define PART_MAX  50 /* a fiftieth */
 #define SAVED_MAX 2
 
-static const hpcb_harm_plan_t plan = {
-    .period_ns = 10 * SECOND, .off_ns = 200 * MS, .compare_ns = SECOND};
+static const hpcb_harm_plan_t plan = {.period_ns = 10 * SECOND,
+                                      .off_ns = 200 * MS,
+                                      .compare_ns = 1250 * MS,
+                                      .gap_ns = 2 * SECOND};
 
 typedef struct {
     uint64_t begin_us; /* of the job */
     hpcb_progress_t ever;
+    hpcbd_life_t life;
     hpcbd_guarded_t guarded;
 } primary_t;
+
+/* One that is read at this stop. */
+typedef struct {
+    uint32_t job_id;
+    uint64_t guests;                               /* that it is compared with */
+    hpcb_progress_at_t at[HPCB_PROGRESS_READINGS]; /* one at each edge */
+} subject_t;
 
 static struct {
     hpcbd_t *daemon;
@@ -56,14 +86,19 @@ static struct {
     hpcbd_near_t *near;
     hpcbd_progress_t *progress;
     hpcb_source_t *timer;
+    hpcb_harm_seed_t seed;
     primary_t *primaries[HPCBD_JOBS_MAX];
     size_t count;
+    /* In this turn: which jobs of the registry are guests that run, and whether some
+     * are. */
+    bool runs[HPCBD_JOBS_MAX];
+    bool some_run;
     /* The experiment under way or the next one. */
-    uint32_t job_id; /* 0: there is none */
+    bool due; /* there is one */
     hpcb_harm_stop_t stop;
-    unsigned edge;                                 /* the next one */
-    uint64_t running;                              /* guests */
-    hpcb_progress_at_t at[HPCB_PROGRESS_READINGS]; /* one at each edge */
+    unsigned edge; /* the next one */
+    subject_t subjects[HPCBD_PROGRESS_JOBS];
+    size_t subject_count;
     bool stopped;
     /* How long guests may be stopped, and since when that grows. */
     int64_t budget_ns, budget_since_ns;
@@ -92,6 +127,17 @@ bool hpcbd_experiment_judge(uint32_t job_id, hpcb_progress_verdict_t *verdict)
     return primary && hpcb_progress_judge(&primary->ever, verdict);
 }
 
+bool hpcbd_experiment_cost(uint32_t job_id, const hpcb_guest_cost_t *before,
+                           hpcb_guest_cost_t *cost)
+{
+    const primary_t *primary = find(job_id);
+    int64_t now_us = clock_ns(CLOCK_REALTIME) / 1000;
+
+    return primary &&
+           hpcbd_life_cost(&primary->life, before,
+                           (double)(now_us - (int64_t)primary->begin_us) / 1e6, cost);
+}
+
 /* ---- who is there ---- */
 
 static void add(const hpcbd_job_t *job)
@@ -111,14 +157,16 @@ static void add(const hpcbd_job_t *job)
     }
 }
 
-/* One with windows has guests stopped in a rhythm of its own. */
+/* One with windows has guests stopped in a rhythm of its own, and one that takes turns
+ * is stopped itself. */
 static bool is_subject(const hpcbd_job_t *job)
 {
     return job->state.klass == HPCB_CLASS_PRIMARY && job->dir[0] &&
-           job->state.window.period_us == 0;
+           job->state.window.period_us == 0 &&
+           !(job->gang && hpcbd_gang_switches(job->state.job_id));
 }
 
-static void add_subjects(const hpcbd_registry_t *registry)
+static void add_primaries(const hpcbd_registry_t *registry)
 {
     for (size_t i = 0; i < registry->count; i++)
         if (is_subject(registry->jobs[i]))
@@ -163,18 +211,44 @@ static bool is_running(const hpcbd_job_t *job)
            level_of(job) < HPCB_GUARD_STOP;
 }
 
-/* Guests that run, as a number that changes when one comes or goes; 0: none. */
-static uint64_t running_now(const hpcbd_registry_t *registry)
+static void look_who_runs(const hpcbd_registry_t *registry)
 {
-    uint64_t sum = 0;
+    engine.some_run = false;
+    for (size_t i = 0; i < registry->count; i++) {
+        engine.runs[i] = is_running(registry->jobs[i]);
+        engine.some_run |= engine.runs[i];
+    }
+}
+
+/*
+ * Guests that run and that a primary is compared with, as a number that changes when
+ * one of them comes or goes: those on its cores, or if none of these runs the others of
+ * the node, as the guard holds them responsible.  0: there are none, or a guest that is
+ * stopped for long goes on to hear of its end, and what it does would count as theirs.
+ */
+static uint64_t compared_with(const hpcbd_registry_t *registry,
+                              const hpcbd_job_t *primary)
+{
+    uint64_t sum[2] = {0, 0};
+    bool hears[2] = {false, false};
 
     for (size_t i = 0; i < registry->count; i++) {
-        const hpcb_job_state_t *job = &registry->jobs[i]->state;
+        const hpcbd_job_t *job = registry->jobs[i];
+        bool stray =
+            !engine.runs[i] && is_guest(job) && hpcbd_window_hears(job->state.job_id);
+        bool near;
 
-        if (is_running(registry->jobs[i]))
-            sum += 2 * (job->begin_us ^ (uint64_t)job->job_id << 40) + 1;
+        if (!engine.runs[i] && !stray)
+            continue;
+        near = hpcbd_near_shares(engine.near, primary, job);
+        hears[near] |= stray;
+        if (!stray)
+            sum[near] +=
+                2 * (job->state.begin_us ^ (uint64_t)job->state.job_id << 40) + 1;
     }
-    return sum;
+    if (hears[true] || (hears[false] && !sum[true]))
+        return 0;
+    return sum[true] ? sum[true] : sum[false];
 }
 
 static unsigned count_guests(const hpcbd_registry_t *registry)
@@ -191,18 +265,21 @@ static unsigned count_guests(const hpcbd_registry_t *registry)
 static int64_t edge_ns(unsigned edge)
 {
     const int64_t edges[HPCB_PROGRESS_READINGS] = {
-        [HPCB_PROGRESS_BEFORE] = engine.stop.from_ns - plan.compare_ns,
+        [HPCB_PROGRESS_BEFORE] = engine.stop.before_ns,
         [HPCB_PROGRESS_STOP] = engine.stop.from_ns,
         [HPCB_PROGRESS_GO] = engine.stop.to_ns,
-        [HPCB_PROGRESS_AFTER] = engine.stop.to_ns + plan.compare_ns,
+        [HPCB_PROGRESS_AGAIN] = engine.stop.again_ns,
+        [HPCB_PROGRESS_AFTER] = engine.stop.after_ns,
     };
 
     return edges[edge];
 }
 
+/* If somebody sets the clock meanwhile, the next turn finds that it is not the time. */
 static void set_timer(int64_t at_ns)
 {
-    hpcb_timer_at(engine.timer, (uint64_t)at_ns, 0);
+    if (hpcb_timer_at(engine.timer, (uint64_t)at_ns, 0) < 0)
+        hpcb_timer_in(engine.timer, 1, 0);
 }
 
 static int any(pid_t pid, void *arg)
@@ -228,7 +305,7 @@ static bool stop_guests(const hpcbd_registry_t *registry)
 
     engine.stopped = true;
     hpcbd_window_decide_by(HPCBD_WATCHDOG_EXPERIMENT,
-                           clock_ns(CLOCK_MONOTONIC) + 2 * plan.off_ns);
+                           clock_ns(CLOCK_MONOTONIC) + DECIDE_NS);
     for (size_t i = 0; i < registry->count; i++) {
         const hpcbd_job_t *job = registry->jobs[i];
 
@@ -261,30 +338,107 @@ static void earn(int64_t now_ns)
         engine.budget_ns = SAVED_MAX * plan.off_ns;
 }
 
-/* The job's next stop whose first edge is to come. */
-static hpcb_harm_stop_t next_stop(uint32_t job_id, int64_t now_ns)
+/* The next one whose first edge is to come. */
+static hpcb_harm_stop_t next_stop(int64_t now_ns)
 {
-    hpcb_harm_stop_t stop = hpcb_harm_stop(&plan, job_id, now_ns);
+    hpcb_harm_stop_t stop = hpcb_harm_stop(&plan, &engine.seed, now_ns);
 
-    if (stop.from_ns - plan.compare_ns < now_ns + AHEAD_NS)
-        stop = hpcb_harm_stop(&plan, job_id, now_ns + plan.period_ns);
+    if (stop.before_ns < now_ns + AHEAD_NS)
+        stop = hpcb_harm_stop(&plan, &engine.seed, now_ns + plan.period_ns);
     return stop;
 }
 
-static void conclude(primary_t *primary)
+static void add_subject(const hpcbd_registry_t *registry, const hpcbd_job_t *job)
 {
-    hpcb_progress_add(&primary->ever, engine.at);
-    hpcb_progress_add(&primary->guarded.since, engine.at);
+    subject_t subject = {.job_id = job->state.job_id,
+                         .guests = compared_with(registry, job)};
+
+    if (subject.guests &&
+        hpcbd_progress_begin(engine.progress, job, registry, engine.near) == 0)
+        engine.subjects[engine.subject_count++] = subject;
 }
 
-/* For now: whoever comes finds no sensors and no evidence. */
+/* What is begun may be a lot of work, and nobody waits for it. */
+static bool has_time(int64_t since_ns)
+{
+    return clock_ns(CLOCK_MONOTONIC) - since_ns < BEGIN_NS && !hpcbd_window_must_wait();
+}
+
+/*
+ * Choose who is read at this stop: as many as have their sensors open, from another one
+ * on each time.  By the jobs' numbers and that of the stop, so that nodes with the same
+ * primaries choose the same.  Return false if all were tried, and no one has anything
+ * to learn.
+ */
+static bool choose_subjects(const hpcbd_registry_t *registry)
+{
+    static const hpcbd_job_t *jobs[HPCBD_JOBS_MAX];
+    int64_t since_ns = clock_ns(CLOCK_MONOTONIC);
+    size_t count = 0, tried = 0, from;
+
+    for (size_t i = 0; i < registry->count; i++)
+        if (is_subject(registry->jobs[i]) && find(registry->jobs[i]->state.job_id))
+            jobs[count++] = registry->jobs[i];
+    from = count > HPCBD_PROGRESS_JOBS ? HPCBD_PROGRESS_JOBS : 1;
+    from = count ? (size_t)(engine.stop.number * from % count) : 0;
+    while (tried < count && engine.subject_count < HPCBD_PROGRESS_JOBS &&
+           has_time(since_ns))
+        add_subject(registry, jobs[(from + tried++) % count]);
+    return engine.subject_count > 0 || tried < count;
+}
+
+/* Whether it still is compared with those with which it was. */
+static bool is_same(const hpcbd_registry_t *registry, const subject_t *subject)
+{
+    const hpcbd_job_t *job = hpcbd_registry_find(registry, subject->job_id);
+
+    return job && is_subject(job) && find(subject->job_id) &&
+           compared_with(registry, job) == subject->guests;
+}
+
+static bool read_subject(subject_t *subject)
+{
+    return hpcbd_progress_select(engine.progress, subject->job_id) == 0 &&
+           hpcbd_progress_read(engine.progress, &subject->at[engine.edge]) == 0;
+}
+
+static void drop_subject(size_t i)
+{
+    engine.subjects[i] = engine.subjects[--engine.subject_count];
+}
+
+/* Of those that are left. */
+static void read_subjects(const hpcbd_registry_t *registry)
+{
+    for (size_t i = engine.subject_count; i-- > 0;)
+        if (!is_same(registry, &engine.subjects[i]))
+            drop_subject(i);
+    for (size_t i = engine.subject_count; i-- > 0;)
+        if (!read_subject(&engine.subjects[i]))
+            drop_subject(i);
+}
+
+static void conclude(void)
+{
+    for (size_t i = 0; i < engine.subject_count; i++) {
+        const subject_t *subject = &engine.subjects[i];
+        primary_t *primary = find(subject->job_id);
+
+        hpcb_progress_add(&primary->ever, subject->at);
+        hpcb_progress_add(&primary->guarded.since, subject->at);
+        hpcbd_life_compare(&primary->life, subject->at);
+    }
+}
+
+/* For now: whoever comes finds no sensors.  What is known of guests that have gone for
+ * a moment is kept (hpcbd/harm/regulars.h). */
 static void end_experiments(void)
 {
     for (size_t i = 0; i < engine.count; i++) {
         hpcbd_guarded_t *guarded = &engine.primaries[i]->guarded;
 
         hpcbd_progress_end(engine.progress, guarded->job_id);
-        guarded->there = (hpcb_guards_who_t){.near = false};
+        hpcbd_guarded_rest(guarded);
     }
 }
 
@@ -305,8 +459,9 @@ static void step_guards(void)
         hpcbd_guarded_t *guarded = &engine.primaries[i]->guarded;
         hpcb_guard_level_t level;
 
-        further |= hpcbd_guarded_step(guarded, engine.near,
-                                      engine.daemon->conf.state_dir, limit);
+        /* One at a time: what is done for one may cure the next, too. */
+        further = further || hpcbd_guarded_step(guarded, engine.near,
+                                                engine.daemon->conf.state_dir, limit);
         level = hpcbd_guarded_most(guarded);
         hpcbd_slices_set(guarded->job_id,
                          guarded->guards.near.level >= HPCB_GUARD_SLICES);
@@ -317,7 +472,12 @@ static void step_guards(void)
     hpcbd_restrain_guests(most > HPCB_GUARD_SLICES ? level_of : NULL, further);
 }
 
-/* The first stop of all primaries that are next to guests. */
+/* The clock is to be trusted. */
+static bool is_trusted(void)
+{
+    return !hpcbd_window_stats()->suspended;
+}
+
 static void plan_next(const hpcbd_registry_t *registry)
 {
     int64_t now_ns = clock_ns(CLOCK_REALTIME);
@@ -325,76 +485,105 @@ static void plan_next(const hpcbd_registry_t *registry)
 
     let_guests_go(registry);
     forget_gone(registry);
-    engine.job_id = 0;
+    engine.subject_count = 0;
     engine.edge = HPCB_PROGRESS_BEFORE;
     hpcbd_near_clean(engine.near, registry);
     if (wanted) {
-        add_subjects(registry);
+        add_primaries(registry);
         step_guards();
     } else {
         hpcbd_restrain_guests(NULL, false);
         hpcbd_slices_end();
         end_experiments();
     }
-    engine.running = running_now(registry);
-    for (size_t i = 0; wanted && i < registry->count; i++) {
-        const hpcbd_job_t *job = registry->jobs[i];
-        hpcb_harm_stop_t stop;
+    engine.due = wanted && engine.count > 0 && is_trusted();
+    if (engine.due)
+        engine.stop = next_stop(now_ns);
+    set_timer(engine.due ? edge_ns(HPCB_PROGRESS_BEFORE) : now_ns + LOOK_NS);
+}
 
-        if (!is_subject(job) || !find(job->state.job_id))
-            continue;
-        stop = next_stop(job->state.job_id, now_ns);
-        if (engine.job_id && stop.from_ns >= engine.stop.from_ns)
-            continue;
-        engine.job_id = job->state.job_id;
-        engine.stop = stop;
+/* False: the experiment ends here. */
+static bool act_at_edge(const hpcbd_registry_t *registry)
+{
+    switch (engine.edge) {
+    case HPCB_PROGRESS_STOP:
+        engine.budget_ns -= plan.off_ns;
+        return stop_guests(registry);
+    case HPCB_PROGRESS_GO:
+        let_guests_go(registry);
+        return engine.subject_count > 0;
+    case HPCB_PROGRESS_AFTER:
+        conclude();
+        return false;
+    default:
+        return true;
     }
-    set_timer(engine.job_id ? edge_ns(HPCB_PROGRESS_BEFORE) : now_ns + LOOK_NS);
 }
 
 /* True if the experiment goes on. */
-static bool pass_edge(const hpcbd_registry_t *registry, const hpcbd_job_t *job)
+static bool pass_edge(const hpcbd_registry_t *registry)
 {
     if (engine.edge == HPCB_PROGRESS_BEFORE &&
-        hpcbd_progress_begin(engine.progress, job, registry, engine.near) < 0)
+        (engine.budget_ns < plan.off_ns || !choose_subjects(registry)))
         return false;
-    if (hpcbd_progress_read(engine.progress, &engine.at[engine.edge]) < 0)
+    read_subjects(registry);
+    if (!act_at_edge(registry))
         return false;
-    if (engine.edge == HPCB_PROGRESS_STOP) {
-        if (!stop_guests(registry))
-            return false;
-        engine.budget_ns -= plan.off_ns;
-    } else if (engine.edge == HPCB_PROGRESS_GO) {
-        let_guests_go(registry);
-    } else if (engine.edge == HPCB_PROGRESS_AFTER) {
-        conclude(find(engine.job_id));
-    }
-    return ++engine.edge < HPCB_PROGRESS_READINGS;
+    engine.edge++;
+    return true;
 }
 
 /* Whether things are as they were meant to be. */
-static bool is_sound(const hpcbd_registry_t *registry, const hpcbd_job_t *job)
+static bool is_sound(void)
 {
     int64_t late_ns = clock_ns(CLOCK_REALTIME) - edge_ns(engine.edge);
 
-    return job && find(engine.job_id) && late_ns >= -MS && late_ns <= LATE_NS &&
-           engine.running && running_now(registry) == engine.running &&
-           (engine.edge != HPCB_PROGRESS_BEFORE || engine.budget_ns >= plan.off_ns);
+    return engine.due && late_ns >= -MS && late_ns <= LATE_NS && engine.some_run &&
+           is_trusted();
+}
+
+static void pass_lives(bool guests)
+{
+    int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+    for (size_t i = 0; i < engine.count; i++)
+        hpcbd_life_pass(&engine.primaries[i]->life, guests, now_ns);
 }
 
 /* expirations 0: somebody has set the clock. */
 static void on_edge(void *arg, uint64_t expirations)
 {
     const hpcbd_registry_t *registry = hpcbd_window_registry();
-    const hpcbd_job_t *job =
-        engine.job_id ? hpcbd_registry_find(registry, engine.job_id) : NULL;
 
     (void)arg;
     earn(clock_ns(CLOCK_MONOTONIC));
-    if (expirations > 0 && is_sound(registry, job) && pass_edge(registry, job))
+    pass_lives(engine.some_run);
+    look_who_runs(registry);
+    if (expirations > 0 && is_sound() && pass_edge(registry))
         set_timer(edge_ns(engine.edge));
     else
         plan_next(registry);
+}
+
+/* Without a secret the experiments go on: whoever does not try to is found all the
+ * same. */
+static void load_seed(void)
+{
+    unsigned char secret[HPCB_KEY_MAX];
+    hpcb_error_t why;
+    ssize_t length = hpcb_key_read(engine.daemon->conf_path, secret, &why);
+
+    if (length < 0)
+        hpcb_log(HPCB_LOG_INFO, "guests can know when experiments are: %s", why.text);
+    engine.seed = hpcb_harm_seed(secret, length < 0 ? 0 : (size_t)length);
+    explicit_bzero(secret, sizeof(secret));
+}
+
+static void reload(hpcbd_t *daemon)
+{
+    (void)daemon;
+    if (engine.timer)
+        load_seed();
 }
 
 static int start(hpcbd_t *daemon, hpcb_error_t *err)
@@ -416,7 +605,9 @@ static int start(hpcbd_t *daemon, hpcb_error_t *err)
     engine.timer = hpcb_loop_timer(daemon->loop, CLOCK_REALTIME, on_edge, NULL, err);
     if (!engine.timer)
         return -1;
+    load_seed();
     engine.budget_since_ns = clock_ns(CLOCK_MONOTONIC);
+    engine.budget_ns = SAVED_MAX * plan.off_ns;
     set_timer(clock_ns(CLOCK_REALTIME) + LOOK_NS);
     return 0;
 }
@@ -438,4 +629,4 @@ static void stop(hpcbd_t *daemon)
 }
 
 const hpcbd_part_t hpcbd_experiment = {
-    .name = "experiment", .start = start, .stop = stop};
+    .name = "experiment", .start = start, .reload = reload, .stop = stop};

@@ -4,18 +4,24 @@
  */
 /*
  * What guests cost each primary of this node, by experiment (policy/harm.h): guests
- * stop for a fifth of a second now and then, on all nodes of a primary at once, and the
- * primary's progress during that time is compared with that before and after.
+ * stop for a fifth of a second in ten seconds, on all nodes of the cluster at once, and
+ * each primary's progress during that time is compared with that before and after.
  */
 #ifndef HPCB_HPCBD_HARM_EXPERIMENT_H
 #define HPCB_HPCBD_HARM_EXPERIMENT_H
 
+#include "common/measured.h"
 #include "hpcbd/hpcbd.h"
 #include "policy/progress.h"
 
 extern const hpcbd_part_t hpcbd_experiment;
 
-/* What is known of a primary.  Return false if that is nothing yet. */
+/* What is known of a primary by its last comparisons (an hour and a half of them at
+ * most).  Return false if that is nothing yet. */
 bool hpcbd_experiment_judge(uint32_t job_id, hpcb_progress_verdict_t *verdict);
+
+/* What guests cost it in all of its time on this node (hpcbd/harm/life.h). */
+bool hpcbd_experiment_cost(uint32_t job_id, const hpcb_guest_cost_t *before,
+                           hpcb_guest_cost_t *cost);
 
 #endif

@@ -37,6 +37,7 @@ typedef struct {
     size_t count;
     bool wanted; /* some would run but for the guard */
     bool same;   /* some were there in the turn before */
+    bool stays;  /* or it is empty for a moment, or the same programs have come back */
 } group_t;
 
 /* What is decided about in one turn. */
@@ -120,7 +121,17 @@ static void clear(group_t *group, const char *name)
 {
     group->name = name;
     group->count = 0;
-    group->wanted = group->same = false;
+    group->wanted = group->same = group->stays = false;
+}
+
+/* The next task of an array is known by those before it, but does not wait for what is
+ * left of the pause of one that was stopped. */
+static void find_regulars(const turn_t *turn, group_t *group, hpcbd_regulars_t *known,
+                          const hpcb_guard_t *guard)
+{
+    group->stays = hpcbd_regulars_stay(known, turn->state_dir, group->guests,
+                                       group->count, group->same, turn->now_ns) &&
+                   guard->level < HPCB_GUARD_STOP;
 }
 
 static group_t *group_of(const hpcbd_guarded_t *guarded, turn_t *turn,
@@ -148,6 +159,8 @@ static void find_groups(hpcbd_guarded_t *guarded, turn_t *turn, hpcbd_near_t *ne
             guest->guest_since_ns = turn->now_ns;
         add_guest(group_of(guarded, turn, near, guest), guest, guarded->stepped_ns);
     }
+    find_regulars(turn, &turn->near, &guarded->near, &guarded->guards.near);
+    find_regulars(turn, &turn->far, &guarded->far, &guarded->guards.far);
     if (!turn->far.count && !turn->left.count)
         turn->near.name = "they";
 }
@@ -376,8 +389,8 @@ static bool note_group(const group_t *group, bool *there, bool *ran, bool *same)
 {
     bool before = *there;
 
-    *there = group->count > 0;
-    *same = before && group->same;
+    *there = group->count > 0 || (before && group->stays);
+    *same = before && (group->same || group->stays);
     *ran |= group->wanted;
     return *there != before || (*there && !*same);
 }
@@ -397,6 +410,17 @@ static void notice(hpcbd_guarded_t *guarded, const turn_t *turn)
     guarded->ran.far |= ran.far;
     guarded->ran.left |= ran.left;
     guarded->stepped_ns = turn->now_ns;
+}
+
+void hpcbd_guarded_rest(hpcbd_guarded_t *guarded)
+{
+    uint64_t time_ns = now_ns();
+    bool near = hpcbd_regulars_stay(&guarded->near, NULL, NULL, 0, false, time_ns);
+    bool far = hpcbd_regulars_stay(&guarded->far, NULL, NULL, 0, false, time_ns);
+
+    guarded->there.near &= near;
+    guarded->there.far &= far;
+    guarded->there.left = false;
 }
 
 /* Whether there was a comparison since the last step. */

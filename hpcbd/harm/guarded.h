@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include "hpcbd/harm/leavers.h"
 #include "hpcbd/harm/near.h"
+#include "hpcbd/harm/regulars.h"
 #include "hpcbd/node/registry.h"
 #include "policy/guard.h"
 #include "policy/progress.h"
@@ -26,8 +27,9 @@ typedef struct {
     hpcbd_leavers_t leavers; /* guards.left is about these */
     hpcb_guards_who_t there; /* in the turn before, which was at stepped_ns */
     uint64_t stepped_ns;
-    hpcb_guards_who_t ran; /* in some turn since evidence is collected */
-    bool doubted, capped;  /* that is in the log */
+    hpcbd_regulars_t near, far; /* who is in both groups */
+    hpcb_guards_who_t ran;      /* in some turn since evidence is collected */
+    bool doubted, capped;       /* that is in the log */
 } hpcbd_guarded_t;
 
 /* Take a step, if it is time for one.  limit: GuestMaxSlowdown, as a part of the run
@@ -38,6 +40,9 @@ bool hpcbd_guarded_step(hpcbd_guarded_t *guarded, hpcbd_near_t *near,
 /* Guests were restricted further, for this primary or another one: what they cost
  * before says nothing of now. */
 void hpcbd_guarded_anew(hpcbd_guarded_t *guarded);
+
+/* No guest is on the node. */
+void hpcbd_guarded_rest(hpcbd_guarded_t *guarded);
 
 /* What this guest may do for the sake of the primary, and the one that may do the
  * least; below HPCB_GUARD_REQUEUE. */

@@ -24,19 +24,19 @@ typedef struct {
     bool lacks; /* some figures, at its last sample */
     bool tried; /* to open it with nothing kept of others, and it lacked some */
     hpcb_sensed_t *sensed;
+    hpcbd_pages_t pages;
+    hpcbd_taken_t *taken;
 } kept_t;
 
 struct hpcbd_progress {
+    const hpcb_node_t *node;
     const char *state_dir;
     const hpcb_sensor_t *rows[HPCB_SENSORS_MAX];
     size_t row_count;
     hpcb_sensing_t *sensing;
     size_t count;
-    kept_t kept[HPCBD_PROGRESS_JOBS]; /* who was begun last is first */
-    /* Of the job that was begun last: experiments are of one at a time. */
-    hpcb_sensed_t *current; /* one of those kept, or NULL */
-    hpcbd_pages_t pages;
-    hpcbd_taken_t *taken;
+    kept_t kept[HPCBD_PROGRESS_JOBS]; /* who was selected last is first */
+    hpcb_sensed_t *current; /* of the first one, which is selected; NULL: none is */
 };
 
 static uint64_t now_ns(void)
@@ -80,13 +80,12 @@ hpcbd_progress_t *hpcbd_progress_new(const hpcb_node_t *node, const char *state_
     }
     progress->state_dir = state_dir;
     choose_rows(progress);
-    progress->taken = hpcbd_taken_new(node, err);
-    if (progress->taken && hpcb_sensing_open(node, progress->rows, progress->row_count,
-                                             &progress->sensing, err) == 0) {
+    progress->node = node;
+    if (hpcb_sensing_open(node, progress->rows, progress->row_count, &progress->sensing,
+                          err) == 0) {
         say_what_is_missing(progress);
         return progress;
     }
-    hpcbd_taken_free(progress->taken);
     free(progress);
     return NULL;
 }
@@ -125,6 +124,8 @@ static void forget(hpcbd_progress_t *progress, size_t i)
 
     if (kept.sensed == progress->current)
         progress->current = NULL;
+    hpcbd_pages_close(&kept.pages);
+    hpcbd_taken_free(kept.taken);
     hpcb_sensed_close(kept.sensed);
 }
 
@@ -139,8 +140,6 @@ void hpcbd_progress_free(hpcbd_progress_t *progress)
     if (!progress)
         return;
     forget_all(progress);
-    hpcbd_pages_close(&progress->pages);
-    hpcbd_taken_free(progress->taken);
     hpcb_sensing_close(progress->sensing);
     free(progress);
 }
@@ -167,7 +166,7 @@ static bool lacks_some(const hpcbd_progress_t *progress, const hpcb_sample_t *sa
     return false;
 }
 
-/* Of the job that was begun last. */
+/* Of the job that is selected. */
 static void take_sample(hpcbd_progress_t *progress, hpcb_sample_t *sample)
 {
     hpcb_sensing_round(progress->sensing);
@@ -181,9 +180,12 @@ static int open_first(hpcbd_progress_t *progress, const hpcbd_job_t *job)
 
     if (progress->count == HPCBD_PROGRESS_JOBS)
         forget(progress, progress->count - 1);
-    if (hpcb_sensed_open(progress->sensing, kept.job_id, job->dir, &kept.sensed, NULL) <
-        0)
+    kept.taken = hpcbd_taken_new(progress->node, NULL);
+    if (!kept.taken || hpcb_sensed_open(progress->sensing, kept.job_id, job->dir,
+                                        &kept.sensed, NULL) < 0) {
+        hpcbd_taken_free(kept.taken);
         return -1;
+    }
     put_first(progress, kept);
     return 0;
 }
@@ -243,9 +245,19 @@ int hpcbd_progress_begin(hpcbd_progress_t *progress, const hpcbd_job_t *job,
 {
     if (follow(progress, job) < 0)
         return -1;
-    hpcbd_pages_close(&progress->pages);
-    hpcbd_pages_open(&progress->pages, progress->state_dir, job);
-    hpcbd_taken_begin(progress->taken, registry, near, job);
+    hpcbd_pages_close(&progress->kept[0].pages);
+    hpcbd_pages_open(&progress->kept[0].pages, progress->state_dir, job);
+    hpcbd_taken_begin(progress->kept[0].taken, registry, near, job);
+    return 0;
+}
+
+int hpcbd_progress_select(hpcbd_progress_t *progress, uint32_t job_id)
+{
+    size_t i = find(progress, job_id);
+
+    if (i == progress->count)
+        return -1;
+    put_first(progress, take_out(progress, i));
     return 0;
 }
 
@@ -264,7 +276,7 @@ int hpcbd_progress_read(hpcbd_progress_t *progress, hpcb_progress_at_t *at)
         forget(progress, 0);
         return -1;
     }
-    has_guests = hpcbd_taken_read(progress->taken, &guests_us, &near_us);
+    has_guests = hpcbd_taken_read(progress->kept[0].taken, &guests_us, &near_us);
     time_ns = now_ns();
     *at = (hpcb_progress_at_t){
         .time_us = time_ns / 1000,
@@ -277,6 +289,7 @@ int hpcbd_progress_read(hpcbd_progress_t *progress, hpcb_progress_at_t *at)
         .guests_us = guests_us,
         .near_us = near_us,
     };
-    at->has_iterations = hpcbd_pages_read(&progress->pages, time_ns, &at->iterations);
+    at->has_iterations =
+        hpcbd_pages_read(&progress->kept[0].pages, time_ns, &at->iterations);
     return 0;
 }

@@ -189,25 +189,12 @@ static void conclude(const counter_t *counter, hpcb_measure_t *measure)
         measure->p95 = (uint64_t)p95;
 }
 
-static int64_t millionths(double part)
-{
-    return (int64_t)(part * 1e6);
-}
-
-/* By the experiments of this daemon, if there were enough of them. */
+/* With what a daemon before this one has found. */
 static hpcb_guest_cost_t cost_of(const job_t *job)
 {
-    hpcb_progress_verdict_t verdict;
     hpcb_guest_cost_t cost;
 
-    if (!hpcbd_experiment_judge(job->job_id, &verdict))
-        return job->cost;
-    cost = (hpcb_guest_cost_t){.cost = millionths(verdict.found.cost),
-                               .low = millionths(verdict.found.low),
-                               .high = millionths(verdict.found.high)};
-    snprintf(cost.method, sizeof(cost.method), "%s",
-             hpcb_progress_name(verdict.source));
-    return cost;
+    return hpcbd_experiment_cost(job->job_id, &job->cost, &cost) ? cost : job->cost;
 }
 
 static uint64_t elected_of(const job_t *job)

@@ -536,6 +536,13 @@ unsigned hpcbd_freeze_reasons(const hpcbd_freeze_t *freeze, uint32_t job_id)
     return job ? job->reasons : 0;
 }
 
+bool hpcbd_freeze_hears(const hpcbd_freeze_t *freeze, uint32_t job_id)
+{
+    const stopped_t *job = find_stopped(freeze, job_id);
+
+    return job && job->hears && job->reasons & LONG_REASONS;
+}
+
 void hpcbd_freeze_go_all(hpcbd_freeze_t *freeze, unsigned reasons)
 {
     for (size_t i = 0; i < freeze->count; i++)

@@ -71,4 +71,7 @@ void hpcbd_freeze_go_all(hpcbd_freeze_t *freeze, unsigned reasons);
  * for no reason. */
 unsigned hpcbd_freeze_reasons(const hpcbd_freeze_t *freeze, uint32_t job_id);
 
+/* Whether it goes on in spite of a reason that holds for long, to hear of its end. */
+bool hpcbd_freeze_hears(const hpcbd_freeze_t *freeze, uint32_t job_id);
+
 #endif

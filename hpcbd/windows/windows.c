@@ -507,6 +507,11 @@ unsigned hpcbd_window_why_stopped(uint32_t job_id)
     return hpcbd_freeze_reasons(engine.freeze, job_id);
 }
 
+bool hpcbd_window_hears(uint32_t job_id)
+{
+    return hpcbd_freeze_hears(engine.freeze, job_id);
+}
+
 void hpcbd_window_decide_by(hpcbd_watchdog_deadline_t which, int64_t end_ns)
 {
     if (engine.guard.source)

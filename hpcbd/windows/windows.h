@@ -51,6 +51,8 @@ void hpcbd_window_let_guest_go(uint32_t job_id, hpcbd_freeze_reason_t reason);
 bool hpcbd_window_is_guarded(void);
 /* Why it is stopped, windows' own reason among the others; 0: it is not. */
 unsigned hpcbd_window_why_stopped(uint32_t job_id);
+/* Whether it goes on in spite of that for a minute, to hear of its end. */
+bool hpcbd_window_hears(uint32_t job_id);
 
 /* Whose deadline it is, who has stopped guests, will decide about them again by end_ns
  * of CLOCK_MONOTONIC, or else the watchdog ends the daemon and sets them going; 0: it

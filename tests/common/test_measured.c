@@ -33,7 +33,7 @@ static void start(void)
 START_TEST(comes_back)
 {
     hpcb_measured_t in = {.network = {.known = true, .bytes = UINT64_MAX, .p95 = 7},
-                          .guest_cost = {12000, -300, 24300, "run_delay"},
+                          .guest_cost = {12000, -300, 24300, "run_delay", 36000000000},
                           .elected_us = 8500000,
                           .restraint = {3, 1, 4000000, 5000000, 0, UINT64_MAX - 1}},
                     out;
@@ -51,6 +51,7 @@ START_TEST(comes_back)
     ck_assert_int_eq(out.guest_cost.low, -300);
     ck_assert_int_eq(out.guest_cost.high, 24300);
     ck_assert_str_eq(out.guest_cost.method, "run_delay");
+    ck_assert_uint_eq(out.guest_cost.of_us, 36000000000);
     ck_assert_uint_eq(out.elected_us, 8500000);
     ck_assert_mem_eq(&out.restraint, &in.restraint, sizeof(in.restraint));
     in.guest_cost = hpcb_guest_cost_unknown;

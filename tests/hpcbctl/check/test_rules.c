@@ -1005,6 +1005,43 @@ START_TEST(test_unmeasured_nodes)
 }
 END_TEST
 
+/* A note, as long as there is none that is only root's. */
+START_TEST(test_experiment_key)
+{
+    hpcb_report_t report;
+    char path[PATH_MAX + 32];
+    const char *mend;
+    FILE *key;
+
+    snprintf(path, sizeof(path), "%s/hpc-balance.key", cluster.dir);
+    cluster.facts.on_node = true;
+    run_rules(&report);
+    ck_assert_int_eq(verdict_of(&report, "experiment-key", &mend), OK);
+    ck_assert_ptr_nonnull(strstr(mend, path));
+    hpcb_report_free(&report);
+    key = fopen(path, "w");
+    ck_assert_ptr_nonnull(key);
+    fputs("0123456789abcdef", key);
+    fclose(key);
+    ck_assert_int_eq(chmod(path, 0644), 0);
+    run_rules(&report);
+    ck_assert_int_eq(verdict_of(&report, "experiment-key", &mend), OK);
+    ck_assert_ptr_nonnull(mend);
+    hpcb_report_free(&report);
+    ck_assert_int_eq(chmod(path, 0400), 0);
+    run_rules(&report);
+    ck_assert_int_eq(verdict_of(&report, "experiment-key", &mend), OK);
+    ck_assert_ptr_null(mend);
+    hpcb_report_free(&report);
+    ck_assert_int_eq(unlink(path), 0);
+    cluster.facts.conf.guest_max_slowdown_ppm = 0;
+    run_rules(&report);
+    ck_assert_int_eq(verdict_of(&report, "experiment-key", &mend), OK);
+    ck_assert_ptr_null(mend);
+    hpcb_report_free(&report);
+}
+END_TEST
+
 /* On the controller, without our select plugin. */
 START_TEST(test_guest_memory)
 {
@@ -1369,6 +1406,7 @@ static void add_tests(TCase *tcase)
     tcase_add_test(tcase, test_tiers_apart_from_the_first);
     tcase_add_test(tcase, test_partition_elsewhere);
     tcase_add_test(tcase, test_no_default_memory_in_one_partition);
+    tcase_add_test(tcase, test_experiment_key);
     tcase_add_test(tcase, test_guest_memory);
     tcase_add_test(tcase, test_guest_default_memory);
     tcase_add_test(tcase, test_guests_of_a_core);

@@ -370,6 +370,7 @@ START_TEST(alone_it_runs_and_costs_nothing)
     ck_assert_uint_eq(writes, 0);
     ck_assert(hpcbd_gang_elected(1, &us));
     ck_assert_uint_eq(us, 20000000);
+    ck_assert(!hpcbd_gang_switches(1));
     /* Another comes: soon, not after 5 s. */
     add_job(3, HPCB_CLASS_GUEST, "1");
     hpcbd_gang_job(3);
@@ -377,6 +378,8 @@ START_TEST(alone_it_runs_and_costs_nothing)
     ck_assert_int_le(due_ns, wall_ns + SECOND / 4);
     pass();
     ck_assert_uint_ne(running(), 1U << 1 | 1U << 2 | 1U << 3);
+    ck_assert(hpcbd_gang_switches(1) && hpcbd_gang_switches(3));
+    ck_assert(!hpcbd_gang_switches(4));
     end();
 }
 END_TEST

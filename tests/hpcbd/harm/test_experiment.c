@@ -9,11 +9,15 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cgroup/steps.h"
 #include "common/log.h"
+#include "hpcbd/gang/gang.h"
 #include "hpcbd/harm/company.h"
 #include "hpcbd/harm/experiment.h"
 #include "hpcbd/harm/near.h"
@@ -41,18 +45,26 @@ static hpcbd_registry_t registry;
 static hpcbd_job_t guest, primary, other, far;
 static hpcbd_t daemon_of_test;
 static bool frozen, far_frozen, can_freeze, readable;
-static bool busy;       /* guests have processes */
-static bool far_idle;   /* but the one on other cores has none */
-static bool idle;       /* the primary is suspended */
-static bool far_shares; /* it is on the cores of the first primary after all */
-static bool placed;     /* it is known where the guest may run */
-static unsigned held;   /* why the guest is stopped besides */
+static bool busy;         /* guests have processes */
+static bool hears;        /* the guest does, though it is stopped for long */
+static bool switches;     /* the primary takes turns with another one */
+static bool must_wait;    /* as a boost ends soon */
+static int64_t begin_ns;  /* to attach counters takes so long */
+static bool clock_is_set; /* while a timer is */
+static hpcbd_window_stats_t window_stats;
+static bool far_idle;    /* but the one on other cores has none */
+static bool idle;        /* the primary is suspended */
+static bool far_shares;  /* it is on the cores of the first primary after all */
+static bool placed;      /* it is known where the guest may run */
+static uint64_t program; /* of the guest; 0: not known */
+static unsigned held;    /* why the guest is stopped besides */
 static int64_t frozen_at, frozen_ns, decide_ns;
 static unsigned stops, begun;
 static bool kept; /* the primary's sensors, since its last experiment */
 /* What the log has of sources that are not believed, of the bound for them, and of
  * guests that are free again for the sake of the primary. */
 static unsigned doubts, caps, freed, named;
+static unsigned complaints; /* of the key */
 /* The primary's work up to now. */
 static int64_t seen_ns;
 static double ran_us, waited_us;
@@ -62,6 +74,7 @@ static const hpcbd_job_t *read_of;        /* whose experiment it is */
 /* What its pages say: iterations a second without guests (0: it has none), and the part
  * of them that guests take as they claim. */
 static double pace, claimed, iterated;
+static hpcb_guard_level_t left_at; /* when there was no guest last */
 static hpcb_guard_level_t level, worst, far_level, far_worst;
 static unsigned requeues, far_requeues, remembered;
 /* Slices: whether the node has them, which part of the harm they cure, who has them. */
@@ -106,6 +119,14 @@ int hpcb_timer_at(hpcb_source_t *timer, uint64_t at_ns, uint64_t interval_ns)
     (void)timer;
     ck_assert_uint_eq(interval_ns, 0);
     timer_at = (int64_t)at_ns;
+    return clock_is_set ? -1 : 0;
+}
+
+int hpcb_timer_in(hpcb_source_t *timer, uint64_t first_ns, uint64_t interval_ns)
+{
+    (void)timer;
+    ck_assert_uint_eq(interval_ns, 0);
+    timer_at = clock_now + (int64_t)first_ns;
     return 0;
 }
 
@@ -175,11 +196,21 @@ int hpcbd_progress_begin(hpcbd_progress_t *progress, const hpcbd_job_t *job,
     (void)jobs;
     (void)near;
     (void)progress;
-    ck_assert(job == &primary || job == &other);
+    ck_assert_int_eq(job->state.klass, HPCB_CLASS_PRIMARY);
+    ck_assert(!must_wait);
     begun++;
+    clock_now += begin_ns;
     read_of = job;
     kept |= readable && job == &primary;
     return readable ? 0 : -1;
+}
+
+int hpcbd_progress_select(hpcbd_progress_t *progress, uint32_t job_id)
+{
+    (void)progress;
+    read_of = hpcbd_registry_find(&registry, job_id);
+    ck_assert_ptr_nonnull(read_of);
+    return 0;
 }
 
 void hpcbd_progress_end(hpcbd_progress_t *progress, uint32_t job_id)
@@ -237,6 +268,26 @@ void hpcbd_window_let_guest_go(uint32_t job_id, hpcbd_freeze_reason_t reason)
         return;
     frozen = false;
     frozen_ns += clock_now - frozen_at;
+}
+
+bool hpcbd_window_hears(uint32_t job_id)
+{
+    return hears && job_id == GUEST;
+}
+
+bool hpcbd_window_must_wait(void)
+{
+    return must_wait;
+}
+
+const hpcbd_window_stats_t *hpcbd_window_stats(void)
+{
+    return &window_stats;
+}
+
+bool hpcbd_gang_switches(uint32_t job_id)
+{
+    return switches && job_id == PRIMARY;
 }
 
 unsigned hpcbd_window_why_stopped(uint32_t job_id)
@@ -304,7 +355,9 @@ void hpcbd_restrain_guests(hpcbd_restrain_fn level_of, bool further)
     far_level = level_of ? level_of(&far) : HPCB_GUARD_FREE;
     worst = level > worst ? level : worst;
     far_worst = far_level > far_worst ? far_level : far_worst;
-    if (level > was && level > HPCB_GUARD_SLICES)
+    if (!is_there(&guest))
+        left_at = was > left_at ? was : left_at;
+    if (level > was && level > left_at && level > HPCB_GUARD_SLICES)
         ck_assert(further);
     if (far_level > far_was && far_level > HPCB_GUARD_SLICES)
         ck_assert(further);
@@ -317,6 +370,12 @@ void hpcbd_restrain_requeue(const hpcbd_job_t *job)
     far_requeues += job == &far;
     if (job == &guest)
         worst = HPCB_GUARD_REQUEUE;
+}
+
+uint64_t hpcbd_company_program(const char *state_dir, const hpcb_job_state_t *job)
+{
+    (void)state_dir;
+    return job->job_id == GUEST ? program : 0;
 }
 
 void hpcbd_company_remember(const char *state_dir, const hpcbd_job_t *job,
@@ -339,7 +398,7 @@ bool hpcbd_slices_possible(void)
 /* Of the primary that is harmed, and of nobody else. */
 void hpcbd_slices_set(uint32_t job_id, bool wanted)
 {
-    ck_assert(job_id == PRIMARY || (job_id == OTHER && !wanted));
+    ck_assert(job_id == PRIMARY || !wanted);
     work_until_now();
     if (job_id == PRIMARY)
         long_slices = wanted;
@@ -363,6 +422,7 @@ static void count_lines(hpcb_log_level_t severity, const char *line)
     (void)severity;
     doubts += strstr(line, "ignoring the guest cost by") != NULL;
     caps += strstr(line, "not restricted further") != NULL;
+    complaints += strstr(line, "guests can know when experiments are") != NULL;
     named += strstr(line, "they run in half of the time (job 7 of uid 1007, job 10 of "
                           "uid 1010)") != NULL;
     freed += strstr(line, "job 8:") && strstr(line, "they run freely");
@@ -376,7 +436,7 @@ static void begin(void)
     clock_now = seen_ns = 1000000 * SECOND;
     ran_us = waited_us = other_ran_us = other_waited_us = 0;
     pace = claimed = iterated = 0;
-    begun = doubts = caps = freed = named = 0;
+    begun = doubts = caps = freed = named = complaints = 0;
     far_shares = far_idle = idle = false;
     kept = false;
     hpcb_log_set_sink(count_lines);
@@ -389,6 +449,11 @@ static void begin(void)
     cured = 0;
     late_ns = frozen_ns = stops = held = 0;
     can_freeze = readable = busy = placed = true;
+    hears = switches = must_wait = clock_is_set = false;
+    begin_ns = 0;
+    program = 0;
+    left_at = HPCB_GUARD_FREE;
+    window_stats = (hpcbd_window_stats_t){.suspended = NULL};
     set_job(&guest, GUEST, HPCB_CLASS_GUEST);
     set_job(&primary, PRIMARY, HPCB_CLASS_PRIMARY);
     set_job(&other, OTHER, HPCB_CLASS_PRIMARY);
@@ -509,6 +574,189 @@ START_TEST(two_nodes_stop_guests_at_the_same_time)
 }
 END_TEST
 
+/* Whoever is on them: no node lets guests run while another one measures. */
+START_TEST(nodes_with_other_primaries_stop_guests_at_the_same_time)
+{
+    int64_t first;
+
+    begin();
+    run_until_frozen();
+    first = clock_now;
+    end();
+    begin();
+    registry.jobs[0] = &guest;
+    registry.jobs[1] = &other;
+    registry.jobs[2] = &far;
+    registry.count = 3;
+    run_until_frozen();
+    ck_assert_int_eq(clock_now, first);
+    end();
+}
+END_TEST
+
+static size_t comparisons_of(uint32_t job_id)
+{
+    hpcb_progress_verdict_t verdict;
+
+    return hpcbd_experiment_judge(job_id, &verdict) ? verdict.found.comparisons : 0;
+}
+
+START_TEST(one_stop_serves_all_primaries)
+{
+    begin();
+    registry.count = 4;
+    harm = 0;
+    run(300);
+    ck_assert_uint_ge(comparisons_of(PRIMARY), 28);
+    ck_assert_uint_ge(comparisons_of(OTHER), 28);
+    ck_assert_uint_le(stops, 31);
+    end();
+}
+END_TEST
+
+#define MANY 20
+
+/* More than can be read at one stop: in turn. */
+START_TEST(many_primaries_are_read_in_rotation)
+{
+    static hpcbd_job_t many[MANY];
+    size_t least = SIZE_MAX, most = 0;
+
+    begin();
+    harm = 0;
+    registry.jobs[0] = &guest;
+    registry.count = 1;
+    for (uint32_t i = 0; i < MANY; i++) {
+        set_job(&many[i], 100 + i, HPCB_CLASS_PRIMARY);
+        registry.jobs[registry.count++] = &many[i];
+    }
+    run(600);
+    ck_assert_uint_le(begun, 61 * HPCBD_PROGRESS_JOBS);
+    for (uint32_t i = 0; i < MANY; i++) {
+        size_t found = comparisons_of(100 + i);
+
+        least = found < least ? found : least;
+        most = found > most ? found : most;
+    }
+    ck_assert_uint_ge(least, 60 * HPCBD_PROGRESS_JOBS / MANY - 4);
+    ck_assert_uint_le(most, least + 6);
+    end();
+}
+END_TEST
+
+/* The turn of the loop stays short; at the next stop the other one is first. */
+START_TEST(counters_of_few_are_attached_in_a_turn)
+{
+    begin();
+    registry.count = 4;
+    harm = 0;
+    begin_ns = 30 * MS;
+    expire(1);
+    while (begun == 0)
+        expire(1);
+    ck_assert_uint_eq(begun, 1);
+    begin_ns = 9 * MS;
+    run(300);
+    ck_assert_uint_ge(comparisons_of(PRIMARY), 25);
+    ck_assert_uint_ge(comparisons_of(OTHER), 25);
+    end();
+}
+END_TEST
+
+/* Another node may read its part of the primary. */
+START_TEST(next_to_a_boost_guests_stop_and_nothing_is_read)
+{
+    begin();
+    must_wait = true;
+    run(300);
+    ck_assert_uint_eq(begun, 0);
+    ck_assert_uint_ge(stops, 28);
+    ck_assert_uint_eq(comparisons_of(PRIMARY), 0);
+    end();
+}
+END_TEST
+
+START_TEST(without_a_clock_to_trust_there_are_no_stops)
+{
+    begin();
+    window_stats.suspended = "the clock differs";
+    run(100);
+    ck_assert_uint_eq(stops, 0);
+    window_stats.suspended = NULL;
+    run_until_frozen();
+    window_stats.suspended = "the clock differs";
+    expire(1);
+    ck_assert(!frozen);
+    run(100);
+    ck_assert_uint_eq(stops, 1);
+    end();
+}
+END_TEST
+
+static int64_t first_stop(void)
+{
+    int64_t first;
+
+    begin();
+    run_until_frozen();
+    first = clock_now;
+    end();
+    return first;
+}
+
+START_TEST(who_does_not_have_the_key_does_not_know_the_stops)
+{
+    int64_t without, with;
+
+    snprintf(daemon_of_test.conf_path, sizeof(daemon_of_test.conf_path), "%s",
+             scratch("hpc-balance.conf"));
+    without = first_stop();
+    ck_assert_uint_eq(complaints, 1);
+    put_file(scratch("hpc-balance.key"), "0123456789abcdef");
+    ck_assert_int_eq(chmod(scratch("hpc-balance.key"), 0644), 0);
+    ck_assert_int_eq(first_stop(), without);
+    ck_assert_uint_eq(complaints, 1);
+    ck_assert_int_eq(chmod(scratch("hpc-balance.key"), 0600), 0);
+    with = first_stop();
+    ck_assert_uint_eq(complaints, 0);
+    ck_assert_int_ne(with, without);
+    ck_assert_int_eq(first_stop(), with);
+    /* A new one is read with the configuration. */
+    begin();
+    ck_assert_int_eq(unlink(scratch("hpc-balance.key")), 0);
+    hpcbd_experiment.reload(&daemon_of_test);
+    ck_assert_uint_eq(complaints, 1);
+    run_until_frozen();
+    ck_assert_int_eq(clock_now, without);
+    end();
+}
+END_TEST
+
+/* A write to a cgroup waits for a lock whose holder may wait for a CPU. */
+START_TEST(the_watchdog_waits_for_the_locks_of_cgroups)
+{
+    begin();
+    run_until_frozen();
+    ck_assert_int_ge(decide_ns - clock_now, SECOND);
+    end();
+}
+END_TEST
+
+/* The kernel says so and lets the timer wait for the time as it was. */
+START_TEST(a_clock_that_is_set_while_the_timer_is)
+{
+    begin();
+    run_until_frozen();
+    clock_is_set = true;
+    expire(1);
+    ck_assert_int_le(timer_at, clock_now + 1);
+    clock_is_set = false;
+    run(100);
+    ck_assert_uint_ge(stops, 8);
+    end();
+}
+END_TEST
+
 START_TEST(what_comes_late_does_not_count)
 {
     hpcb_harm_estimate_t found;
@@ -549,6 +797,83 @@ START_TEST(who_comes_or_goes_ends_an_experiment)
     registry.jobs[0] = &guest;
     expire(1);
     ck_assert(!frozen);
+    end();
+}
+END_TEST
+
+/* Who is on other cores is not what it is compared with while somebody is on its. */
+START_TEST(who_comes_or_goes_on_other_cores_ends_nothing)
+{
+    hpcb_harm_estimate_t found;
+
+    begin();
+    registry.count = 4;
+    for (int i = 0; i < 200; i++) {
+        far.state.begin_us++;
+        expire(1);
+    }
+    ck_assert(is_known(&found));
+    ck_assert_uint_eq(comparisons_of(OTHER), 0);
+    end();
+}
+END_TEST
+
+/* What it does would count as the harm of the others. */
+START_TEST(who_hears_of_its_end_ends_experiments)
+{
+    hpcb_harm_estimate_t found;
+
+    begin();
+    registry.count = 4;
+    held = HPCBD_FREEZE_CRUMBS;
+    hears = true;
+    run(300);
+    ck_assert(!is_known(&found));
+    hears = false;
+    run(300);
+    ck_assert(is_known(&found));
+    end();
+}
+END_TEST
+
+/* Its quanta would be what is compared. */
+START_TEST(who_takes_turns_is_not_compared)
+{
+    hpcb_harm_estimate_t found;
+
+    begin();
+    primary.gang = switches = true;
+    run(300);
+    ck_assert(!is_known(&found));
+    ck_assert_uint_eq(begun, 0);
+    /* Alone on its cores it runs all the time. */
+    switches = false;
+    run(300);
+    ck_assert(is_known(&found));
+    end();
+}
+END_TEST
+
+/* Ten minutes of harm, and an hour without guests. */
+START_TEST(the_record_is_of_the_whole_run)
+{
+    hpcb_guest_cost_t before = hpcb_guest_cost_unknown, cost;
+
+    begin();
+    daemon_of_test.conf.guest_max_slowdown_ppm = 100000;
+    primary.state.begin_us = (uint64_t)clock_now / 1000;
+    run(5);
+    ck_assert(!hpcbd_experiment_cost(PRIMARY, &before, &cost));
+    run(595);
+    ck_assert(hpcbd_experiment_cost(PRIMARY, &before, &cost));
+    ck_assert_int_ge(cost.cost, 50000);
+    registry.count = 1;
+    run(3600);
+    ck_assert(hpcbd_experiment_cost(PRIMARY, &before, &cost));
+    ck_assert_int_ge(cost.cost, 52631 / 7 - 300);
+    ck_assert_int_le(cost.cost, 52631 / 7 + 300);
+    ck_assert_uint_eq(cost.of_us, UINT64_C(4200000000));
+    ck_assert_str_eq(cost.method, "run_delay");
     end();
 }
 END_TEST
@@ -799,7 +1124,7 @@ START_TEST(slices_that_cure_harm_leave_guests_alone)
     run(90);
     ck_assert(long_slices);
     ck_assert_int_eq(level, HPCB_GUARD_FREE);
-    run(590);
+    run(560);
     ck_assert(long_slices);
     run(3600);
     ck_assert_int_eq(worst, HPCB_GUARD_HALF);
@@ -958,8 +1283,7 @@ START_TEST(who_harms_from_other_cores_is_found)
     registry.count = 4;
     harm = 0;
     far_harm = HARM;
-    /* Two primaries share the time of experiments. */
-    run(900);
+    run(450);
     ck_assert_int_eq(level, HPCB_GUARD_STOP);
     ck_assert_int_ge(far_level, HPCB_GUARD_HALF);
     run(7200);
@@ -1010,8 +1334,74 @@ START_TEST(who_comes_later_is_not_restricted_for_who_was_there)
     registry.count = 1;
     run(20);
     registry.count = 2;
+    guest.state.begin_us++;
+    guest.guest_since_ns = 0;
     harm = 0;
     run(60);
+    ck_assert_int_eq(worst, HPCB_GUARD_FREE);
+    end();
+}
+END_TEST
+
+/* An array of tasks of half a minute on the primary's core, each alike. */
+static void run_array(unsigned tasks, bool alike)
+{
+    for (unsigned i = 0; i < tasks; i++) {
+        registry.count = 2;
+        guest.state.begin_us++;
+        guest.guest_since_ns = 0;
+        program += !alike;
+        run(30);
+        registry.count = 1;
+        run(5);
+    }
+}
+
+START_TEST(an_array_is_found_out)
+{
+    begin();
+    program = 77;
+    run_array(15, true);
+    ck_assert_int_ge(worst, HPCB_GUARD_HALF);
+    end();
+    /* Each task is another program's: nothing is known of any. */
+    begin();
+    program = 77;
+    run_array(15, false);
+    ck_assert_int_eq(worst, HPCB_GUARD_FREE);
+    end();
+    begin();
+    run_array(15, true);
+    ck_assert_int_eq(worst, HPCB_GUARD_FREE);
+    end();
+}
+END_TEST
+
+/* The pause of the one that was stopped is not its own. */
+START_TEST(who_comes_after_a_task_that_was_stopped_is_free)
+{
+    begin();
+    program = 77;
+    run(400);
+    ck_assert_int_eq(level, HPCB_GUARD_STOP);
+    guest.state.begin_us++;
+    guest.guest_since_ns = 0;
+    run(15);
+    ck_assert_int_eq(level, HPCB_GUARD_FREE);
+    end();
+}
+END_TEST
+
+/* After a long time there is another array, of which nothing is known. */
+START_TEST(what_was_found_of_an_array_is_forgotten)
+{
+    begin();
+    program = 77;
+    run_array(2, true);
+    run(10);
+    ck_assert_int_eq(worst, HPCB_GUARD_FREE);
+    run(60);
+    run_array(1, true);
     ck_assert_int_eq(worst, HPCB_GUARD_FREE);
     end();
 }
@@ -1104,9 +1494,22 @@ int main(void)
     tcase_add_test(tc, guests_lose_two_percent_at_most);
     tcase_add_test(tc, without_guests_or_a_limit_nothing_happens);
     tcase_add_test(tc, two_nodes_stop_guests_at_the_same_time);
+    tcase_add_test(tc, nodes_with_other_primaries_stop_guests_at_the_same_time);
+    tcase_add_test(tc, one_stop_serves_all_primaries);
+    tcase_add_test(tc, many_primaries_are_read_in_rotation);
+    tcase_add_test(tc, counters_of_few_are_attached_in_a_turn);
+    tcase_add_test(tc, next_to_a_boost_guests_stop_and_nothing_is_read);
+    tcase_add_test(tc, without_a_clock_to_trust_there_are_no_stops);
+    tcase_add_test(tc, who_does_not_have_the_key_does_not_know_the_stops);
+    tcase_add_test(tc, the_watchdog_waits_for_the_locks_of_cgroups);
+    tcase_add_test(tc, a_clock_that_is_set_while_the_timer_is);
     tcase_add_test(tc, what_comes_late_does_not_count);
     tcase_add_test(tc, a_clock_that_is_set_ends_an_experiment);
     tcase_add_test(tc, who_comes_or_goes_ends_an_experiment);
+    tcase_add_test(tc, who_comes_or_goes_on_other_cores_ends_nothing);
+    tcase_add_test(tc, who_hears_of_its_end_ends_experiments);
+    tcase_add_test(tc, who_takes_turns_is_not_compared);
+    tcase_add_test(tc, the_record_is_of_the_whole_run);
     tcase_add_test(tc, who_is_stopped_for_another_reason_says_nothing);
     tcase_add_test(tc, who_cannot_be_stopped_or_read_is_left_alone);
     tcase_add_test(tc, who_has_nothing_to_be_stopped_ends_no_experiment);
@@ -1133,6 +1536,9 @@ int main(void)
     tcase_add_test(tc, where_no_guest_is_on_its_cores_the_others_are_restricted);
     tcase_add_test(tc, who_comes_is_not_restricted_for_who_was_there);
     tcase_add_test(tc, who_comes_later_is_not_restricted_for_who_was_there);
+    tcase_add_test(tc, an_array_is_found_out);
+    tcase_add_test(tc, who_comes_after_a_task_that_was_stopped_is_free);
+    tcase_add_test(tc, what_was_found_of_an_array_is_forgotten);
     tcase_add_test(tc, who_is_held_answers_for_what_it_did);
     tcase_add_test(tc, who_is_restricted_for_two_primaries_waits_for_both);
     tcase_add_test(tc, what_cures_one_primary_may_cure_another);

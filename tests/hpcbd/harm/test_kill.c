@@ -37,6 +37,7 @@
 #include "cgroup/steps.h"
 #include "cgroup/task.h"
 #include "common/state.h"
+#include "hpcbd/gang/gang.h"
 #include "hpcbd/harm/crumbs.h"
 #include "hpcbd/harm/experiment.h"
 #include "hpcbd/harm/restrain.h"
@@ -76,6 +77,20 @@ static bool slices; /* this kernel has them */
 static page_t *page;
 
 int __real_hpcb_node_open(const char *path, hpcb_node_t **node, hpcb_error_t *err);
+/* No job takes turns here. */
+bool hpcbd_gang_switches(uint32_t job_id)
+{
+    (void)job_id;
+    return false;
+}
+
+bool hpcbd_gang_elected(uint32_t job_id, uint64_t *us)
+{
+    (void)job_id;
+    (void)us;
+    return false;
+}
+
 int __wrap_hpcb_node_open(const char *path, hpcb_node_t **node, hpcb_error_t *err);
 int __wrap_hpcb_node_open(const char *path, hpcb_node_t **node, hpcb_error_t *err)
 {

@@ -608,6 +608,12 @@ START_TEST(primaries_keep_their_counters)
     ck_assert_uint_eq(reading().cpu_us, 1000);
     ck_assert_int_eq(opened_for(&second), 0);
     ck_assert_uint_eq(reading().cpu_us, 77);
+    /* One after the other at the same moment. */
+    ck_assert_int_eq(hpcbd_progress_select(progress, 4), 0);
+    ck_assert_uint_eq(reading().cpu_us, 1000);
+    ck_assert_int_eq(hpcbd_progress_select(progress, 5), 0);
+    ck_assert_uint_eq(reading().cpu_us, 77);
+    ck_assert_int_eq(hpcbd_progress_select(progress, 6), -1);
     /* Until one goes. */
     hpcbd_progress_end(progress, 4);
     ck_assert_int_eq(sets, 2);
@@ -616,6 +622,22 @@ START_TEST(primaries_keep_their_counters)
     hpcbd_progress_end(progress, 6);
     ck_assert_int_eq(sets, 0);
     ck_assert_int_eq(hpcbd_progress_read(progress, &(hpcb_progress_at_t){0}), -1);
+    end();
+}
+END_TEST
+
+/* Each has the pages that it had when it was begun. */
+START_TEST(pages_are_of_the_job_that_is_read)
+{
+    hpcbd_job_t second;
+
+    with_pages();
+    second = another(5);
+    ck_assert(has_iterations());
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &second, &registry, NULL), 0);
+    ck_assert(!reading().has_iterations);
+    ck_assert_int_eq(hpcbd_progress_select(progress, 4), 0);
+    ck_assert(reading().has_iterations);
     end();
 }
 END_TEST
@@ -717,6 +739,7 @@ int main(void)
     tcase_add_test(tc, many_ranks_are_read_in_part);
     tcase_add_test(tc, threads_count_instructions);
     tcase_add_test(tc, primaries_keep_their_counters);
+    tcase_add_test(tc, pages_are_of_the_job_that_is_read);
     tcase_add_test(tc, so_many_keep_their_counters);
     tcase_add_test(tc, nobody_is_deprived_of_counters);
     tcase_add_test(tc, who_starts_more_tasks_makes_room);

@@ -846,6 +846,8 @@ START_TEST(who_is_asked_to_end_hears_of_it)
     look_after(1);
     ck_assert_str_eq(fake_read(TASK KNOB), "0");
     ck_assert_uint_eq(hpcbd_freeze_reasons(freeze, JOB), HPCBD_FREEZE_CRUMBS);
+    ck_assert(hpcbd_freeze_hears(freeze, JOB));
+    ck_assert(!hpcbd_freeze_hears(freeze, JOB + 1));
     /* Asked for again, and for another reason: it still hears. */
     hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_CRUMBS);
     hpcbd_freeze_stop(freeze, JOB, HPCBD_FREEZE_GUARD);
@@ -853,11 +855,16 @@ START_TEST(who_is_asked_to_end_hears_of_it)
     ck_assert_str_eq(fake_read(TASK KNOB), "0");
     look_after(2);
     ck_assert_str_eq(fake_read(TASK KNOB), "1");
+    ck_assert(!hpcbd_freeze_hears(freeze, JOB));
     /* It has not ended: not more than a minute in ten. */
     look_after(530);
     ck_assert_str_eq(fake_read(TASK KNOB), "1");
     look_after(10);
     ck_assert_str_eq(fake_read(TASK KNOB), "0");
+    ck_assert(hpcbd_freeze_hears(freeze, JOB));
+    /* It runs as all do. */
+    hpcbd_freeze_go_all(freeze, ~0U);
+    ck_assert(!hpcbd_freeze_hears(freeze, JOB));
     real_reap(pid);
     end();
 }
