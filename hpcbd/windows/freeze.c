@@ -540,7 +540,7 @@ bool hpcbd_freeze_hears(const hpcbd_freeze_t *freeze, uint32_t job_id)
 {
     const stopped_t *job = find_stopped(freeze, job_id);
 
-    return job && job->hears && job->reasons & LONG_REASONS;
+    return job && job->hears && is_held(job);
 }
 
 void hpcbd_freeze_go_all(hpcbd_freeze_t *freeze, unsigned reasons)

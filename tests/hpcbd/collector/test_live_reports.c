@@ -71,8 +71,8 @@ START_TEST(a_node_full_of_jobs_fits_a_frame)
     char *text;
 
     for (uint32_t i = 0; i < HPCB_LIVE_NODE_JOBS_MAX; i++)
-        many[i] =
-            (hpcb_live_job_t){UINT32_MAX, false, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+        many[i] = (hpcb_live_job_t){UINT32_MAX, false, UINT64_MAX, UINT64_MAX,
+                                    UINT64_MAX, true,  UINT64_MAX};
     node.jobs = many;
     node.n_jobs = HPCB_LIVE_NODE_JOBS_MAX;
     text = hpcbd_live_print(&node, NULL);

@@ -203,6 +203,13 @@ unsigned hpcbd_freeze_reasons(const hpcbd_freeze_t *freeze, uint32_t job_id)
     return 0;
 }
 
+bool hpcbd_freeze_hears(const hpcbd_freeze_t *freeze, uint32_t job_id)
+{
+    (void)freeze;
+    (void)job_id;
+    return false;
+}
+
 hpcbd_calm_t *hpcbd_calm_new(const hpcb_node_t *node, hpcbd_freeze_t *freeze,
                              const char *log_dir)
 {
