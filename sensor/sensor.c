@@ -15,14 +15,9 @@
 /* What reads memory in use gets its row here. */
 static const hpcb_sensor_t *const table[] = {
     &hpcb_sensor_cpu, /* one row a line */
-    &hpcb_sensor_delay,
-    &hpcb_sensor_pressure,
-    &hpcb_sensor_network,
-    &hpcb_sensor_fabric,
-    &hpcb_sensor_resctrl,
-    &hpcb_sensor_papi_cores,
-    &hpcb_sensor_papi_sockets,
-    &hpcb_sensor_papi_instructions,
+    &hpcb_sensor_delay,        &hpcb_sensor_pressure,          &hpcb_sensor_network,
+    &hpcb_sensor_fabric,       &hpcb_sensor_resctrl,           &hpcb_sensor_papi_cores,
+    &hpcb_sensor_papi_sockets, &hpcb_sensor_papi_instructions,
     /* End of table */
 };
 
