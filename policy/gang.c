@@ -242,15 +242,21 @@ static uint32_t owner_of(const hpcb_gang_job_t *job)
     return job->of_job ? job->of_job : job->job_id;
 }
 
+/* One quantum of each cycle, or what was dealt; with cycle 1 all of them. */
 static bool owns(const hpcb_gang_job_t *job, uint64_t quantum, unsigned cycle)
 {
+    if (job->cycle > 0 && cycle > 1)
+        return job->wide && quantum % job->cycle == job->slot;
     return job->wide && (quantum - slot_of(owner_of(job), quantum)) % cycle == 0;
 }
 
-/* Of two that cannot both run; components of one job on the same CPU by their own. */
+/* Of two owners that cannot both run: the one that all its nodes know to be one.  Else
+ * chance decides; between components of one job on the same CPU by their own ids. */
 static bool goes_before(const hpcb_gang_job_t *one, const hpcb_gang_job_t *other,
-                        uint64_t quantum)
+                        uint64_t quantum, unsigned cycle)
 {
+    if (cycle > 1 && (one->cycle > 0) != (other->cycle > 0))
+        return one->cycle > 0;
     if (owner_of(one) == owner_of(other))
         return rank_in(one->job_id, quantum) > rank_in(other->job_id, quantum);
     return rank_in(owner_of(one), quantum) > rank_in(owner_of(other), quantum);
@@ -266,20 +272,26 @@ static size_t next_owner(const selection_t *selection, uint64_t quantum, unsigne
     for (size_t i = 0; i < gang->count; i++)
         if (!selection->out[i] && owns(gang->list[i], quantum, cycle) &&
             (found == gang->count ||
-             goes_before(gang->list[i], gang->list[found], quantum)))
+             goes_before(gang->list[i], gang->list[found], quantum, cycle)))
             found = i;
     return found;
 }
 
-/* Who has waited longest, and for two rounds of a CPU with that many jobs; count:
- * nobody. */
+/* It has waited for two rounds of a CPU with that many jobs, or two cycles of a deal.
+ */
+static bool is_overdue(const hpcb_gang_job_t *job, unsigned depth)
+{
+    return job->waited + 1 >= 2 * (job->cycle > depth ? job->cycle : depth);
+}
+
+/* Who has waited longest of those that are overdue; count: nobody is. */
 static size_t next_overdue(const selection_t *selection, unsigned depth)
 {
     const hpcb_gang_t *gang = selection->gang;
     size_t found = gang->count;
 
     for (size_t i = 0; i < gang->count; i++)
-        if (!selection->out[i] && gang->list[i]->waited + 1 >= 2 * depth &&
+        if (!selection->out[i] && is_overdue(gang->list[i], depth) &&
             (found == gang->count || gang->list[i]->waited > gang->list[found]->waited))
             found = i;
     return found;

@@ -18,7 +18,8 @@
  *  - who runs goes to the end of the list.  If all of the n jobs of the node are of
  * this node alone, the first in the list runs: each of them runs at least once in n
  *    quanta.  If there are jobs of several nodes, it does so in 2d + n - 1, where a CPU
- *    has up to d jobs;
+ *    has up to d jobs, or in 2c + n - 1 if the longest cycle that was dealt is c and
+ *    more than d;
  *  - the same input gives the same output.
  */
 #ifndef HPCB_POLICY_GANG_H
@@ -42,6 +43,9 @@ typedef struct {
     bool paused;      /* it is not elected */
     bool wide;        /* it runs on other nodes, too */
     bool mem_known, net_known; /* samples have a figure, not a gap that counts as 0 */
+    /* Of a wide job: the quanta that it owns have been dealt (policy/deal.h), their
+     * number is slot modulo cycle; cycle 0: they follow from its id. */
+    unsigned cycle, slot;
     /* What follows is the policy's. */
     bool runs;       /* elected for the quantum under way */
     uint32_t waited; /* quanta since it ran last, or since it came */
@@ -101,6 +105,11 @@ bool hpcb_gang_contends(const hpcb_gang_t *gang);
  * quanta; seldom else, because nodes that are out of step would stay so.  That bounds
  * what a job waits on one node; a turn on all of its nodes at once is not promised to
  * it, as one of them may owe the quantum to a job that has waited.
+ *
+ * If a deal says which quanta a job owns, that counts instead, and before what follows
+ * from the id of another.  Such a job waits for two cycles of the deal before it goes
+ * before all.  A node without a deal, or with another one, elects as ever: at worst the
+ * job's nodes have no turn of it in common.
  *
  * capacity is what the node has for these jobs (hpcb_gang_capacity); 0: not known, then
  * that axis is spread over the quanta.  O(count * count), which is at most

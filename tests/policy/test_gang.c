@@ -300,6 +300,8 @@ static void change_jobs(world_t *world)
         else {
             world->jobs[i] = some_job(i + 1);
             world->jobs[i].wide = world->wide && below(2);
+            world->jobs[i].cycle = world->jobs[i].wide && below(2) ? 1U << below(4) : 0;
+            world->jobs[i].slot = below(1 + world->jobs[i].cycle / 2);
             ck_assert(hpcb_gang_add(&world->gang, &world->jobs[i]));
         }
         world->there[i] = !world->there[i];
@@ -735,6 +737,148 @@ START_TEST(whatever_their_ids_jobs_run_on_all_their_nodes)
 }
 END_TEST
 
+/* ---- quanta that were dealt ---- */
+
+/* The paper's setting: each job on both nodes.  The first two move much. */
+typedef struct {
+    hpcb_gang_t gangs[2];
+    hpcb_gang_job_t jobs[2][4];
+    unsigned whole[4], some[4]; /* on both nodes, on one only */
+    unsigned alike;             /* quanta in which the first two ran together */
+} pair_t;
+
+static void add_pair(pair_t *pair)
+{
+    *pair = (pair_t){.gangs = {{.window = 2}, {.window = 2}}};
+    for (unsigned node = 0; node < 2; node++)
+        for (unsigned i = 0; i < 4; i++) {
+            pair->jobs[node][i] = job_on(i + 1, i % 2 ? "1" : "0");
+            pair->jobs[node][i].wide = true;
+            hpcb_gang_add(&pair->gangs[node], &pair->jobs[node][i]);
+        }
+}
+
+/* On all nodes from first on. */
+static void deal_pair(pair_t *pair, unsigned first, const unsigned *slots)
+{
+    for (unsigned node = first; node < 2; node++)
+        for (unsigned i = 0; i < 4; i++) {
+            pair->jobs[node][i].cycle = slots ? 2 : 0;
+            pair->jobs[node][i].slot = slots ? slots[i] : 0;
+        }
+}
+
+static void run_pair(pair_t *pair, uint64_t from, uint64_t quanta)
+{
+    bool run[HPCB_GANG_JOBS_MAX];
+
+    for (uint64_t quantum = from; quantum < from + quanta; quantum++) {
+        for (unsigned node = 0; node < 2; node++) {
+            hpcb_gang_select(&pair->gangs[node], &capacity, quantum, run);
+            check_election(&pair->gangs[node], run);
+            hpcb_gang_begin(&pair->gangs[node], run);
+        }
+        for (unsigned i = 0; i < 4; i++) {
+            bool here = pair->jobs[0][i].runs, there = pair->jobs[1][i].runs;
+
+            pair->whole[i] += here && there;
+            pair->some[i] += here != there;
+        }
+        pair->alike += pair->jobs[0][0].runs && pair->jobs[0][1].runs;
+    }
+}
+
+static const unsigned apart[] = {0, 1, 1, 0}, others[] = {1, 0, 0, 1};
+
+START_TEST(nodes_follow_a_deal)
+{
+    pair_t pair;
+
+    add_pair(&pair);
+    deal_pair(&pair, 0, apart);
+    run_pair(&pair, 0, 100);
+    for (unsigned i = 0; i < 4; i++) {
+        ck_assert_uint_eq(pair.whole[i], 50);
+        ck_assert_uint_eq(pair.some[i], 0);
+    }
+    ck_assert_uint_eq(pair.alike, 0);
+}
+END_TEST
+
+/* For as long as they differ they may have no turn in common; nobody starves on either,
+ * and then all is well. */
+START_TEST(nodes_with_other_deals_lose_turns_only)
+{
+    pair_t pair;
+
+    for (unsigned with = 0; with < 2; with++) {
+        add_pair(&pair);
+        deal_pair(&pair, 0, apart);
+        run_pair(&pair, 0, 100);
+        deal_pair(&pair, 1, with ? others : NULL);
+        run_pair(&pair, 100, 40);
+        for (unsigned i = 0; i < 4; i++)
+            for (unsigned node = 0; node < 2; node++)
+                ck_assert_uint_ge(pair.jobs[node][i].turns, 60);
+        deal_pair(&pair, 0, others);
+        for (unsigned i = 0; i < 4; i++)
+            pair.whole[i] = pair.some[i] = 0;
+        run_pair(&pair, 140, 100);
+        for (unsigned i = 0; i < 4; i++)
+            ck_assert_msg(pair.whole[i] >= 49 && pair.some[i] <= 2, "%u: %u and %u", i,
+                          pair.whole[i], pair.some[i]);
+    }
+}
+END_TEST
+
+/* One that came after the deal has its turns, too: those for which it is overdue. */
+START_TEST(who_has_no_slot_yet_does_not_starve)
+{
+    hpcb_gang_job_t late[2] = {job_on(9, "0-1"), job_on(9, "0-1")};
+    unsigned whole = 0;
+    pair_t pair;
+
+    add_pair(&pair);
+    deal_pair(&pair, 0, apart);
+    for (unsigned node = 0; node < 2; node++) {
+        late[node].wide = true;
+        hpcb_gang_add(&pair.gangs[node], &late[node]);
+    }
+    for (uint64_t quantum = 0; quantum < 600; quantum++) {
+        run_pair(&pair, quantum, 1);
+        whole += late[0].runs && late[1].runs;
+    }
+    ck_assert_uint_eq(whole, 600 / 6);
+    for (unsigned i = 0; i < 4; i++)
+        ck_assert_uint_ge(pair.whole[i], 600 / 3);
+}
+END_TEST
+
+/* A cycle that is long because of another node: it does not run here in between for
+ * nothing more often than once in two cycles. */
+START_TEST(a_long_cycle_is_waited_for)
+{
+    hpcb_gang_t gang = {.window = 2};
+    hpcb_gang_job_t jobs[] = {job_on(1, "0"), job_on(2, "0")};
+    bool run[HPCB_GANG_JOBS_MAX];
+    unsigned owned = 0;
+
+    for (unsigned i = 0; i < 2; i++) {
+        jobs[i].wide = i == 0;
+        hpcb_gang_add(&gang, &jobs[i]);
+    }
+    jobs[0].cycle = 16;
+    jobs[0].slot = 5;
+    for (uint64_t quantum = 0; quantum < 1600; quantum++) {
+        hpcb_gang_select(&gang, &capacity, quantum, run);
+        hpcb_gang_begin(&gang, run);
+        owned += jobs[0].runs && quantum % 16 == 5;
+    }
+    ck_assert_uint_eq(owned, 100);
+    ck_assert_uint_eq(jobs[0].turns, 100);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("gang");
@@ -763,6 +907,10 @@ int main(void)
     tcase_add_loop_test(tc, an_owner_has_a_quantum_in_each_cycle, 1, 8);
     tcase_add_test(tc, a_job_runs_on_all_its_nodes_at_once);
     tcase_add_test(tc, whatever_their_ids_jobs_run_on_all_their_nodes);
+    tcase_add_test(tc, nodes_follow_a_deal);
+    tcase_add_test(tc, nodes_with_other_deals_lose_turns_only);
+    tcase_add_test(tc, who_has_no_slot_yet_does_not_starve);
+    tcase_add_test(tc, a_long_cycle_is_waited_for);
     suite_add_tcase(suite, tc);
     tcase_set_timeout(tc, 60);
     runner = srunner_create(suite);
