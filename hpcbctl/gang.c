@@ -99,10 +99,24 @@ static const char *rate_of(json_object *job, const char *key, char text[static 2
     return text;
 }
 
+/* "SLOT/CYCLE" as it was dealt by bandwidth, "id" if it follows from the job's id, "-"
+ * for a job of this node alone. */
+static const char *slot_of(json_object *job, char text[static 24])
+{
+    const char *by = hpcb_json_get_text(job, "owns_by");
+
+    if (strcmp(by, "bandwidth") == 0)
+        snprintf(text, 24, "%" PRIu64 "/%" PRIu64, hpcb_json_get_u64(job, "slot"),
+                 hpcb_json_get_u64(job, "cycle"));
+    else
+        strcpy(text, *by ? "id" : "-");
+    return text;
+}
+
 static void text_list(json_object *hpcbd, FILE *out)
 {
     json_object *jobs = json_object_object_get(hpcbd, "jobs");
-    char mem[24], net[24];
+    char mem[24], net[24], slot[24];
 
     fprintf(out, "quanta of %g s, predicted from %" PRIu64 "; %" PRIu64 " elected%s\n",
             hpcb_json_get_double(hpcbd, "quantum_seconds"),
@@ -110,20 +124,22 @@ static void text_list(json_object *hpcbd, FILE *out)
             hpcb_json_get_bool(hpcbd, "paused") ? "; paused: nobody takes turns" : "");
     if (*hpcb_json_get_text(hpcbd, "clock"))
         fprintf(out, "clock: %s\n", hpcb_json_get_text(hpcbd, "clock"));
-    fprintf(out, "%-10s  %-7s  %-12s  %-10s  %-9s  %9s  %9s  %9s  %7s  %10s\n", "JOB",
-            "CLASS", "PARTITION", "CPUS", "STATE", "QUANTUM s", "MEM MB/s", "NET MB/s",
-            "TURNS", "ELECTED s");
+    fprintf(out, "%-10s  %-7s  %-12s  %-10s  %-9s  %9s  %9s  %9s  %5s  %7s  %10s\n",
+            "JOB", "CLASS", "PARTITION", "CPUS", "STATE", "QUANTUM s", "MEM MB/s",
+            "NET MB/s", "SLOT", "TURNS", "ELECTED s");
     for (size_t i = 0; i < json_object_array_length(jobs); i++) {
         json_object *job = json_object_array_get_idx(jobs, i);
 
         fprintf(out,
-                "%-10" PRIu64 "  %-7s  %-12.12s  %-10s  %-9s  %9g  %9s  %9s  %7" PRIu64
+                "%-10" PRIu64
+                "  %-7s  %-12.12s  %-10s  %-9s  %9g  %9s  %9s  %5s  %7" PRIu64
                 "  %10.1f\n",
                 hpcb_json_get_u64(job, "job"), hpcb_json_get_text(job, "class"),
                 hpcb_json_get_text(job, "partition"), hpcb_json_get_text(job, "cpus"),
                 hpcb_json_get_text(job, "state"),
                 hpcb_json_get_double(job, "quantum_seconds"), rate_of(job, "mem", mem),
-                rate_of(job, "net", net), hpcb_json_get_u64(job, "turns"),
+                rate_of(job, "net", net), slot_of(job, slot),
+                hpcb_json_get_u64(job, "turns"),
                 hpcb_json_get_double(job, "elected_seconds"));
     }
 }

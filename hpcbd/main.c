@@ -22,6 +22,7 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "hpcbd/balance/balance.h"
+#include "hpcbd/gang/ask.h"
 #include "hpcbd/gang/gang.h"
 #include "hpcbd/harm/crumbs.h"
 #include "hpcbd/harm/experiment.h"
@@ -61,6 +62,7 @@ static const hpcbd_part_t *const node_parts[] = {
     &hpcbd_memory,
     &hpcbd_calibrate,
     &hpcbd_probe,
+    &hpcbd_gang_ask,
     &hpcbd_window,
     &hpcbd_crumbs,
     &hpcbd_restrain,

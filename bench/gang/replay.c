@@ -56,6 +56,8 @@ static void read_job(json_object *from, hpcb_gang_job_t *job, bool *elected)
         .job_id = (uint32_t)number(from, "job"),
         .paused = json_object_get_boolean(get(from, "paused")),
         .wide = json_object_get_boolean(get(from, "wide")),
+        .cycle = (unsigned)number(from, "cycle"),
+        .slot = (unsigned)number(from, "slot"),
         .waited = (uint32_t)number(from, "waited"),
     };
     if (hpcb_cpus_parse(json_object_get_string(get(from, "cpus")), &job->cpus) < 0)

@@ -12,6 +12,9 @@
  *
  *   take_frame -> opened -> kept -> sealed
  *
+ * A report of jobs that take turns goes through a fourth, which deals quanta to them,
+ * in the place of the one that keeps records (dealt in the place of kept).
+ *
  * In between it belongs to its connection and goes with it.  If many requests wait for
  * the disk, nothing more is read from connections: nodes wait.
  */
@@ -31,6 +34,7 @@
 #include "common/log.h"
 #include "hpcbd/collector/company.h"
 #include "hpcbd/collector/conn.h"
+#include "hpcbd/collector/dealer.h"
 #include "hpcbd/collector/keeper.h"
 #include "hpcbd/collector/limit.h"
 #include "hpcbd/collector/live_reports.h"
@@ -39,6 +43,7 @@
 #include "hpcbd/records/sealer.h"
 #include "hpcbd/records/wire.h"
 #include "hpcbd/records/wire_company.h"
+#include "hpcbd/records/wire_gang.h"
 #include "hpcbd/records/wire_live.h"
 
 #define MS_NS     UINT64_C(1000000)
@@ -50,6 +55,9 @@
 
 /* A munged that takes longer hangs. */
 #define MUNGE_LIMIT_MS 10000
+
+/* A deal of the largest size takes some seconds. */
+#define DEAL_LIMIT_MS 60000
 
 /* Frames of one origin that wait for munged. */
 #define FRAMES_WAITING_MAX 64
@@ -68,7 +76,7 @@ typedef struct {
 typedef struct {
     hpcbd_t *daemon;
     hpcbd_conns_t *conns;
-    hpcbd_sealer_t *opener, *keeper, *sealer;
+    hpcbd_sealer_t *opener, *keeper, *dealer, *sealer;
     hpcbd_limit_t limit;
     hpcbd_live_t *live;
     hpcbd_company_t *company;
@@ -80,7 +88,7 @@ typedef struct {
     uint64_t refused_credentials, malformed, limited;
     int64_t since;
     char last_stats[1024];
-    bool munge_trouble;
+    bool munge_trouble, deal_trouble;
 } collector_t;
 
 static collector_t collector;
@@ -151,13 +159,8 @@ static void let_wait(void)
         hpcbd_conns_pause(collector.conns, false);
 }
 
-/* The keeper has said why in the log. */
-static void kept(void *arg, const char *answer, int error, const char *why)
+static void answer_with(waiting_t *waiting, const char *answer)
 {
-    waiting_t *waiting = arg;
-
-    (void)error;
-    (void)why;
     waiting->call = NULL;
     free(waiting->text);
     waiting->text = answer ? strdup(answer) : NULL;
@@ -167,7 +170,36 @@ static void kept(void *arg, const char *answer, int error, const char *why)
                               waiting->text, sealed, waiting);
     if (!waiting->call)
         hpcbd_conn_close(waiting->conn);
+}
+
+/* The keeper has said why in the log. */
+static void kept(void *arg, const char *answer, int error, const char *why)
+{
+    (void)error;
+    (void)why;
+    answer_with(arg, answer);
     let_wait();
+}
+
+static void dealt(void *arg, const char *answer, int error, const char *why)
+{
+    if (!answer && error == EPERM)
+        collector.malformed++;
+    else if (!answer)
+        hpcb_log_once(&collector.deal_trouble, HPCB_LOG_ERROR,
+                      "no quanta are dealt: %s", why);
+    answer_with(arg, answer);
+}
+
+static int deal_text(waiting_t *waiting, const char *text)
+{
+    collector.munge_trouble = false;
+    waiting->text = strdup(text);
+    if (waiting->text)
+        waiting->call =
+            hpcbd_sealer_call(collector.dealer, hpcbd_conn_origin(waiting->conn),
+                              waiting->text, dealt, waiting);
+    return waiting->call ? 0 : -1;
 }
 
 static int keep_text(waiting_t *waiting, const char *text)
@@ -206,6 +238,8 @@ static int take_company(const char *text)
 
 static int take_text(waiting_t *waiting, const char *text)
 {
+    if (hpcbd_wide_is_report(text))
+        return deal_text(waiting, text);
     if (hpcbd_live_is_report(text))
         return take_report(text);
     if (hpcbd_company_is_report(text))
@@ -370,6 +404,24 @@ static char *seal(const char *text, hpcb_error_t *err)
     return hpcbd_seal(text, strlen(text), err);
 }
 
+/* As a hpcbd_sealer_work_fn: what the child knows is its own. */
+static char *deal(const char *text, hpcb_error_t *err)
+{
+    static hpcbd_dealer_t *dealer;
+    struct timespec now;
+    int64_t now_ns;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    now_ns = (int64_t)now.tv_sec * (int64_t)SECOND_NS + now.tv_nsec;
+    if (!dealer)
+        dealer = hpcbd_dealer_new(now_ns);
+    if (dealer)
+        return hpcbd_dealer_take(dealer, text, now_ns, err);
+    errno = EAGAIN;
+    hpcb_error(err, "out of memory");
+    return NULL;
+}
+
 static int start_children(hpcb_loop_t *loop, hpcb_error_t *err)
 {
     collector.opener =
@@ -378,6 +430,9 @@ static int start_children(hpcb_loop_t *loop, hpcb_error_t *err)
         collector.sealer =
             hpcbd_sealer_start(loop, "hpcbd: seal", seal, MUNGE_LIMIT_MS, err);
     if (collector.sealer)
+        collector.dealer =
+            hpcbd_sealer_start(loop, "hpcbd: deal", deal, DEAL_LIMIT_MS, err);
+    if (collector.dealer)
         collector.keeper =
             hpcbd_keeper_start(loop, collector.daemon->conf.collector_dir, err);
     return collector.keeper ? 0 : -1;
@@ -389,6 +444,7 @@ static void stop(hpcbd_t *daemon)
     hpcbd_conns_close(collector.conns);
     hpcbd_sealer_stop(collector.opener);
     hpcbd_sealer_stop(collector.keeper);
+    hpcbd_sealer_stop(collector.dealer);
     hpcbd_sealer_stop(collector.sealer);
     hpcb_source_remove(collector.tick);
     hpcb_source_remove(collector.usr1);

@@ -35,6 +35,16 @@ static void add_known(json_object *object, const char *key, uint64_t value, bool
         add(object, key, NULL);
 }
 
+/* Which quanta it has before others: of a job of several nodes only. */
+static void add_slot(json_object *object, const hpcb_gang_job_t *job)
+{
+    const char *by = job->cycle ? "bandwidth" : "id";
+
+    add(object, "owns_by", job->wide ? json_object_new_string(by) : NULL);
+    add_known(object, "cycle", job->cycle, job->cycle > 0);
+    add_known(object, "slot", job->slot, job->cycle > 0);
+}
+
 /* Frees object. */
 static int render(json_object *object, char *text, size_t size)
 {
@@ -102,6 +112,7 @@ static int put_job(const hpcbd_job_t *job, const hpcbd_member_t *member, char *t
     add(object, "quantum_seconds",
         json_object_new_double((double)turn.quantum_us / 1e6));
     add_number(object, "window", turn.window);
+    add_slot(object, policy);
     add_number(object, "turns", policy->turns);
     add_number(object, "waited", policy->waited);
     add(object, "elected_seconds", json_object_new_double((double)elected_us / 1e6));

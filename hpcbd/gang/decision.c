@@ -47,10 +47,10 @@ static void put_job(line_t *line, const hpcb_gang_job_t *job, unsigned window, b
     }
     put(line,
         "{\"job\":%" PRIu32 ",\"of_job\":%" PRIu32
-        ",\"cpus\":\"%s\",\"paused\":%s,\"wide\":%s,\"waited\":%" PRIu32
-        ",\"samples\":[",
+        ",\"cpus\":\"%s\",\"paused\":%s,\"wide\":%s,\"cycle\":%u,\"slot\":%u,"
+        "\"waited\":%" PRIu32 ",\"samples\":[",
         job->job_id, job->of_job, cpus, job->paused ? "true" : "false",
-        job->wide ? "true" : "false", job->waited);
+        job->wide ? "true" : "false", job->cycle, job->slot, job->waited);
     for (unsigned i = 0; i < job->n_samples && i < window && !is_full(line); i++)
         put(line, "%s[%" PRIu64 ",%" PRIu64 "]", i ? "," : "", job->samples[i].cpu,
             job->samples[i].net);

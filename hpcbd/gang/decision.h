@@ -8,7 +8,7 @@
  *
  *   {"gang":"guests","quantum":N,"window":2,"mem":CAPACITY,"net":CAPACITY,
  *    "jobs":[{"job":N,"of_job":N,"cpus":"0-3","paused":false,"wide":false,
- *             "waited":N,"samples":[[CPU,NET],...],"elected":true},...]}
+ *             "cycle":N,"slot":N,"waited":N,"samples":[[CPU,NET],...],"elected":true},...]}
  *
  * jobs are in the order of the list; samples, in bytes/s, are those of the window; an
  * axis that is not measured for all of them has capacity 0 (hpcb_gang_capacity).  A

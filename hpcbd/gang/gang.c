@@ -21,6 +21,7 @@
 #include "common/log.h"
 #include "hpcbd/gang/capacity.h"
 #include "hpcbd/gang/clock.h"
+#include "hpcbd/gang/deal.h"
 #include "hpcbd/gang/decision.h"
 #include "hpcbd/gang/gang.h"
 #include "hpcbd/gang/roster.h"
@@ -62,6 +63,7 @@ static struct {
     hpcbd_clock_t clock;
     int64_t looked_ns; /* at capacity and clock */
     hpcbd_decisions_t decisions;
+    hpcbd_deal_t deal;
 } engine = {
     .roster = {.sets = {{.name = "primaries"}, {.name = "guests", .guests = true}}}};
 
@@ -103,6 +105,7 @@ static bool elect(hpcbd_set_t *set, hpcb_bw_t *capacity, bool *run)
         elect_all(set, run);
         return false;
     }
+    hpcbd_deal_apply(&engine.deal, set);
     *capacity = hpcb_gang_capacity(&set->gang, &engine.capacity);
     hpcb_gang_select(&set->gang, capacity, (uint64_t)set->number, run);
     return true;
@@ -335,6 +338,7 @@ static void on_timer(void *arg, uint64_t expirations)
     if (switched)
         engine.unread = !hpcbd_roster_look(&engine.roster, now_ns);
     look_around(now_ns);
+    hpcbd_deal_follow(&engine.deal, &engine.roster, &engine.capacity, now_ns);
     arm(now_ns);
 }
 
@@ -484,6 +488,7 @@ static int begin(hpcbd_t *daemon, hpcb_error_t *err)
     hpcbd_tuning_reset(&engine.tuning, conf);
     hpcbd_gang_capacity_told(daemon->conf_path, &engine.told);
     hpcbd_gang_capacity(&engine.told, conf->state_dir, &engine.capacity);
+    engine.deal = (hpcbd_deal_t){.reported_ns = 0};
     if (!engine.timer)
         engine.timer =
             hpcb_loop_timer(daemon->loop, CLOCK_REALTIME, on_timer, NULL, err);

@@ -41,6 +41,7 @@ static void count_nodes(hpcbd_member_t *member, const char *state_dir)
         return;
     member->policy.wide = about.nodes > 1 || about.het_job;
     member->policy.of_job = about.het_job;
+    member->nodes = about.nodes;
     member->counted = true;
 }
 

@@ -20,6 +20,7 @@ typedef struct {
     bool held;              /* its owner, or root, has paused it */
     bool suspended;         /* Slurm has */
     bool counted;           /* its nodes are known */
+    uint32_t nodes;         /* if they are */
     bool stopped;           /* for another job's turn */
     bool dirty;             /* it is to be looked at */
     int64_t looked_ns;      /* when it was last; 0: never */

@@ -7,11 +7,14 @@
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/cleanup.h"
 #include "hpcbd/records/conn.h"
+#include "hpcbd/records/seal.h"
 #include "hpcbd/records/wire.h"
 
 /* A connected socket with time limits, or -1. */
@@ -84,4 +87,51 @@ int hpcbd_ship_frame(int fd, const char *credential, hpcb_error_t *err)
         send_all(fd, credential, length) == 0)
         return 0;
     return hpcb_error(err, "the collector does not take it: %s", strerror(errno));
+}
+
+static int receive_all(int fd, void *data, size_t length)
+{
+    char *rest = data;
+
+    while (length > 0) {
+        ssize_t n = recv(fd, rest, length, 0);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return -1;
+        rest += n;
+        length -= (size_t)n;
+    }
+    return 0;
+}
+
+/* The text that was in the answer; the caller frees it. */
+static char *receive_frame(int fd, hpcb_error_t *err)
+{
+    unsigned char header[HPCBD_FRAME_HEADER];
+    hpcb_autofree char *credential = NULL;
+    size_t length;
+
+    errno = 0;
+    if (receive_all(fd, header, sizeof(header)) ||
+        hpcbd_frame_length(header, &length) || !(credential = malloc(length + 1)) ||
+        receive_all(fd, credential, length)) {
+        hpcb_error(err, "the collector does not answer%s%s", errno ? ": " : "",
+                   errno ? strerror(errno) : "");
+        return NULL;
+    }
+    credential[length] = '\0';
+    return hpcbd_unseal(credential, err);
+}
+
+char *hpcbd_ship_exchange(const hpcb_conf_t *conf, const char *text, unsigned seconds,
+                          hpcb_error_t *err)
+{
+    hpcb_autofree char *credential = hpcbd_seal(text, strlen(text), err);
+    hpcb_autoclose int fd = credential ? hpcbd_ship_connect(conf, seconds, err) : -1;
+
+    if (fd < 0 || hpcbd_ship_frame(fd, credential, err))
+        return NULL;
+    return receive_frame(fd, err);
 }

@@ -17,4 +17,9 @@ int hpcbd_ship_connect(const hpcb_conf_t *conf, unsigned seconds, hpcb_error_t *
 /* Send one frame (hpcbd/records/wire.h).  0, or -1 with err. */
 int hpcbd_ship_frame(int fd, const char *credential, hpcb_error_t *err);
 
+/* Send text under a MUNGE credential, and return the text of the answer, which the
+ * caller frees.  Each step takes up to so many seconds.  NULL with err. */
+char *hpcbd_ship_exchange(const hpcb_conf_t *conf, const char *text, unsigned seconds,
+                          hpcb_error_t *err);
+
 #endif

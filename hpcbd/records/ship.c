@@ -18,13 +18,11 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/random.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "common/record.h"
-#include "hpcbd/records/seal.h"
 #include "hpcbd/records/conn.h"
 #include "hpcbd/records/spool.h"
 #include "hpcbd/worker.h"
@@ -60,52 +58,11 @@ static void sleep_ms(uint32_t ms)
         ;
 }
 
-static int receive_all(int fd, void *data, size_t length)
-{
-    char *rest = data;
-
-    while (length > 0) {
-        ssize_t n = recv(fd, rest, length, 0);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return -1;
-        rest += n;
-        length -= (size_t)n;
-    }
-    return 0;
-}
-
-/* The text that was in the answer; the caller frees it. */
-static char *receive_frame(int fd, hpcb_error_t *err)
-{
-    unsigned char header[HPCBD_FRAME_HEADER];
-    hpcb_autofree char *credential = NULL;
-    size_t length;
-
-    errno = 0;
-    if (receive_all(fd, header, sizeof(header)) ||
-        hpcbd_frame_length(header, &length) || !(credential = malloc(length + 1)) ||
-        receive_all(fd, credential, length)) {
-        hpcb_error(err, "the collector does not answer%s%s", errno ? ": " : "",
-                   errno ? strerror(errno) : "");
-        return NULL;
-    }
-    credential[length] = '\0';
-    return hpcbd_unseal(credential, err);
-}
-
 static char *exchange(const hpcb_conf_t *conf, hpcb_rjson_t *request, hpcb_error_t *err)
 {
     hpcb_autofree char *text = hpcb_rjson_print(request, "", err);
-    hpcb_autofree char *credential = text ? hpcbd_seal(text, strlen(text), err) : NULL;
-    hpcb_autoclose int fd =
-        credential ? hpcbd_ship_connect(conf, ANSWER_SECONDS, err) : -1;
 
-    if (fd < 0 || hpcbd_ship_frame(fd, credential, err))
-        return NULL;
-    return receive_frame(fd, err);
+    return text ? hpcbd_ship_exchange(conf, text, ANSWER_SECONDS, err) : NULL;
 }
 
 static void settle(const char *id, hpcbd_verdict_t verdict, void *arg)

@@ -1,0 +1,47 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/*
+ * The collector's part of turns: hears of jobs of several nodes that take turns, deals
+ * which quanta they own (policy/deal.h), and tells the nodes
+ * (hpcbd/records/wire_gang.h). The collector runs it in a process of its own: a large
+ * deal takes seconds.  Nothing is on disk: after a restart nodes follow the last deal
+ * until it ends, then what follows from their jobs' ids, then a new deal.
+ *
+ * A job is dealt for if exactly as many nodes report it as it has, and all of them say
+ * the same of it.  So a node can neither deal for jobs of others nor keep out others'
+ * jobs but by the name of a job that it says it has, which costs that job its deal.
+ */
+#ifndef HPCB_HPCBD_COLLECTOR_DEALER_H
+#define HPCB_HPCBD_COLLECTOR_DEALER_H
+
+#include "hpcbd/records/wire_gang.h"
+
+/* Between two deals; and so far ahead a deal begins, that is after two reports of each
+ * node.  With the longest quantum added it begins before the next one is made. */
+#define HPCBD_DEAL_SECONDS  24
+#define HPCBD_AHEAD_SECONDS 12
+
+/* A node that is silent for so long has no jobs. */
+#define HPCBD_TURNS_STALE_SECONDS 20
+
+/* So many seconds a deal counts that nobody repeats, or up to HPCBD_AHEAD_SECONDS less:
+ * all nodes that hear of it in the same while give it up in the same quantum. */
+#define HPCBD_DEAL_UNTIL_SECONDS 60
+
+typedef struct hpcbd_dealer hpcbd_dealer_t;
+
+/* The first deal is HPCBD_DEAL_SECONDS after now_ns, when all nodes have reported.
+ * NULL when memory runs out. */
+hpcbd_dealer_t *hpcbd_dealer_new(int64_t now_ns);
+/* NULL is fine. */
+void hpcbd_dealer_free(hpcbd_dealer_t *dealer);
+
+/* Take a report of text at now_ns of CLOCK_REALTIME; the answer, which the caller
+ * frees.  NULL with err and errno: EPERM, it is no report; EAGAIN, there is no memory
+ * or no room for another node. */
+char *hpcbd_dealer_take(hpcbd_dealer_t *dealer, const char *text, int64_t now_ns,
+                        hpcb_error_t *err);
+
+#endif
