@@ -43,19 +43,24 @@ static char *read_report(const asker_t *asker, const char *nonce)
     return hpcb_rjson_print(message, "", NULL);
 }
 
+static bool is_deal(const char *answer, const char *nonce, hpcb_error_t *err)
+{
+    hpcb_autofree hpcbd_dealt_t *dealt = malloc(sizeof(*dealt));
+
+    if (dealt)
+        return hpcbd_dealt_parse(answer, nonce, dealt, err) == 0;
+    hpcb_error(err, "out of memory");
+    return false;
+}
+
 /* 0, or -1 with err. */
 static int ask(const asker_t *asker, const char *text, const char *nonce,
                hpcb_error_t *err)
 {
-    hpcb_autofree hpcbd_dealt_t *dealt = malloc(sizeof(*dealt));
     hpcb_autofree char *answer =
         hpcbd_ship_exchange(asker->conf, text, ANSWER_SECONDS, err);
 
-    if (!answer)
-        return -1;
-    if (!dealt)
-        return hpcb_error(err, "out of memory");
-    if (hpcbd_dealt_parse(answer, nonce, dealt, err) < 0)
+    if (!answer || !is_deal(answer, nonce, err))
         return -1;
     return hpcb_file_swap(asker->answer, answer, strlen(answer), 0600, err);
 }

@@ -242,6 +242,34 @@ is_on() { [ -n "$(freeze_files "$1" "$2")" ]; } # is_on JOB NODE
     [ $((5 * ran)) -le $((4 * looks)) ]
 }
 
+# Which quanta it owns: "BY SLOT CYCLE".
+slot() { # slot JOB NODE
+    run_in_node "$2" hpcbctl gang list --json | python3 -c '
+import json, sys
+print(*((job["owns_by"], job["slot"], job["cycle"]) for job in json.load(sys.stdin)["jobs"]
+        if job["job"] == int(sys.argv[1])))' "$1" | tr -d "(',)"
+}
+
+are_dealt() { # are_dealt NODE
+    [[ $(slot "$one" "$1") == "bandwidth "* && $(slot "$two" "$1") == "bandwidth "* ]]
+}
+
+@test "the collector deals quanta to guests of two nodes" {
+    needs_freezer
+    one=$(submit --guest -N2 -n2 --mem=50 --wrap 'srun sh -c "while :; do :; done"')
+    two=$(submit --guest -N2 -n2 --mem=50 --wrap 'srun sh -c "while :; do :; done"')
+    wait_for_state "$one" RUNNING 60
+    wait_for_state "$two" RUNNING 60
+    wait_until 120 are_dealt n1
+    wait_until 10 are_dealt n2
+    slot "$one" n1
+    slot "$two" n1
+    [ "$(slot "$one" n1)" = "$(slot "$one" n2)" ]
+    [ "$(slot "$two" n1)" = "$(slot "$two" n2)" ]
+    [ "$(slot "$one" n1)" != "$(slot "$two" n1)" ]
+    wait_until 30 take_turns "$one" "$two"
+}
+
 @test "users see and pause their own jobs, root all" {
     begin_two --guest
     run_in_node n1 hpcbctl gang list | grep -E "^$one +guest +guest +[0-9]+ +(running|waiting) " > /dev/null

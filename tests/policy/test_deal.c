@@ -37,7 +37,7 @@ static void begin(size_t count)
 static void add_node(const uint64_t *cpus, const uint64_t *mem, uint64_t capacity)
 {
     hpcb_deal_node_t *node = &deal->nodes[deal->n_nodes++];
-    uint64_t has[HPCB_DEAL_NODE_SEATS], all = 0;
+    uint64_t has[HPCB_DEAL_NODE_SEATS] = {0}, all = 0;
     unsigned depth = 0;
 
     *node = (hpcb_deal_node_t){.capacity = {capacity * MB, 0},
