@@ -78,7 +78,7 @@ class Plan(unittest.TestCase):
         self.assertIn("exchange/recv/4:1/200us/25%", keys)
         self.assertIn("call/pingpong/8B", keys)
         self.assertIn("call/reduce_scatter/16MiB", keys)
-        self.assertIn("rendezvous/2:1/1000us/25%", keys)
+        self.assertIn("exchange/rendezvous/2:1/1000us/25%", keys)
         self.assertEqual(len(keys), 5 * 3 * 4 * 2 + 4 * 2 + 2 + 8 * 2 + 1)
 
     def test_turns_are_of_the_seconds_asked_for(self):
