@@ -33,8 +33,9 @@ def turns(decisions):
     found = {}
     for decision in decisions:
         jobs = [job for job in decision["jobs"] or [] if not job["paused"] and job["cpus"]]
-        limit = plan.round_limit(depth_of(jobs), len(jobs))
+        depth = depth_of(jobs)
         for job in jobs:
+            limit = plan.round_limit(depth, len(jobs), job.get("cycle", 0))
             figures = found.setdefault(job["job"], {"rounds": 0, "elected": 0, "longest": 0,
                                                     "jobs": 0, "limit": 0})
             figures["rounds"] += 1

@@ -32,18 +32,19 @@ DAEMONS = ("hpcbd", "hpcbd", "hpcbd", "slurmd", "munged", "slurmctld")
 STEPS_SECONDS = (0.013, 0.2, 1.7, 30.0, 3600.0)
 
 
-def round_limit(depth, jobs):
-    """A job is elected at least once in so many rounds, if a CPU has up to depth jobs and
-    the node has jobs: from round 2 depth on it is overdue, and each of the others goes
+def round_limit(depth, jobs, cycle=0):
+    """A job is elected at least once in so many rounds, if a CPU has up to depth jobs, the
+    node has jobs, and the job owns a quantum of each cycle that was dealt (0: none was).
+    From round 2 depth on, or after two cycles, it is overdue, and each of the others goes
     before it once at most (policy/gang.c, next_overdue)."""
-    return 2 * depth + jobs - 1
+    return 2 * max(depth, cycle) + jobs - 1
 
 
-def stop_limit(node):
-    """For so many seconds may a job be stopped there without a break, come what may.  All
-    jobs of a node share its one core."""
+def stop_limit(node, cycle):
+    """For so many seconds may a job be stopped there without a break, come what may, if no
+    job has a longer cycle.  All jobs of a node share its one core."""
     jobs = sum(node in nodes for nodes in JOBS)
-    return round_limit(jobs, jobs) * QUANTUM_SECONDS + CALM_SECONDS
+    return round_limit(jobs, jobs, cycle) * QUANTUM_SECONDS + CALM_SECONDS
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,7 @@ static void read_job(json_object *from, hpcb_gang_job_t *job, bool *elected)
 {
     *job = (hpcb_gang_job_t){
         .job_id = (uint32_t)number(from, "job"),
+        .of_job = (uint32_t)number(from, "of_job"),
         .paused = json_object_get_boolean(get(from, "paused")),
         .wide = json_object_get_boolean(get(from, "wide")),
         .cycle = (unsigned)number(from, "cycle"),

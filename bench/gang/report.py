@@ -65,7 +65,8 @@ def calm_rows(calm):
     late = sum(figures["longest"] > figures["limit"] for figures in found)
     nearest = max(found, key=lambda figures: figures["longest"] / figures["limit"])
     yield row("no starvation: each job is elected on each of its nodes in each 2d + n - 1 "
-              "rounds, d the jobs of the node's busiest CPU and n the jobs of the node",
+              "rounds, d the jobs of the node's busiest CPU, or its cycle if it was dealt a "
+              "longer one, and n the jobs of the node",
               f"later in {late} of {len(found)}; nearest to it: {nearest['longest']} rounds of "
               f"{nearest['limit']}", late == 0, enough)
     most = max(figures["longest"] for figures in found)
@@ -135,7 +136,8 @@ def jobs_table(calm):
 
 def why_these_limits():
     """What stands below the table of limits."""
-    yield ("Why 2d + n - 1: a job that has waited for 2d - 1 rounds is overdue. Of the jobs of a "
+    yield ("Why 2d + n - 1: a job that has waited for 2d - 1 rounds, or for two of its cycles if "
+           "these are longer, is overdue. Of the jobs of a "
            "node that are overdue the one that has waited longest runs next, so that each of "
            "the n - 1 others goes first once at most. Here all jobs of a node share its core: "
            "d is n.")
@@ -189,8 +191,9 @@ def document(settings, records):
         yield ""
         yield "## Disturbances"
         yield ""
-        yield ("A network cut cannot leave a job stopped: hpcbd sends nothing to other nodes when "
-               "it elects, so that no node waits for another. The cuts show what happens to "
+        yield ("A network cut cannot leave a job stopped: when hpcbd elects it waits for no other "
+               "node, and a node that the collector does not reach elects as if nothing had been "
+               "dealt. The cuts show what happens to "
                "Slurm's jobs. A hang is a SIGSTOP of hpcbd; its watchdog has to set the jobs "
                "going.")
         yield ""

@@ -64,6 +64,10 @@ class Node:
     def listed(self):
         return json.loads(self.execute("hpcbctl", "gang", "list", "--json"))
 
+    def cycle(self):
+        """The longest one of the node's jobs; 0: nothing was dealt."""
+        return max((job.get("cycle") or 0 for job in self.listed()["jobs"]), default=0)
+
     def cpu_seconds(self):
         return float(self.execute("python3", self.bench.workspace.program("cpu.py")))
 
@@ -316,7 +320,7 @@ class Bench:
         self.lost = self.find_lost()
         stuck += self.wait_until_let_go(undone)
         end, switches = time.time(), self.switches()
-        limits = {node.name: plan.stop_limit(node.name) for node in self.nodes}
+        limits = {node.name: plan.stop_limit(node.name, node.cycle()) for node in self.nodes}
         stuck += maths.too_long(switches, limits, begin, end)
         self.lost = self.find_lost()
         stuck = [(node, job) for node, job in stuck if job not in self.lost]

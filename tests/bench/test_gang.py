@@ -19,8 +19,9 @@ REPLAY = os.path.join(os.environ.get("HPCB_BUILDDIR", "."), "bench", "gang-repla
 def decision(quantum, elected, jobs=(1, 2)):
     """One core; nobody has been measured yet, so that the first in the list is elected."""
     return {"gang": "primaries", "quantum": quantum, "window": 2, "mem": 0, "net": 0,
-            "jobs": [{"job": job, "cpus": "0", "paused": False, "wide": False, "waited": 0,
-                      "samples": [], "elected": job == elected} for job in jobs]}
+            "jobs": [{"job": job, "of_job": job, "cpus": "0", "paused": False, "wide": False,
+                      "cycle": 0, "slot": 0, "waited": 0, "samples": [],
+                      "elected": job == elected} for job in jobs]}
 
 
 def series(*elected):
@@ -51,7 +52,11 @@ class Plan(unittest.TestCase):
         # One core with five jobs: overdue from the 10th round on, behind four others.
         self.assertEqual(plan.round_limit(5, 5), 14)
         self.assertEqual(plan.round_limit(2, 5), 8)
-        self.assertEqual(plan.stop_limit("n1"), 14 * 0.5 + 2)
+        self.assertEqual(plan.stop_limit("n1", 0), 14 * 0.5 + 2)
+        # Dealt: overdue after two cycles.
+        self.assertEqual(plan.round_limit(5, 5, 4), 14)
+        self.assertEqual(plan.round_limit(5, 5, 8), 20)
+        self.assertEqual(plan.stop_limit("n1", 16), 36 * 0.5 + 2)
 
 
 class Maths(unittest.TestCase):
@@ -176,6 +181,9 @@ class FakeNode:
     def kill(self, _daemon):
         pass
 
+    def cycle(self):
+        return 0
+
     def start(self, daemon):
         self.started.append(daemon)
 
@@ -236,7 +244,7 @@ class Disturb(unittest.TestCase):
         self.assertEqual(self.disturb(("3", 10.0, 1e9))["stuck"], [("n1", "3")])
 
     def test_one_job_that_was_frozen_for_too_long(self):
-        limit = plan.stop_limit("n1")
+        limit = plan.stop_limit("n1", 0)
         self.assertEqual(self.disturb(("3", 10.0, 11.0 + limit))["stuck"], [("n1", "3")])
         self.assertEqual(self.disturb(("3", 10.0, 6.0 + limit))["stuck"], [])
 
