@@ -20,6 +20,8 @@
 /* It was requeued: it slowed a primary down, or primaries left it no CPU time. */
 #define HPCB_ENDED_HARM    "harm"
 #define HPCB_ENDED_STARVED "starved"
+/* It had too many groups of tasks to be stopped as a whole. */
+#define HPCB_ENDED_LARGE "large"
 
 /* Return 0, or -1 with errno and err (ENOENT: the job has no record or has ended
  * meanwhile, and no file is left).  why "": nobody has, after all. */

@@ -58,7 +58,7 @@ static uint64_t or_average(const axis_t *axis, unsigned processors)
 {
     if (axis->capacity > 0 || axis->processors == 0)
         return at_most(axis->capacity, NODE_LIMIT);
-    return (uint64_t)(axis->use * processors / axis->processors);
+    return at_most((uint64_t)(axis->use * processors / axis->processors), NODE_LIMIT);
 }
 
 static uint64_t share_of(int64_t whole, const hpcb_deal_seat_t *seat,
@@ -235,10 +235,26 @@ static void visit_rivals(hpcb_deal_t *deal, size_t job,
     }
 }
 
+static void mark_stale(hpcb_deal_t *deal, size_t rival)
+{
+    deal->state[rival].stale = true;
+}
+
 static void count_again(hpcb_deal_t *deal, size_t rival)
 {
     if (!deal->state[rival].placed)
         count_free(deal, rival);
+}
+
+/* Each rival once, whatever number of seats they have in common. */
+static void count_stale(hpcb_deal_t *deal)
+{
+    for (size_t i = 0; i < deal->n_jobs; i++) {
+        if (!deal->state[i].stale)
+            continue;
+        deal->state[i].stale = false;
+        count_again(deal, i);
+    }
 }
 
 /* ---- an attempt ---- */
@@ -332,7 +348,8 @@ static bool attempt(hpcb_deal_t *deal, bool keep)
             count_free(deal, i);
     while ((job = next_job(deal)) != NOBODY) {
         if (place(deal, job)) {
-            visit_rivals(deal, job, count_again);
+            visit_rivals(deal, job, mark_stale);
+            count_stale(deal);
         } else {
             deal->state[job].failed = true;
             all = false;
@@ -368,12 +385,15 @@ static void lengthen_failed(hpcb_deal_t *deal)
 
 static void find_slots(hpcb_deal_t *deal)
 {
-    unsigned times = 1;
-
-    while (!attempt(deal, true) && !attempt(deal, false) && times < LENGTHEN_MAX) {
+    for (unsigned times = 1;; times *= 2) {
+        if (attempt(deal, true) || attempt(deal, false))
+            return;
+        if (times >= LENGTHEN_MAX)
+            break;
         lengthen_failed(deal);
-        times *= 2;
     }
+    /* Who finds none must not cost all others theirs. */
+    (void)attempt(deal, true);
 }
 
 /* ---- changes that pay ---- */

@@ -250,13 +250,14 @@ static bool owns(const hpcb_gang_job_t *job, uint64_t quantum, unsigned cycle)
     return job->wide && (quantum - slot_of(owner_of(job), quantum)) % cycle == 0;
 }
 
-/* Of two owners that cannot both run: the one that all its nodes know to be one.  Else
- * chance decides; between components of one job on the same CPU by their own ids. */
+/* Of two owners that cannot both run: the one that all its nodes know to be one, and in
+ * quanta that nobody owns the other one.  Else chance decides; between components of
+ * one job on the same CPU by their own ids. */
 static bool goes_before(const hpcb_gang_job_t *one, const hpcb_gang_job_t *other,
                         uint64_t quantum, unsigned cycle)
 {
-    if (cycle > 1 && (one->cycle > 0) != (other->cycle > 0))
-        return one->cycle > 0;
+    if ((one->cycle > 0) != (other->cycle > 0))
+        return (one->cycle > 0) == (cycle > 1);
     if (owner_of(one) == owner_of(other))
         return rank_in(one->job_id, quantum) > rank_in(other->job_id, quantum);
     return rank_in(owner_of(one), quantum) > rank_in(owner_of(other), quantum);
@@ -343,7 +344,8 @@ static bool is_owned_twice(const selection_t *selection, uint64_t quantum,
         for (size_t k = 0; k < i; k++) {
             const hpcb_gang_job_t *one = gang->list[i], *other = gang->list[k];
 
-            if (one->wide && other->wide && takes_part(one) && takes_part(other) &&
+            if (one->wide && other->wide && one->cycle == 0 && other->cycle == 0 &&
+                takes_part(one) && takes_part(other) &&
                 (slot_of(owner_of(one), quantum) - slot_of(owner_of(other), quantum)) %
                         cycle ==
                     0 &&

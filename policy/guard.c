@@ -113,8 +113,8 @@ static void compare_halves(const hpcb_guard_conf_t *conf, hpcb_guard_t *guard,
         guard->found = true;
     } else if (estimate && (late || estimate->high < conf->max_slowdown)) {
         guard->found = true;
-    } else if (late) {
-        step_to(guard, HPCB_GUARD_QUARTER, now_ns);
+    } else if (passed >= pause_of(conf, guard)) {
+        step_to(guard, HPCB_GUARD_QUARTER, now_ns); /* it cannot be compared */
     }
 }
 

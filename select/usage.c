@@ -377,9 +377,8 @@ void hpcb_usage_node(const hpcb_usage_t *usage, size_t node, const hpcb_bw_t *ca
     description->same_program = program && copies_on(usage, node, program);
     description->cpus = (uint64_t)processors * CPU;
     /* What is measured of them is measured with their turns. */
-    description->cpus_by_primaries = sum->primary_cpus < description->cpus
-                                         ? sum->primary_cpus
-                                         : description->cpus;
+    description->cpus_by_primaries =
+        sum->primary_cpus < description->cpus ? sum->primary_cpus : description->cpus;
     description->cpus_by_guests =
         at_a_time(sum->guest_cpus, sum->guest_processors, processors);
     description->processors_left = sum->guest_processors < processors
@@ -432,6 +431,7 @@ bool hpcb_usage_find(hpcb_usage_t *usage, uint32_t id, size_t node, hpcb_usage_a
                             .memory = place->on.memory,
                             .peak = job->demand.peak,
                             .expected = &place->expected,
+                            .processors = place->on.processors,
                             .cpus = &place->cpus};
     return true;
 }
@@ -482,8 +482,12 @@ void hpcb_usage_expect_all(hpcb_usage_t *usage)
 void hpcb_usage_compute(hpcb_usage_t *usage, size_t node, const hpcb_usage_at_t *at,
                         uint64_t cpus)
 {
+    uint64_t most = (uint64_t)at->processors * CPU;
+
     if (at->guest)
         return;
+    if (cpus > most)
+        cpus = most;
     usage->sums[node].primary_cpus += cpus - *at->cpus;
     *at->cpus = cpus;
 }

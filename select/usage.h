@@ -90,10 +90,11 @@ uint64_t hpcb_usage_expected(const hpcb_usage_t *usage, size_t node);
 typedef struct {
     bool guest;
     int64_t since;
-    uint64_t memory;    /* MiB that are allocated to it there */
-    uint64_t peak;      /* bytes, of its demand */
-    uint64_t *expected; /* of a primary, MiB; the table's: see hpcb_usage_expect */
-    uint64_t *cpus;     /* that it computes on, millionths; likewise */
+    uint64_t memory;     /* MiB that are allocated to it there */
+    uint64_t peak;       /* bytes, of its demand */
+    uint64_t *expected;  /* of a primary, MiB; the table's: see hpcb_usage_expect */
+    uint32_t processors; /* allocated to it there */
+    uint64_t *cpus;      /* that it computes on, millionths; likewise */
 } hpcb_usage_at_t;
 
 /* False where the job has nothing on the node. */

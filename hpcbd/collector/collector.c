@@ -183,17 +183,22 @@ static void kept(void *arg, const char *answer, int error, const char *why)
 
 static void dealt(void *arg, const char *answer, int error, const char *why)
 {
-    if (!answer && error == EPERM)
+    if (answer)
+        collector.deal_trouble = false;
+    else if (error == EPERM)
         collector.malformed++;
-    else if (!answer)
+    else
         hpcb_log_once(&collector.deal_trouble, HPCB_LOG_ERROR,
                       "no quanta are dealt: %s", why);
     answer_with(arg, answer);
 }
 
+/* While a deal is made the others must not take all connections: they ask again. */
 static int deal_text(waiting_t *waiting, const char *text)
 {
     collector.munge_trouble = false;
+    if (hpcbd_sealer_calls(collector.dealer) >= REQUESTS_WAITING_MAX)
+        return -1;
     waiting->text = strdup(text);
     if (waiting->text)
         waiting->call =

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "hpcbd/collector/dealer.h"
 
@@ -60,6 +61,7 @@ typedef struct {
 
 struct hpcbd_dealer {
     int64_t dealt_ns;
+    bool has_dealt;
     size_t n_nodes, n_hands, n_jobs;
     node_t *nodes[HPCB_DEAL_NODES_MAX]; /* in any order */
     hand_t hands[HPCB_DEAL_JOBS_MAX];   /* by rising job_id, as all that follows */
@@ -170,6 +172,8 @@ static node_t *put_node(hpcbd_dealer_t *dealer, int64_t now_ns)
     size_t place = 0;
     node_t *node;
 
+    if (dealer->n_nodes == HPCB_DEAL_NODES_MAX)
+        drop_silent(dealer, now_ns);
     while (place < dealer->n_nodes &&
            strcmp(dealer->nodes[place]->name, dealer->report.node) != 0)
         place++;
@@ -369,6 +373,22 @@ static void end_deal(hpcbd_dealer_t *dealer, int64_t now_ns)
                 find_hand(dealer->before, n_before, deal->jobs[i].job_id), now_ns);
 }
 
+/* Reports that came meanwhile wait, and no node has fallen silent for that.  By whole
+ * seconds: most deals take milliseconds. */
+static int64_t deal(hpcbd_dealer_t *dealer)
+{
+    struct timespec begun, ended;
+    int64_t took_ns;
+
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    hpcb_deal(&dealer->deal);
+    clock_gettime(CLOCK_MONOTONIC, &ended);
+    took_ns = (ended.tv_sec - begun.tv_sec - (ended.tv_nsec < begun.tv_nsec)) * SECOND;
+    for (size_t i = 0; i < dealer->n_nodes; i++)
+        dealer->nodes[i]->heard_ns += took_ns;
+    return took_ns;
+}
+
 static void deal_if_due(hpcbd_dealer_t *dealer, int64_t now_ns)
 {
     int64_t since_ns = now_ns - dealer->dealt_ns;
@@ -380,8 +400,9 @@ static void deal_if_due(hpcbd_dealer_t *dealer, int64_t now_ns)
     drop_silent(dealer, now_ns);
     if (find_jobs(dealer) == 0) {
         begin_deal(dealer);
-        hpcb_deal(&dealer->deal);
-        end_deal(dealer, now_ns);
+        dealer->dealt_ns += deal(dealer);
+        end_deal(dealer, dealer->dealt_ns);
+        dealer->has_dealt = true;
     }
     free(dealer->jobs);
     dealer->jobs = NULL;
@@ -405,7 +426,9 @@ static void fill_answer(hpcbd_dealer_t *dealer, int64_t now_ns)
     hpcbd_dealt_t *answer = &dealer->answer;
     int64_t while_number = now_ns / SECOND / HPCBD_AHEAD_SECONDS;
 
-    answer->until = while_number * HPCBD_AHEAD_SECONDS + HPCBD_DEAL_UNTIL_SECONDS;
+    answer->until = 0;
+    if (dealer->has_dealt)
+        answer->until = while_number * HPCBD_AHEAD_SECONDS + HPCBD_DEAL_UNTIL_SECONDS;
     answer->n_jobs = 0;
     for (size_t i = 0; i < dealer->report.n_jobs; i++) {
         const hand_t *hand =

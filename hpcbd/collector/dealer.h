@@ -6,12 +6,12 @@
  * The collector's part of turns: hears of jobs of several nodes that take turns, deals
  * which quanta they own (policy/deal.h), and tells the nodes
  * (hpcbd/records/wire_gang.h). The collector runs it in a process of its own: a large
- * deal takes seconds.  Nothing is on disk: after a restart nodes follow the last deal
- * until it ends, then what follows from their jobs' ids, then a new deal.
+ * deal takes seconds.  Nothing is on disk: after a restart it says that nothing has
+ * been dealt yet, and nodes follow the last deal until it ends or there is a new one.
  *
  * A job is dealt for if exactly as many nodes report it as it has, and all of them say
- * the same of it.  So a node can neither deal for jobs of others nor keep out others'
- * jobs but by the name of a job that it says it has, which costs that job its deal.
+ * the same of it.  Reports are root's, but a node may give the name of another one:
+ * then jobs of that one own quanta by their ids.
  */
 #ifndef HPCB_HPCBD_COLLECTOR_DEALER_H
 #define HPCB_HPCBD_COLLECTOR_DEALER_H
@@ -20,15 +20,15 @@
 
 /* Between two deals; and so far ahead a deal begins, that is after two reports of each
  * node.  With the longest quantum added it begins before the next one is made. */
-#define HPCBD_DEAL_SECONDS  24
-#define HPCBD_AHEAD_SECONDS 12
+#define HPCBD_DEAL_SECONDS  40
+#define HPCBD_AHEAD_SECONDS 24
 
 /* A node that is silent for so long has no jobs. */
-#define HPCBD_TURNS_STALE_SECONDS 20
+#define HPCBD_TURNS_STALE_SECONDS 32
 
 /* So many seconds a deal counts that nobody repeats, or up to HPCBD_AHEAD_SECONDS less:
  * all nodes that hear of it in the same while give it up in the same quantum. */
-#define HPCBD_DEAL_UNTIL_SECONDS 60
+#define HPCBD_DEAL_UNTIL_SECONDS 96
 
 typedef struct hpcbd_dealer hpcbd_dealer_t;
 

@@ -43,14 +43,18 @@ static char *read_report(const asker_t *asker, const char *nonce)
     return hpcb_rjson_print(message, "", NULL);
 }
 
-static bool is_deal(const char *answer, const char *nonce, hpcb_error_t *err)
+/* Write until when it counts; 0: nothing has been dealt yet. */
+static int read_deal(const char *answer, const char *nonce, int64_t *until,
+                     hpcb_error_t *err)
 {
     hpcb_autofree hpcbd_dealt_t *dealt = malloc(sizeof(*dealt));
 
-    if (dealt)
-        return hpcbd_dealt_parse(answer, nonce, dealt, err) == 0;
-    hpcb_error(err, "out of memory");
-    return false;
+    if (!dealt)
+        return hpcb_error(err, "out of memory");
+    if (hpcbd_dealt_parse(answer, nonce, dealt, err) < 0)
+        return -1;
+    *until = dealt->until;
+    return 0;
 }
 
 /* 0, or -1 with err. */
@@ -59,9 +63,12 @@ static int ask(const asker_t *asker, const char *text, const char *nonce,
 {
     hpcb_autofree char *answer =
         hpcbd_ship_exchange(asker->conf, text, ANSWER_SECONDS, err);
+    int64_t until = 0;
 
-    if (!answer || !is_deal(answer, nonce, err))
+    if (!answer || read_deal(answer, nonce, &until, err) < 0)
         return -1;
+    if (until == 0)
+        return 0; /* a collector that has just begun: what it said before counts */
     return hpcb_file_swap(asker->answer, answer, strlen(answer), 0600, err);
 }
 

@@ -127,15 +127,16 @@ bool hpcbd_experiment_judge(uint32_t job_id, hpcb_progress_verdict_t *verdict)
     return primary && hpcb_progress_judge(&primary->ever, verdict);
 }
 
-bool hpcbd_experiment_cost(uint32_t job_id, const hpcb_guest_cost_t *before,
-                           hpcb_guest_cost_t *cost)
+bool hpcbd_experiment_cost(uint32_t job_id, uint64_t begin_us,
+                           const hpcb_guest_cost_t *before, hpcb_guest_cost_t *cost)
 {
+    static const hpcbd_life_t nothing;
     const primary_t *primary = find(job_id);
+    bool known = primary && primary->begin_us == begin_us;
     int64_t now_us = clock_ns(CLOCK_REALTIME) / 1000;
 
-    return primary &&
-           hpcbd_life_cost(&primary->life, before,
-                           (double)(now_us - (int64_t)primary->begin_us) / 1e6, cost);
+    return hpcbd_life_cost(known ? &primary->life : &nothing, before,
+                           (double)(now_us - (int64_t)begin_us) / 1e6, cost);
 }
 
 /* ---- who is there ---- */
@@ -234,8 +235,7 @@ static uint64_t compared_with(const hpcbd_registry_t *registry,
 
     for (size_t i = 0; i < registry->count; i++) {
         const hpcbd_job_t *job = registry->jobs[i];
-        bool stray =
-            !engine.runs[i] && is_guest(job) && hpcbd_window_hears(job->state.job_id);
+        bool stray = is_guest(job) && hpcbd_window_hears(job->state.job_id);
         bool near;
 
         if (!engine.runs[i] && !stray)
@@ -354,7 +354,8 @@ static void add_subject(const hpcbd_registry_t *registry, const hpcbd_job_t *job
                          .guests = compared_with(registry, job)};
 
     if (subject.guests &&
-        hpcbd_progress_begin(engine.progress, job, registry, engine.near) == 0)
+        hpcbd_progress_begin(engine.progress, job, engine.subject_count, registry,
+                             engine.near) == 0)
         engine.subjects[engine.subject_count++] = subject;
 }
 
@@ -374,13 +375,15 @@ static bool choose_subjects(const hpcbd_registry_t *registry)
 {
     static const hpcbd_job_t *jobs[HPCBD_JOBS_MAX];
     int64_t since_ns = clock_ns(CLOCK_MONOTONIC);
-    size_t count = 0, tried = 0, from;
+    size_t count = 0, tried = 0, from = 0;
+    uint64_t turn = engine.stop.number * HPCBD_PROGRESS_JOBS;
 
     for (size_t i = 0; i < registry->count; i++)
         if (is_subject(registry->jobs[i]) && find(registry->jobs[i]->state.job_id))
             jobs[count++] = registry->jobs[i];
-    from = count > HPCBD_PROGRESS_JOBS ? HPCBD_PROGRESS_JOBS : 1;
-    from = count ? (size_t)(engine.stop.number * from % count) : 0;
+    /* Whatever count is, each of them is the first one at some time. */
+    if (count > 0)
+        from = (size_t)((turn + turn / count) % count);
     while (tried < count && engine.subject_count < HPCBD_PROGRESS_JOBS &&
            has_time(since_ns))
         add_subject(registry, jobs[(from + tried++) % count]);
@@ -526,8 +529,12 @@ static bool pass_edge(const hpcbd_registry_t *registry)
     if (engine.edge == HPCB_PROGRESS_BEFORE &&
         (engine.budget_ns < plan.off_ns || !choose_subjects(registry)))
         return false;
+    /* What many jobs take to be read is little of the second before, and much of the
+     * stop. */
+    if (engine.edge == HPCB_PROGRESS_STOP && !act_at_edge(registry))
+        return false;
     read_subjects(registry);
-    if (!act_at_edge(registry))
+    if (engine.edge != HPCB_PROGRESS_STOP && !act_at_edge(registry))
         return false;
     engine.edge++;
     return true;

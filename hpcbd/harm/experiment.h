@@ -21,7 +21,7 @@ extern const hpcbd_part_t hpcbd_experiment;
 bool hpcbd_experiment_judge(uint32_t job_id, hpcb_progress_verdict_t *verdict);
 
 /* What guests cost it in all of its time on this node (hpcbd/harm/life.h). */
-bool hpcbd_experiment_cost(uint32_t job_id, const hpcb_guest_cost_t *before,
-                           hpcb_guest_cost_t *cost);
+bool hpcbd_experiment_cost(uint32_t job_id, uint64_t begin_us,
+                           const hpcb_guest_cost_t *before, hpcb_guest_cost_t *cost);
 
 #endif

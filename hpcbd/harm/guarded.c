@@ -395,14 +395,25 @@ static bool note_group(const group_t *group, bool *there, bool *ran, bool *same)
     return *there != before || (*there && !*same);
 }
 
+/* Comparisons are about the guests on its cores as long as these run. */
+static bool is_about_near(const hpcbd_guarded_t *guarded, const turn_t *turn)
+{
+    return turn->near.wanted && guarded->guards.near.level < HPCB_GUARD_STOP;
+}
+
 static void notice(hpcbd_guarded_t *guarded, const turn_t *turn)
 {
     hpcb_guards_who_t *there = &guarded->there, ran = {.near = false}, same;
-    bool others = note_group(&turn->near, &there->near, &ran.near, &same.near);
+    bool near = note_group(&turn->near, &there->near, &ran.near, &same.near);
+    bool far = note_group(&turn->far, &there->far, &ran.far, &same.far);
+    bool left = note_group(&turn->left, &there->left, &ran.left, &same.left);
 
-    others |= note_group(&turn->far, &there->far, &ran.far, &same.far);
-    others |= note_group(&turn->left, &there->left, &ran.left, &same.left);
-    if (others) {
+    if (far && !near && !left && is_about_near(guarded, turn)) {
+        if (!same.far) {
+            guarded->guards.far = (hpcb_guard_t){0};
+            guarded->ran.far = false;
+        }
+    } else if (near || far || left) {
         hpcb_guards_anew(&guarded->guards, same, turn->now_ns);
         forget(guarded);
     }

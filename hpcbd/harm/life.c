@@ -74,11 +74,13 @@ bool hpcbd_life_cost(const hpcbd_life_t *life, const hpcb_guest_cost_t *before,
     hpcb_progress_source_t source = life->source;
     hpcb_harm_life_t sum = life->sum;
     hpcb_harm_estimate_t found;
+    bool own, had = before->cost != HPCB_COST_UNKNOWN && before_s > 0;
 
     add_part(life, &sum, &source);
-    if (sum.comparisons == 0)
+    own = sum.comparisons > 0;
+    if (!own && !had)
         return false;
-    if (before->cost != HPCB_COST_UNKNOWN && before_s > 0) {
+    if (had) {
         found = estimate_of(before);
         hpcb_harm_live(&sum, &found, before_s);
     } else {
@@ -90,6 +92,7 @@ bool hpcbd_life_cost(const hpcbd_life_t *life, const hpcb_guest_cost_t *before,
                                 .low = millionths(found.low),
                                 .high = millionths(found.high),
                                 .of_us = (uint64_t)(total_s * 1e6)};
-    snprintf(cost->method, sizeof(cost->method), "%s", hpcb_progress_name(source));
+    snprintf(cost->method, sizeof(cost->method), "%s",
+             own ? hpcb_progress_name(source) : before->method);
     return true;
 }

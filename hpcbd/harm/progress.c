@@ -129,9 +129,10 @@ static void forget(hpcbd_progress_t *progress, size_t i)
     hpcb_sensed_close(kept.sensed);
 }
 
-static void forget_all(hpcbd_progress_t *progress)
+/* But for the first ones. */
+static void forget_but(hpcbd_progress_t *progress, size_t first)
 {
-    while (progress->count > 0)
+    while (progress->count > first)
         forget(progress, progress->count - 1);
 }
 
@@ -139,7 +140,7 @@ void hpcbd_progress_free(hpcbd_progress_t *progress)
 {
     if (!progress)
         return;
-    forget_all(progress);
+    forget_but(progress, 0);
     hpcb_sensing_close(progress->sensing);
     free(progress);
 }
@@ -202,13 +203,14 @@ static int open_and_try(hpcbd_progress_t *progress, const hpcbd_job_t *job)
 }
 
 /* All jobs share a number of files (sensor/stat.h): what is kept of others may leave
- * this one without. */
-static int open_new(hpcbd_progress_t *progress, const hpcbd_job_t *job)
+ * this one without.  The begun ones before it are to be read with it. */
+static int open_new(hpcbd_progress_t *progress, const hpcbd_job_t *job, size_t begun)
 {
     if (open_and_try(progress, job) < 0)
         return -1;
-    if (progress->count > 1 && progress->kept[0].lacks) {
-        forget_all(progress);
+    if (progress->count > begun + 1 && progress->kept[0].lacks) {
+        forget_but(progress, begun + 1);
+        forget(progress, 0);
         if (open_and_try(progress, job) < 0)
             return -1;
     }
@@ -223,7 +225,7 @@ static bool is_good(const kept_t *kept, const hpcbd_job_t *job)
 }
 
 /* Sensors stay open, so that threads that have ended go on to count. */
-static int follow(hpcbd_progress_t *progress, const hpcbd_job_t *job)
+static int follow(hpcbd_progress_t *progress, const hpcbd_job_t *job, size_t begun)
 {
     size_t i = find(progress, job->state.job_id);
 
@@ -233,7 +235,7 @@ static int follow(hpcbd_progress_t *progress, const hpcbd_job_t *job)
         i = progress->count;
     }
     if (i == progress->count)
-        return open_new(progress, job);
+        return open_new(progress, job, begun);
     put_first(progress, take_out(progress, i));
     hpcb_sensed_adopt(progress->current);
     return 0;
@@ -241,9 +243,10 @@ static int follow(hpcbd_progress_t *progress, const hpcbd_job_t *job)
 
 /* A step that has begun since has other pages. */
 int hpcbd_progress_begin(hpcbd_progress_t *progress, const hpcbd_job_t *job,
-                         const hpcbd_registry_t *registry, hpcbd_near_t *near)
+                         size_t begun, const hpcbd_registry_t *registry,
+                         hpcbd_near_t *near)
 {
-    if (follow(progress, job) < 0)
+    if (follow(progress, job, begun) < 0)
         return -1;
     hpcbd_pages_close(&progress->kept[0].pages);
     hpcbd_pages_open(&progress->kept[0].pages, progress->state_dir, job);

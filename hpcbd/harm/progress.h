@@ -29,10 +29,12 @@ hpcbd_progress_t *hpcbd_progress_new(const hpcb_node_t *node, const char *state_
 void hpcbd_progress_free(hpcbd_progress_t *progress);
 
 /* Select the job for the next readings, with its current tasks and pages and the guests
- * of registry.  Only readings between two calls for this job can be
- * compared.  Return 0, or -1 if it has no task on this node. */
+ * of registry.  Only readings between two calls for this job can be compared.  begun:
+ * so many jobs that were begun last are to be read with it; others are closed if it
+ * lacks files.  Return 0, or -1 if it has no task on this node. */
 int hpcbd_progress_begin(hpcbd_progress_t *progress, const hpcbd_job_t *job,
-                         const hpcbd_registry_t *registry, hpcbd_near_t *near);
+                         size_t begun, const hpcbd_registry_t *registry,
+                         hpcbd_near_t *near);
 
 /* Select a job that was begun before others.  Return -1 if too many have been begun
  * since. */

@@ -4,10 +4,12 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cgroup/knob.h"
 #include "cgroup/steps.h"
 #include "common/cleanup.h"
 #include "hpcbd/harm/taken.h"
@@ -19,7 +21,8 @@ typedef struct {
     char *dir; /* Slurm's directory of the job; NULL: not known */
     bool lost; /* it may have tasks, but nobody knows where */
     bool near;
-    int stat; /* cpu.stat of its group; -1: it has none yet */
+    int stat;         /* cpu.stat of its group; -1: it has none yet */
+    uint64_t used_us; /* when it was read last */
 } guest_t;
 
 struct hpcbd_taken {
@@ -122,7 +125,11 @@ static bool read_guest(const hpcbd_taken_t *taken, guest_t *guest, uint64_t *use
         open_stat(taken, guest);
     if (guest->stat < 0)
         return !has_tasks(taken, guest);
-    return hpcb_stat_number(guest->stat, "usage_usec ", used_us, NULL) == 0;
+    if (hpcb_stat_number(guest->stat, "usage_usec ", &guest->used_us, NULL) < 0 &&
+        !hpcb_knob_gone(errno))
+        return false;
+    *used_us = guest->used_us;
+    return true;
 }
 
 bool hpcbd_taken_read(hpcbd_taken_t *taken, uint64_t *all_us, uint64_t *near_us)

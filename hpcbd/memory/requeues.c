@@ -45,6 +45,7 @@ static void note_reason(const hpcbd_requeues_t *requeues, uint32_t job_id,
     static const char *const why[HPCBD_REQUEUE_REASONS] = {
         [HPCBD_REQUEUE_STARVED] = HPCB_ENDED_STARVED,
         [HPCBD_REQUEUE_HARM] = HPCB_ENDED_HARM,
+        [HPCBD_REQUEUE_LARGE] = HPCB_ENDED_LARGE,
     };
     char known[HPCB_ENDED_MAX];
 
@@ -58,7 +59,9 @@ static void note_reason(const hpcbd_requeues_t *requeues, uint32_t job_id,
 /* True: there is nothing left to do for the job. */
 static bool requeue(hpcbd_requeues_t *requeues, uint32_t job_id, hpcbd_requeue_t reason)
 {
-    bool ended = reason == HPCBD_REQUEUE_MEMORY || reason == HPCBD_REQUEUE_KILLED;
+    /* One that is too large would keep the others from being measured for good. */
+    bool ended = reason == HPCBD_REQUEUE_MEMORY || reason == HPCBD_REQUEUE_KILLED ||
+                 reason == HPCBD_REQUEUE_LARGE;
 
     note_reason(requeues, job_id, reason, true);
     switch (requeues->slurm->requeue(job_id, hpcbd_requeue_text(reason), ended)) {

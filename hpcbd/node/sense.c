@@ -194,7 +194,9 @@ static hpcb_guest_cost_t cost_of(const job_t *job)
 {
     hpcb_guest_cost_t cost;
 
-    return hpcbd_experiment_cost(job->job_id, &job->cost, &cost) ? cost : job->cost;
+    return hpcbd_experiment_cost(job->job_id, job->begin_us, &job->cost, &cost)
+               ? cost
+               : job->cost;
 }
 
 static uint64_t elected_of(const job_t *job)

@@ -25,6 +25,9 @@
 /* Who has waited so long for its turn gets none soon: it is paused. */
 #define PAUSED_NS (30 * SECOND)
 
+/* So long Slurm has to requeue a guest (hpcbd/memory/requeues.c). */
+#define SENT_NS (3600 * SECOND)
+
 /* Reasons that hold for long, and these with those that may. */
 #define HELD_REASONS (HPCBD_FREEZE_GUARD | (unsigned)HPCBD_FREEZE_CRUMBS)
 #define LONG_REASONS (HELD_REASONS | HPCBD_FREEZE_GANG)
@@ -51,13 +54,13 @@ typedef struct {
     bool paused;       /* it has done so for long */
     bool hears;        /* it goes on in spite of LONG_REASONS */
     uint64_t heard_ns; /* since when, or when it did last; 0: never */
+    uint64_t sent_ns;  /* when Slurm was asked to requeue it; 0: it was not */
     level_t *levels;   /* in the order in which the last look saw them */
     size_t count;
     bool guest;  /* or a primary that takes turns */
     bool unfit;  /* a primary, not all of whose levels have a place: none has */
     bool lacks;  /* a guest, some of whose levels have no place: they run on */
     bool told;   /* the log has said so */
-    bool sent;   /* Slurm has been asked to requeue it */
     bool failed; /* the log has said that a level cannot be written */
     bool found;  /* by the look that is going on */
 } stopped_t;
@@ -319,7 +322,8 @@ static void begin_anew(hpcbd_freeze_t *freeze, stopped_t *job, const hpcbd_job_t
         drop_levels(freeze, job);
     job->guest = is_guest(seen);
     job->begin_us = seen->state.begin_us;
-    job->unfit = job->told = job->failed = job->sent = false;
+    job->unfit = job->told = job->failed = false;
+    job->sent_ns = 0;
 }
 
 /* again: now is the time to look at it if it is unfit. */
@@ -493,7 +497,8 @@ static void send_away(const hpcbd_freeze_t *freeze, stopped_t *job)
 {
     hpcb_error_t err;
 
-    if (job->sent || !job->lacks || !(job->reasons & HARM_REASONS))
+    if (!job->lacks || !(job->reasons & HARM_REASONS) ||
+        (job->sent_ns && now_ns() - job->sent_ns < SENT_NS))
         return;
     if (hpcbd_requeue_note(freeze->state_dir, job->job_id, HPCBD_REQUEUE_LARGE,
                            job->count, &err) < 0) {
@@ -501,7 +506,7 @@ static void send_away(const hpcbd_freeze_t *freeze, stopped_t *job)
                       job->job_id, err.text);
         return;
     }
-    job->sent = true;
+    job->sent_ns = now_ns();
     hpcb_log(HPCB_LOG_INFO,
              "job %u: what it costs primaries cannot be found out, because it has too "
              "many groups of tasks: Slurm is asked to requeue it",

@@ -515,7 +515,7 @@ START_TEST(what_cannot_be_compared_ends_a_search)
             hpcb_guard_step(&bound, &guard, claimed ? &harmful : NULL, now);
             ck_assert(!hpcb_guard_is_due(&guard));
         }
-        ck_assert_uint_eq(now, 1031 * S);
+        ck_assert_uint_eq(now, 1001 * S + conf.return_ns);
         ck_assert_int_eq(guard.level, HPCB_GUARD_QUARTER);
         ck_assert_uint_eq(guard.halvings, 0);
     }

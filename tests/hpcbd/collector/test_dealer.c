@@ -275,6 +275,7 @@ START_TEST(the_papers_case_is_dealt)
 
     pass(dealer, HPCBD_DEAL_SECONDS, 4, even);
     ck_assert_uint_eq(answer.n_jobs, 0);
+    ck_assert_int_eq(answer.until, 0);
     say(dealer, "n1", 4, even);
     ck_assert_uint_eq(answer.n_jobs, 4);
     ck_assert_ptr_null(in_force(1));
@@ -332,7 +333,7 @@ START_TEST(all_nodes_of_a_job_must_say_the_same)
     for (size_t i = 0; i < 4; i++) {
         hpcbd_dealer_t *dealer = hpcbd_dealer_new(now_ns);
 
-        for (unsigned k = 0; k < 12; k++, now_ns += 5 * SECOND) {
+        for (unsigned k = 0; k < 16; k++, now_ns += 5 * SECOND) {
             say(dealer, "n1", 4, even);
             if (lies[i].third) {
                 begin_report("n3");
@@ -389,7 +390,7 @@ START_TEST(seats_keep_their_places)
 {
     hpcbd_dealer_t *dealer = hpcbd_dealer_new(now_ns);
 
-    for (unsigned k = 0; k < 12; k++, now_ns += 5 * SECOND)
+    for (unsigned k = 0; k < 16; k++, now_ns += 5 * SECOND)
         for (unsigned node = 1; node <= 2; node++) {
             begin_report(node == 1 ? "n1" : "n2");
             add_job(10, 9, "0-1", 0);

@@ -191,8 +191,10 @@ void hpcbd_progress_free(hpcbd_progress_t *progress)
 }
 
 int hpcbd_progress_begin(hpcbd_progress_t *progress, const hpcbd_job_t *job,
-                         const hpcbd_registry_t *jobs, hpcbd_near_t *near)
+                         size_t before, const hpcbd_registry_t *jobs,
+                         hpcbd_near_t *near)
 {
+    (void)before;
     (void)jobs;
     (void)near;
     (void)progress;
@@ -246,6 +248,7 @@ const hpcbd_registry_t *hpcbd_window_registry(void)
 bool hpcbd_window_stop_guest(uint32_t job_id, hpcbd_freeze_reason_t reason)
 {
     ck_assert_int_eq(reason, HPCBD_FREEZE_EXPERIMENT);
+    work_until_now();
     if (job_id == FAR) {
         far_frozen = true;
         return true;
@@ -818,6 +821,22 @@ START_TEST(who_comes_or_goes_on_other_cores_ends_nothing)
 }
 END_TEST
 
+/* Nor what is known of those on its cores. */
+START_TEST(who_comes_and_goes_on_other_cores_hides_nobody)
+{
+    begin();
+    registry.count = 4;
+    for (int i = 0; i < 12; i++) {
+        far.state.begin_us++;
+        far.guest_since_ns = 0;
+        run(25);
+    }
+    ck_assert_int_ge(level, HPCB_GUARD_HALF);
+    ck_assert_int_eq(far_worst, HPCB_GUARD_FREE);
+    end();
+}
+END_TEST
+
 /* What it does would count as the harm of the others. */
 START_TEST(who_hears_of_its_end_ends_experiments)
 {
@@ -863,13 +882,13 @@ START_TEST(the_record_is_of_the_whole_run)
     daemon_of_test.conf.guest_max_slowdown_ppm = 100000;
     primary.state.begin_us = (uint64_t)clock_now / 1000;
     run(5);
-    ck_assert(!hpcbd_experiment_cost(PRIMARY, &before, &cost));
+    ck_assert(!hpcbd_experiment_cost(PRIMARY, primary.state.begin_us, &before, &cost));
     run(595);
-    ck_assert(hpcbd_experiment_cost(PRIMARY, &before, &cost));
+    ck_assert(hpcbd_experiment_cost(PRIMARY, primary.state.begin_us, &before, &cost));
     ck_assert_int_ge(cost.cost, 50000);
     registry.count = 1;
     run(3600);
-    ck_assert(hpcbd_experiment_cost(PRIMARY, &before, &cost));
+    ck_assert(hpcbd_experiment_cost(PRIMARY, primary.state.begin_us, &before, &cost));
     ck_assert_int_ge(cost.cost, 52631 / 7 - 300);
     ck_assert_int_le(cost.cost, 52631 / 7 + 300);
     ck_assert_uint_eq(cost.of_us, UINT64_C(4200000000));
@@ -1507,6 +1526,7 @@ int main(void)
     tcase_add_test(tc, a_clock_that_is_set_ends_an_experiment);
     tcase_add_test(tc, who_comes_or_goes_ends_an_experiment);
     tcase_add_test(tc, who_comes_or_goes_on_other_cores_ends_nothing);
+    tcase_add_test(tc, who_comes_and_goes_on_other_cores_hides_nobody);
     tcase_add_test(tc, who_hears_of_its_end_ends_experiments);
     tcase_add_test(tc, who_takes_turns_is_not_compared);
     tcase_add_test(tc, the_record_is_of_the_whole_run);

@@ -102,12 +102,24 @@ START_TEST(a_new_daemon_goes_on)
     before = cost;
     begin();
     before = cost;
-    /* What it has found itself is little yet: the old figure stands. */
+    /* What it has found itself is little yet: guests are taken for what they were. */
     run(70, 0);
-    ck_assert(!hpcbd_life_cost(&life, &before, 1350, &cost));
+    expect(1350, 0.125);
     run(570, 0);
     rest(80);
     expect(2000, 0.125 * 1280 / 2000);
+}
+END_TEST
+
+START_TEST(time_without_guests_counts_after_a_restart_too)
+{
+    begin();
+    run(640, 0.2);
+    expect(640, 0.25);
+    before = cost;
+    life = (hpcbd_life_t){.seen_ns = 0};
+    expect(6400, 0.025);
+    ck_assert_str_eq(cost.method, before.method);
 }
 END_TEST
 
@@ -131,6 +143,7 @@ int main(void)
     tcase_add_test(tcase, five_minutes_of_harm_in_ten_hours);
     tcase_add_test(tcase, each_part_counts_for_its_time);
     tcase_add_test(tcase, a_new_daemon_goes_on);
+    tcase_add_test(tcase, time_without_guests_counts_after_a_restart_too);
     tcase_add_test(tcase, what_has_no_time_does_not_count);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);

@@ -251,7 +251,7 @@ static hpcb_progress_at_t reading(void)
 
 static bool has_iterations(void)
 {
-    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, 0, &registry, NULL), 0);
     return reading().has_iterations;
 }
 
@@ -262,7 +262,7 @@ START_TEST(without_pages_and_counters_there_is_run_delay)
     begin();
     ck_assert_str_eq(last_line, "");
     ck_assert_int_eq(hpcbd_progress_read(progress, &at), -1);
-    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, 0, &registry, NULL), 0);
     put_usage(5000, 300);
     at = reading();
     ck_assert_uint_eq(at.cpu_us, 5000);
@@ -287,7 +287,7 @@ START_TEST(without_pressure_there_is_no_run_delay)
     ck_assert_str_eq(last_line,
                      "what guests cost primaries is measured without run delay: this "
                      "kernel accounts no pressure (boot it with psi=1)");
-    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, 0, &registry, NULL), 0);
     at = reading();
     ck_assert_uint_eq(at.cpu_us, 1000);
     ck_assert(!at.has_delay);
@@ -357,7 +357,7 @@ START_TEST(guests_can_have_taken_what_they_used)
     guest_of(5);
     far_guest = guest_of(6);
     registry.jobs[registry.count++] = &primary;
-    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, 0, &registry, NULL), 0);
     from = reading();
     put_usage(900000, 0);
     guest_used(5, 77 + 30);
@@ -365,7 +365,7 @@ START_TEST(guests_can_have_taken_what_they_used)
     expect_guests(&from, 530, 30);
     /* Without cpusets nothing keeps a guest on its cores. */
     constrained = false;
-    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, 0, &registry, NULL), 0);
     from = reading();
     guest_used(6, 77 + 600);
     expect_guests(&from, 100, 100);
@@ -385,21 +385,21 @@ START_TEST(a_guest_without_tasks_uses_nothing)
     guest = guest_of(5);
     snprintf(stat, sizeof(stat), "%s/cpu.stat", guest->dir);
     ck_assert_int_eq(unlink(stat), 0);
-    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, 0, &registry, NULL), 0);
     from = reading();
     guest_used(5, 40);
     expect_guests(&from, 40, 40);
     ck_assert_int_eq(unlink(stat), 0);
     fake_write(SLURM_DIR "/job_5/step_0/user/task_0/cgroup.procs", "300\n");
-    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, 0, &registry, NULL), 0);
     ck_assert(!reading().has_guests);
     /* It is marked only, and its place is not known. */
     guest_used(5, 40);
     guest->dir[0] = '\0';
-    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, 0, &registry, NULL), 0);
     ck_assert(reading().has_guests);
     guest->marked = true;
-    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, 0, &registry, NULL), 0);
     ck_assert(!reading().has_guests);
     end();
 }
@@ -528,7 +528,7 @@ START_TEST(the_clock_goes_on_while_counters_are_read)
 
     counts = true;
     with_pages();
-    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, 0, &registry, NULL), 0);
     going_on = true;
     read_ns = 60 * MS;
     for (unsigned i = 1; i <= 4; i++) {
@@ -563,7 +563,7 @@ START_TEST(threads_count_instructions)
 
     counts = true;
     begin();
-    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, 0, &registry, NULL), 0);
     ck_assert_int_eq(sets, 2);
     count = 5000;
     at = reading();
@@ -572,13 +572,13 @@ START_TEST(threads_count_instructions)
     /* A task that has come since the last experiment. */
     make_dir(STEP "/task_1");
     fake_write(STEP "/task_1/cgroup.threads", "200\n");
-    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, 0, &registry, NULL), 0);
     ck_assert_int_eq(sets, 3);
     ck_assert_uint_eq(reading().instructions, 15000);
     /* A run of the job that is another one. */
     primary.state.begin_us++;
     opened = 0;
-    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, &registry, NULL), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &primary, 0, &registry, NULL), 0);
     ck_assert_int_ge(opened, 3);
     ck_assert_int_eq(sets, 3);
     end();
@@ -589,7 +589,7 @@ END_TEST
 static int opened_for(const hpcbd_job_t *job)
 {
     opened = 0;
-    ck_assert_int_eq(hpcbd_progress_begin(progress, job, &registry, NULL), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, job, 0, &registry, NULL), 0);
     return opened;
 }
 
@@ -634,7 +634,7 @@ START_TEST(pages_are_of_the_job_that_is_read)
     with_pages();
     second = another(5);
     ck_assert(has_iterations());
-    ck_assert_int_eq(hpcbd_progress_begin(progress, &second, &registry, NULL), 0);
+    ck_assert_int_eq(hpcbd_progress_begin(progress, &second, 1, &registry, NULL), 0);
     ck_assert(!reading().has_iterations);
     ck_assert_int_eq(hpcbd_progress_select(progress, 4), 0);
     ck_assert(reading().has_iterations);

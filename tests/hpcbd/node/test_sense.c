@@ -103,10 +103,11 @@ bool hpcbd_gang_elected(uint32_t job_id, uint64_t *us)
     return in_gang_us > 0;
 }
 
-bool hpcbd_experiment_cost(uint32_t job_id, const hpcb_guest_cost_t *before,
-                           hpcb_guest_cost_t *cost)
+bool hpcbd_experiment_cost(uint32_t job_id, uint64_t begin_us,
+                           const hpcb_guest_cost_t *before, hpcb_guest_cost_t *cost)
 {
     (void)job_id;
+    (void)begin_us;
     (void)before;
     (void)cost;
     return false;
