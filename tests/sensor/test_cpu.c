@@ -26,6 +26,7 @@ static hpcb_node_t *node;
 static const char *root;
 static char dir[4096];
 static uint64_t clock_us; /* 0: the real one, at which Check looks too */
+static unsigned used_us, waited_us; /* by a task, up to now */
 
 int __real_clock_gettime(clockid_t clock, struct timespec *now);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
@@ -76,6 +77,7 @@ static void start(const char *snapshot, uint32_t job_id, int like)
 static void stop(void)
 {
     clock_us = 0;
+    used_us = waited_us = 0;
     hpcb_node_close(node);
     fake_stop();
 }
@@ -199,7 +201,6 @@ END_TEST
  * in the mean over its CPUs. */
 static uint64_t second(void *handle, const char *name, unsigned used, unsigned waited)
 {
-    static unsigned used_us, waited_us;
     char file[64], text[64];
     uint64_t before = delay_of(handle);
 
