@@ -25,7 +25,7 @@
 static hpcb_node_t *node;
 static const char *root;
 static char dir[4096];
-static uint64_t clock_us; /* 0: the real one, at which Check looks too */
+static uint64_t clock_us;           /* 0: the real one, at which Check looks too */
 static unsigned used_us, waited_us; /* by a task, up to now */
 
 int __real_clock_gettime(clockid_t clock, struct timespec *now);
