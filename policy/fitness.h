@@ -11,8 +11,8 @@
  * Two forms:
  *  - for time sharing on one node, as in the paper: the distance of figure 3, the
  *    selection for one quantum (algorithm 2) and the reduction of the nodes' votes
- *    (second phase of algorithm 1).  hpcbd elects by policy/gang, which takes
- *    prediction and distance from here; tests and hpcb-sim run the rest;
+ *    (second phase of algorithm 1).  policy/gang takes prediction and
+ *    distance from here; only tests and the simulator run the rest;
  *  - for placement: the same distance asked the other way round, "which node for this
  *    guest" (hpcb_fit_place).
  *

@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * SipHash-2-4 (Aumasson and Bernstein, INDOCRYPT 2012): without the key nobody tells
- * its results from random numbers, however many of them he has seen.  None of the
- * libraries that hpcbd is linked to has a keyed hash.
+ * SipHash-2-4 (Aumasson and Bernstein, INDOCRYPT 2012): without the key its results
+ * cannot be distinguished from random numbers.  Code of our own, because no library
+ * that the project needs anyway has a keyed hash.
  */
 #ifndef HPCB_POLICY_SIPHASH_H
 #define HPCB_POLICY_SIPHASH_H
