@@ -2,14 +2,16 @@
 # Copyright (C) 2026 The slurm-hpc-balance developers
 """Does a primary a known harm: takes a part of its CPU, ahead of it, while a guest may run.
 
-helper.py PART END GUEST PID: until END exists; GUEST is a file with the names of the
-guest's cgroup.freeze, a line each, and appears when the guest has begun; PID is the
-primary.  Pieces of a millisecond come at random, so that no rhythm of the primary meets
-them more or less often.
+helper.py PART DIRECTORY PID: PID is the primary, and files of DIRECTORY say what goes on:
+"alone": the primary is alone; "starts": its guest is being started; "guest": that has
+begun, and these are the names of its cgroup.freeze, a line each; "end": the run is over.
+Pieces of a millisecond come at random, so that no rhythm of the primary meets them more
+or less often.
 
 At its end it prints as JSON what part it has taken, by its own CPU time, of the time in
 which the guest might run ("taken"), and what the primary had in that time ("beside") and
-before the guest had begun ("alone"): nanoseconds on a CPU and in wait of one."""
+while it was alone ("alone"): nanoseconds on a CPU and in wait of one.  What starts jobs
+takes a CPU, too, and counts as neither."""
 
 import json
 import os
@@ -31,40 +33,40 @@ def burn():
 
 
 def guest_files(name):
-    """Of a guest that has not begun there are none."""
-    if not os.path.exists(name):
-        return None
     with open(name, encoding="utf-8") as file:
         return [os.open(line, os.O_RDONLY) for line in file.read().split("\n") if line]
 
 
 def main():
-    part, end, guest, pid = float(sys.argv[1]), *sys.argv[2:5]
+    part, directory, pid = float(sys.argv[1]), *sys.argv[2:4]
+    ways = ["alone", "starts", "guest", "end"]
     primary = os.open(f"/proc/{pid}/schedstat", os.O_RDONLY)
     rng = random.Random(part)
-    files, taken, shared = None, 0, 0
-    had = {"alone": [0, 0], "beside": [0, 0]}
+    way, files, taken, shared = "", [], 0, 0
+    had = {"alone": [0, 0], "guest": [0, 0]}
     seen = time.monotonic_ns()
     before = None
-    while not os.path.exists(end):
+    while not os.path.exists(os.path.join(directory, "end")):
         # What it takes to look costs the primary as much without a guest.
         time.sleep(rng.expovariate(1) * (PIECE_NS / part - PIECE_NS) * 1e-9 if part else 0.05)
-        stopped = files is not None and is_asked_to_stop(files)
-        if part and files is not None and not stopped:
+        may_run = way == "guest" and not is_asked_to_stop(files)
+        if part and may_run:
             begin = time.thread_time_ns()
             burn()
             taken += time.thread_time_ns() - begin
         now = time.monotonic_ns()
         figures = [int(word) for word in os.pread(primary, 80, 0).split()[:2]]
-        if before and not stopped:
-            sums = had["alone" if files is None else "beside"]
+        if before and (may_run or way == "alone"):
             for index in range(2):
-                sums[index] += figures[index] - before[index]
-        shared += now - seen if files is not None and not stopped else 0
+                had[way][index] += figures[index] - before[index]
+        shared += now - seen if may_run else 0
         seen, before = now, figures
-        if files is None:
-            files = guest_files(guest)
-    print(json.dumps({"taken": taken / shared if shared else 0, **had}))
+        if os.path.exists(os.path.join(directory, ways[0])):
+            way = ways.pop(0)
+            if way == "guest":
+                files = guest_files(os.path.join(directory, way))
+    print(json.dumps({"taken": taken / shared if shared else 0, "alone": had["alone"],
+                      "beside": had["guest"]}))
 
 
 main()

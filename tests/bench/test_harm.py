@@ -17,22 +17,21 @@ HELPER = os.path.join(os.path.dirname(os.path.dirname(HERE)), "bench", "harm", "
 
 
 class Helper(unittest.TestCase):
-    def helped(self, part, stopped, begun=True, seconds=1):
+    def helped(self, part, stopped, ways=("alone", "starts", "guest"), seconds=1):
         with tempfile.TemporaryDirectory() as directory:
-            flag, guest, freeze = (os.path.join(directory, name)
-                                   for name in ("end", "guest", "freeze"))
-            with open(freeze, "w", encoding="ascii") as file:
-                file.write(f"{int(stopped)}\n")
-            if begun:
-                with open(guest, "w", encoding="utf-8") as file:
-                    file.write(freeze)
+            freeze = os.path.join(directory, "freeze")
+            texts = {freeze: f"{int(stopped)}\n"}
+            texts |= {os.path.join(directory, way): freeze for way in ways}
+            for name, text in texts.items():
+                with open(name, "w", encoding="utf-8") as file:
+                    file.write(text)
             helper = subprocess.Popen(
-                [sys.executable, "-B", HELPER, part, flag, guest, str(os.getpid())],
+                [sys.executable, "-B", HELPER, part, directory, str(os.getpid())],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
             until = time.monotonic() + seconds
             while time.monotonic() < until:
                 pass
-            with open(flag, "w", encoding="ascii"):
+            with open(os.path.join(directory, "end"), "w", encoding="ascii"):
                 pass
             out, _ = helper.communicate(timeout=60)
         self.assertEqual(helper.returncode, 0)
@@ -41,7 +40,7 @@ class Helper(unittest.TestCase):
     def test_it_says_what_it_took(self):
         self.assertEqual(self.helped("0", False)["taken"], 0)
         self.assertEqual(self.helped("0.1", True)["taken"], 0)
-        self.assertEqual(self.helped("0.1", False, begun=False)["taken"], 0)
+        self.assertEqual(self.helped("0.1", False, ways=["alone"])["taken"], 0)
         # How much, and when it begins, depends on who else wants the CPU.
         taken = 0
         for seconds in (1, 4, 16):
@@ -50,13 +49,18 @@ class Helper(unittest.TestCase):
         self.assertLess(taken, 0.5)
 
     def test_it_looks_at_the_primary(self):
-        seen = self.helped("0", False, begun=False)
+        seen = self.helped("0", False, ways=["alone"])
         self.assertGreater(seen["alone"][0], 0)
         self.assertEqual(seen["beside"], [0, 0])
-        seen = self.helped("0", False)
-        self.assertEqual(seen["alone"], [0, 0])
-        self.assertGreater(seen["beside"][0], 0)
+        self.assertGreater(self.helped("0", False)["beside"][0], 0)
         self.assertEqual(self.helped("0", True)["beside"], [0, 0])
+
+    def test_what_starts_jobs_counts_as_neither(self):
+        for ways in ([], ["alone", "starts"]):
+            seen = self.helped("0.1", False, ways=ways, seconds=2)
+            self.assertEqual(seen["taken"], 0)
+            self.assertEqual(seen["beside"], [0, 0])
+            self.assertLess(seen["alone"][0], 10**9)
 
 
 def had(cost):
