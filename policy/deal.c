@@ -15,8 +15,8 @@
 #define NODE_LIMIT (UINT64_C(1) << 53)
 #define SEAT_LIMIT (NODE_LIMIT / HPCB_DEAL_NODE_SEATS)
 
-static_assert(HPCB_DEAL_NODES_MAX <= 1 << 12 && HPCB_DEAL_CYCLE_MAX <= 1 << 6,
-              "the cost of all columns has 126 bits");
+static_assert(HPCB_DEAL_NODES_MAX <= 1 << 13 && HPCB_DEAL_CYCLE_MAX <= 1 << 6,
+              "the cost of all columns has 127 bits");
 
 /* So many times as long a cycle may become as all jobs of its CPUs need. */
 #define LENGTHEN_MAX 4
@@ -24,8 +24,12 @@ static_assert(HPCB_DEAL_NODES_MAX <= 1 << 12 && HPCB_DEAL_CYCLE_MAX <= 1 << 6,
 /* A change pays if the squares fall by so much of the ideal's. */
 #define CLEAR_GAIN 16
 
-/* Jobs that make room for one, and rounds of changes. */
+/* Jobs that make room for one, of how many times as many nodes they are at most (each
+ * of a thousand narrow jobs would move a wide one here and back), and rounds of
+ * changes.
+ */
 #define DISPLACED_MAX 8
+#define WIDER_MAX     16
 #define ROUNDS        4
 
 #define NOBODY HPCB_DEAL_JOBS_MAX
@@ -412,12 +416,15 @@ static bool is_among(const displaced_t *displaced, size_t job)
 }
 
 static void displace(const hpcb_deal_t *deal, displaced_t *displaced, size_t job,
-                     unsigned cycle)
+                     const hpcb_deal_state_t *comes)
 {
+    const hpcb_deal_state_t *goes = &deal->state[job];
+
     if (is_among(displaced, job))
         return;
-    displaced->fits &=
-        displaced->count < DISPLACED_MAX && deal->state[job].cycle == cycle;
+    displaced->fits &= displaced->count < DISPLACED_MAX &&
+                       goes->cycle == comes->cycle &&
+                       goes->count <= WIDER_MAX * comes->count;
     if (displaced->fits)
         displaced->jobs[displaced->count++] = job;
 }
@@ -437,7 +444,7 @@ static displaced_t who_has(const hpcb_deal_t *deal, size_t job, unsigned slot)
                  left && displaced.fits; left &= left - 1)
                 displace(deal, &displaced,
                          deal->seats[first + (unsigned)__builtin_ctzll(left)].job,
-                         state->cycle);
+                         state);
     }
     return displaced;
 }

@@ -37,7 +37,7 @@
 
 #define HPCB_DEAL_CYCLE_MAX 64
 #define HPCB_DEAL_JOBS_MAX  2048
-#define HPCB_DEAL_NODES_MAX 4096
+#define HPCB_DEAL_NODES_MAX 8192
 #define HPCB_DEAL_SEATS_MAX 16384
 /* Seats of one node. */
 #define HPCB_DEAL_NODE_SEATS 64
@@ -84,7 +84,7 @@ typedef struct {
     uint64_t seats; /* of the node */
 } hpcb_deal_column_t;
 
-/* Some 12 MB, of which only what is used is touched. */
+/* Some 15 MB, of which only what is used is touched. */
 typedef struct {
     size_t n_jobs, n_nodes, n_seats;
     hpcb_deal_slot_t jobs[HPCB_DEAL_JOBS_MAX]; /* by rising job_id */

@@ -18,6 +18,9 @@ static_assert(HPCBD_AHEAD_SECONDS + HPCB_GANG_QUANTUM_MAX_US / 1000000 <
                   HPCBD_DEAL_SECONDS,
               "a deal has begun when the next is made");
 
+/* A node counts twice in a deal: primaries and guests take turns among themselves. */
+#define NODES_MAX (HPCB_DEAL_NODES_MAX / 2)
+
 /* A report's jobs, without their CPUs. */
 typedef struct {
     uint32_t job_id, nodes;
@@ -63,8 +66,8 @@ struct hpcbd_dealer {
     int64_t dealt_ns;
     bool has_dealt;
     size_t n_nodes, n_hands, n_jobs;
-    node_t *nodes[HPCB_DEAL_NODES_MAX]; /* in any order */
-    hand_t hands[HPCB_DEAL_JOBS_MAX];   /* by rising job_id, as all that follows */
+    node_t *nodes[NODES_MAX];         /* in any order */
+    hand_t hands[HPCB_DEAL_JOBS_MAX]; /* by rising job_id, as all that follows */
     hand_t before[HPCB_DEAL_JOBS_MAX];
     job_t *jobs; /* while a deal is made */
     hpcb_deal_t deal;
@@ -172,12 +175,12 @@ static node_t *put_node(hpcbd_dealer_t *dealer, int64_t now_ns)
     size_t place = 0;
     node_t *node;
 
-    if (dealer->n_nodes == HPCB_DEAL_NODES_MAX)
+    if (dealer->n_nodes == NODES_MAX)
         drop_silent(dealer, now_ns);
     while (place < dealer->n_nodes &&
            strcmp(dealer->nodes[place]->name, dealer->report.node) != 0)
         place++;
-    if (place == HPCB_DEAL_NODES_MAX || !(node = make_node(&dealer->report, now_ns)))
+    if (place == NODES_MAX || !(node = make_node(&dealer->report, now_ns)))
         return NULL;
     if (place == dealer->n_nodes)
         dealer->n_nodes++;
@@ -336,8 +339,7 @@ static void begin_deal(hpcbd_dealer_t *dealer)
                                            .slot = hand ? hand->now.slot : 0};
     }
     for (unsigned guests = 0; guests < 2; guests++)
-        for (size_t i = 0; i < dealer->n_nodes && deal->n_nodes < HPCB_DEAL_NODES_MAX;
-             i++)
+        for (size_t i = 0; i < dealer->n_nodes; i++)
             add_seats(dealer, dealer->nodes[i], guests);
 }
 

@@ -419,6 +419,47 @@ START_TEST(the_largest_deal_ends)
 }
 END_TEST
 
+/* A node of which all jobs have the same CPU. */
+static void add_shared(const uint32_t *jobs, uint32_t count)
+{
+    hpcb_deal_node_t *node = &deal->nodes[deal->n_nodes++];
+
+    *node = (hpcb_deal_node_t){.capacity = {1000 * MB, 1000 * MB},
+                               .processors = 1,
+                               .first = (uint32_t)deal->n_seats,
+                               .count = count};
+    for (uint32_t i = 0; i < count; i++)
+        deal->seats[deal->n_seats++] = (hpcb_deal_seat_t){
+            .job = jobs[i],
+            .use = {below(1000) * MB, below(1000) * MB},
+            .mem_known = true,
+            .net_known = true,
+            .processors = 1,
+            .depth = count,
+            .meets = (UINT64_MAX >> (64 - count)) & ~(UINT64_C(1) << i),
+        };
+}
+
+/* Job 0 is on all nodes but one, and each of many jobs could change places with it; on
+ * that one there are so many that cycles are as long as they can be. */
+START_TEST(no_narrow_job_moves_a_wide_one)
+{
+    enum { NARROW = HPCB_DEAL_JOBS_MAX - 1 - HPCB_DEAL_NODE_SEATS };
+    uint32_t many[HPCB_DEAL_NODE_SEATS];
+
+    begin(HPCB_DEAL_JOBS_MAX);
+    chance = 1;
+    for (uint32_t n = 0; n < HPCB_DEAL_NODES_MAX - 1; n++)
+        add_shared((uint32_t[]){0, n + 1}, 1 + (n < NARROW));
+    for (uint32_t i = 0; i < HPCB_DEAL_NODE_SEATS; i++)
+        many[i] = 1 + NARROW + i;
+    add_shared(many, HPCB_DEAL_NODE_SEATS);
+    hpcb_deal(deal);
+    check_slots();
+    ck_assert_uint_eq(deal->jobs[0].cycle, 2);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("deal");
@@ -439,6 +480,7 @@ int main(void)
     tcase_add_test(tc, without_a_seat_there_is_no_slot);
     tcase_add_test(tc, what_holds_for_every_deal);
     tcase_add_test(tc, the_largest_deal_ends);
+    tcase_add_test(tc, no_narrow_job_moves_a_wide_one);
     suite_add_tcase(suite, tc);
     tcase_set_timeout(tc, 60);
     runner = srunner_create(suite);

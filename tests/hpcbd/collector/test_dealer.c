@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -408,6 +409,31 @@ START_TEST(seats_keep_their_places)
 }
 END_TEST
 
+/* A primary on all nodes that there can be, and guests on the last of them. */
+START_TEST(primaries_leave_guests_their_seats)
+{
+    enum { ALL = HPCB_DEAL_NODES_MAX / 2 };
+    hpcbd_dealer_t *dealer = hpcbd_dealer_new(now_ns);
+    char name[HPCB_NAME_MAX];
+
+    for (unsigned i = 0; i < 5; i++, now_ns += HPCBD_AHEAD_SECONDS * SECOND)
+        for (unsigned node = 1; node <= ALL; node++) {
+            snprintf(name, sizeof(name), "n%u", node);
+            begin_report(name);
+            add_job(9, ALL, "0", 0)->guest = false;
+            if (node > ALL - 2) {
+                add_job(1, 2, "0", 0);
+                add_job(2, 2, "0", 0);
+            }
+            send_report(dealer);
+        }
+    ck_assert_ptr_nonnull(in_force(1));
+    ck_assert_ptr_nonnull(in_force(2));
+    ck_assert(!together(1, 2));
+    hpcbd_dealer_free(dealer);
+}
+END_TEST
+
 static void setup(void)
 {
     now_ns = 1700000001 * SECOND + 123;
@@ -429,6 +455,7 @@ int main(void)
     tcase_add_test(tcase, who_is_silent_has_no_jobs);
     tcase_add_test(tcase, a_step_of_the_clock_is_survived);
     tcase_add_test(tcase, seats_keep_their_places);
+    tcase_add_test(tcase, primaries_leave_guests_their_seats);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
