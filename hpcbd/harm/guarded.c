@@ -129,8 +129,8 @@ static void clear(group_t *group, const char *name)
 static void find_regulars(const turn_t *turn, group_t *group, hpcbd_regulars_t *known,
                           const hpcb_guard_t *guard)
 {
-    group->stays = hpcbd_regulars_stay(known, turn->state_dir, group->guests,
-                                       group->count, group->same, turn->now_ns) &&
+    group->stays = hpcbd_regulars_stay(known, group->guests, group->count, group->same,
+                                       turn->now_ns) &&
                    guard->level < HPCB_GUARD_STOP;
 }
 
@@ -140,6 +140,16 @@ static group_t *group_of(const hpcbd_guarded_t *guarded, turn_t *turn,
     if (hpcbd_leavers_has(&guarded->leavers, guest))
         return &turn->left;
     return hpcbd_near_shares(near, turn->job, guest) ? &turn->near : &turn->far;
+}
+
+/* Once for all primaries. */
+static void note_guest(const turn_t *turn, hpcbd_job_t *guest)
+{
+    if (guest->guest_since_ns)
+        return;
+    guest->guest_since_ns = turn->now_ns;
+    if (!guest->marked)
+        guest->guest_program = hpcbd_company_program(turn->state_dir, &guest->state);
 }
 
 static void find_groups(hpcbd_guarded_t *guarded, turn_t *turn, hpcbd_near_t *near)
@@ -155,8 +165,7 @@ static void find_groups(hpcbd_guarded_t *guarded, turn_t *turn, hpcbd_near_t *ne
 
         if (guest->state.klass != HPCB_CLASS_GUEST)
             continue;
-        if (!guest->guest_since_ns)
-            guest->guest_since_ns = turn->now_ns;
+        note_guest(turn, guest);
         add_guest(group_of(guarded, turn, near, guest), guest, guarded->stepped_ns);
     }
     find_regulars(turn, &turn->near, &guarded->near, &guarded->guards.near);
@@ -426,8 +435,8 @@ static void notice(hpcbd_guarded_t *guarded, const turn_t *turn)
 void hpcbd_guarded_rest(hpcbd_guarded_t *guarded)
 {
     uint64_t time_ns = now_ns();
-    bool near = hpcbd_regulars_stay(&guarded->near, NULL, NULL, 0, false, time_ns);
-    bool far = hpcbd_regulars_stay(&guarded->far, NULL, NULL, 0, false, time_ns);
+    bool near = hpcbd_regulars_stay(&guarded->near, NULL, 0, false, time_ns);
+    bool far = hpcbd_regulars_stay(&guarded->far, NULL, 0, false, time_ns);
 
     guarded->there.near &= near;
     guarded->there.far &= far;

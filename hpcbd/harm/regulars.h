@@ -19,10 +19,7 @@
 
 /* All zero: nobody was there yet. */
 typedef struct {
-    struct {
-        uint32_t job_id;
-        uint64_t begin_us, program; /* 0: not known */
-    } of[HPCBD_REGULARS_MAX];
+    uint64_t programs[HPCBD_REGULARS_MAX]; /* 0: not known */
     size_t count;
     uint64_t seen_ns; /* when they were there last */
 } hpcbd_regulars_t;
@@ -31,10 +28,9 @@ typedef struct {
  * The group's guests at now_ns (CLOCK_MONOTONIC); same: some were there the last time.
  * Return whether what was found of the group is about these guests: if some were there,
  * or if it was empty for a short time at most and all that have come run programs that
- * ran in it before, or if nobody has come yet.  Reads a file of each guest that is new.
+ * ran in it before, or if nobody has come yet.
  */
-bool hpcbd_regulars_stay(hpcbd_regulars_t *regulars, const char *state_dir,
-                         const hpcbd_job_t *const *guests, size_t count, bool same,
-                         uint64_t now_ns);
+bool hpcbd_regulars_stay(hpcbd_regulars_t *regulars, const hpcbd_job_t *const *guests,
+                         size_t count, bool same, uint64_t now_ns);
 
 #endif

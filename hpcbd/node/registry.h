@@ -49,6 +49,7 @@ typedef struct {
                             is no guest */
     hpcbd_turns_t turns;
     uint64_t guest_since_ns; /* hpcbd/harm/guarded.c found it, CLOCK_MONOTONIC */
+    uint64_t guest_program;  /* then, of its tag; 0: not known */
     /* windows, where state.window is set */
     hpcb_window_t window;
     hpcb_favour_t *favour; /* NULL until dir is known */
