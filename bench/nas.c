@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include "bench/args.h"
 #include "bench/kernels.h"
+#include "bench/peers.h"
 #include "bench/usage.h"
 #include "bench/work.h"
 
@@ -27,7 +28,7 @@
 #define SEED 1
 
 static const char help[] =
-    "Usage: nas --kernel NAME [--size MIB] [--work UNITS] [--seconds S]\n"
+    "Usage: nas --kernel NAME [--size MIB] [--work UNITS] [--meet MIB] [--seconds S]\n"
     "           [--trace FILE [--every-ms MS]] [--damage]\n"
     "Goes to memory as that NAS benchmark does, checks its results, and prints one "
     "JSON\n"
@@ -39,6 +40,8 @@ static const char help[] =
     "                 of it, or the counts of IS, a half\n"
     "  --work UNITS   computing after each MiB, about a microsecond a unit (default "
     "0)\n"
+    "  --meet MIB     go on with the other ranks after each so many MiB (default 16);\n"
+    "                 nas.openmpi and nas.mpich have some\n"
     "  --seconds S    how long, at most 3600 (default 1)\n"
     "  --trace FILE   append lines \"<CLOCK_MONOTONIC> <bytes so far>\"\n"
     "  --every-ms MS  so often (default 20)\n"
@@ -50,7 +53,7 @@ static const char help[] =
 typedef struct {
     const char *kernel, *trace;
     size_t size;
-    uint64_t work;
+    uint64_t work, meet;
     double seconds, every;
     bool damage;
 } config_t;
@@ -71,6 +74,8 @@ static void set(config_t *config, int opt)
         config->size = bench_arg_count("size", optarg, 1, 65536) << 20;
     else if (opt == 'w')
         config->work = bench_arg_count("work", optarg, 0, 1000000);
+    else if (opt == 'm')
+        config->meet = bench_arg_count("meet", optarg, 1, 65536) << 20;
     else if (opt == 'S')
         config->seconds = bench_arg_real("seconds", optarg, 1e-3, 3600);
     else if (opt == 'f')
@@ -91,6 +96,7 @@ static config_t parse(int argc, char **argv)
         {"kernel", required_argument, NULL, 'k'},
         {"size", required_argument, NULL, 's'},
         {"work", required_argument, NULL, 'w'},
+        {"meet", required_argument, NULL, 'm'},
         {"seconds", required_argument, NULL, 'S'},
         {"trace", required_argument, NULL, 'f'},
         {"every-ms", required_argument, NULL, 'e'},
@@ -98,7 +104,8 @@ static config_t parse(int argc, char **argv)
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    config_t config = {.size = 160 * MIB, .seconds = 1, .every = 0.02};
+    config_t config = {
+        .size = 160 * MIB, .meet = 16 * MIB, .seconds = 1, .every = 0.02};
     int opt;
 
     while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1)
@@ -144,6 +151,7 @@ typedef struct {
     double traced;  /* when */
     uint64_t bytes; /* so far */
     uint64_t owed;  /* bytes after which nothing has been computed yet */
+    uint64_t alone; /* bytes since the ranks met last */
     uint64_t state; /* of the computing */
 } run_t;
 
@@ -164,6 +172,7 @@ static void step(run_t *run)
     if (bytes == 0)
         errx(1, "%s: a result is wrong", run->config->kernel);
     run->bytes += bytes;
+    run->alone += bytes;
     run->owed += bytes * run->config->work;
     units = run->owed / MIB;
     run->owed %= MIB;
@@ -173,21 +182,29 @@ static void step(run_t *run)
 static void go(run_t *run)
 {
     double begin = bench_now(), now = begin;
+    bool over = false;
 
-    while (!ended && now - begin < run->config->seconds) {
+    while (!over) {
         step(run);
         now = bench_now();
         trace(run, now);
+        if (bench_peers_exist() && run->alone < run->config->meet)
+            continue;
+        run->alone = 0;
+        over = bench_peers_meet(ended || now - begin >= run->config->seconds);
     }
 }
 
 int main(int argc, char **argv)
 {
     struct sigaction action = {.sa_handler = on_signal};
-    config_t config = parse(argc, argv);
-    run_t run = {.config = &config, .state = SEED};
+    run_t run = {.state = SEED};
     bench_usage_t usage;
+    config_t config;
 
+    bench_peers_begin(&argc, &argv);
+    config = parse(argc, argv);
+    run.config = &config;
     run.kernel = open_kernel(&config);
     run.trace = open_trace(&config);
     sigaction(SIGTERM, &action, NULL);
@@ -205,5 +222,6 @@ int main(int argc, char **argv)
     if (run.trace >= 0)
         close(run.trace);
     bench_kernel_close(run.kernel);
+    bench_peers_end();
     return 0;
 }

@@ -20,8 +20,9 @@ CACHES = "/sys/devices/system/cpu/cpu0/cache"
 VECTOR_PART = 0.25
 VECTOR_CACHES = 4
 LEAST_MIB, MOST_MIB = 160, 1024
-# A job's memory besides, and the part of a machine's that four jobs may have.
+# A job's memory besides, MPI's, and the part of a machine's that four jobs may have.
 OTHER_MIB = 64
+MPI_MIB = 256
 PART_OF_MEMORY = 0.7
 # So often is it measured what memory gives.
 CALIBRATIONS = 3
@@ -59,6 +60,13 @@ def nas_work(rates, units_a_second):
             for kernel, rate in rates.items()}
 
 
+def meet_mib(rates):
+    """{kernel: --meet of nas}, so that ranks meet every plan.MEET_SECONDS."""
+    whole = rates["CG"] / plan.NAS_MB_S["CG"]
+    return {kernel: max(1, round(min(whole * plan.NAS_MB_S[kernel], rate) * plan.MEET_SECONDS
+                                 / MIB)) for kernel, rate in rates.items()}
+
+
 def slower(rates):
     """{kernel: the part of its share that it reaches}, of those that compute nothing between
     and do not reach it."""
@@ -83,8 +91,8 @@ def memory_bandwidth(build):
 
 
 def measure(build, nodes, patience, progress):
-    """{"size": MiB, "cache": bytes, "work": as nas_work(), "slower": as slower()}, of the
-    programs in the build directory."""
+    """{"size": MiB, "cache": bytes, "work": as nas_work(), "meet": as meet_mib(), "slower": as
+    slower()}, of the programs in the build directory."""
     progress.show("measuring what the kernels ask of memory")
     machine.wait_idle(0.05, patience)
     cache, rates = cache_bytes(), {}
@@ -94,5 +102,5 @@ def measure(build, nodes, patience, progress):
                      f"--size={size}", "--seconds=2")
         rates[kernel] = found["bytes"] / found["cpu"]
     speed = said(os.path.join(build, "bench", "primary-cpu"), "--calibrate")
-    return {"size": size, "cache": cache, "slower": slower(rates),
+    return {"size": size, "cache": cache, "slower": slower(rates), "meet": meet_mib(rates),
             "work": nas_work(rates, speed["units_per_second"])}

@@ -11,6 +11,9 @@ PORT = 7411
 BLOCK = "--size=160M"
 
 
+# So long ranks compute before they go on with the others.
+MEET_SECONDS = 0.01
+
 # What these ask of memory in the paper, MB/s (figure 1).  bench/nas has them in proportion:
 # CG asks for what it can, the others compute as much between as their part of that allows.
 NAS_MB_S = {"CG": 674, "EP": 162, "FT": 384, "IS": 475, "LU": 491, "MG": 565}
@@ -34,7 +37,13 @@ PROGRAMS = {program.name: program for program in (
     Program("net", "netbench, messages of 64 KiB", "netbench", ("--size=65536",)),
     *(Program(kernel, f"goes to memory as {kernel} of the NAS benchmarks", "nas",
               (f"--kernel={kernel}",)) for kernel in NAS_MB_S),
+    *(Program(f"{kernel}.mpi", f"the same as ranks of MPI, which meet every {MEET_SECONDS:g} s",
+              "nas.mpi", (f"--kernel={kernel}",)) for kernel in NAS_MB_S),
 )}
+
+MPI_PROGRAMS = tuple(name for name in PROGRAMS if name.endswith(".mpi"))
+# Those that wait for others: they sleep or poll.  The other programs never wait.
+WAITING = ("net", *MPI_PROGRAMS)
 
 # With two CPUs the first two that are submitted have one each, the others the same ones
 # again.
@@ -48,11 +57,22 @@ SETS = {
     **{f"CG + {kernel}": ("CG", "CG", kernel, kernel) for kernel in NAS_MB_S},
     **{f"membench-min + {kernel}": ("min", "min", kernel, kernel) for kernel in NAS_MB_S},
     **{f"myribench + {kernel}": ("net", "net", kernel, kernel) for kernel in NAS_MB_S},
+    # The same of programs whose ranks wait for each other, on several nodes.
+    **{f"CG.mpi + {kernel}.mpi": ("CG.mpi", "CG.mpi", f"{kernel}.mpi", f"{kernel}.mpi")
+       for kernel in NAS_MB_S},
+    **{f"membench-min + {kernel}.mpi": ("min", "min", f"{kernel}.mpi", f"{kernel}.mpi")
+       for kernel in NAS_MB_S},
+    **{f"myribench + {kernel}.mpi": ("net", "net", f"{kernel}.mpi", f"{kernel}.mpi")
+       for kernel in NAS_MB_S},
 }
 # What runs unless other sets are asked for: those whose gains the paper says and of which the
-# programs are here, and ours.  A set with the netbench that polls has :poll behind its name.
+# programs are here, and ours.  A set whose programs poll has :poll behind its name.
 USUAL = ("net + min", "net + min:poll", "net + max", "max + min", "one of each", "CG + CG",
          "CG + IS", "membench-min + CG", "myribench + EP", "myribench + MG")
+# On several nodes.
+USUAL_WIDE = ("net + min", "net + min:poll", "CG.mpi + CG.mpi", "CG.mpi + CG.mpi:poll",
+              "CG.mpi + IS.mpi", "CG.mpi + IS.mpi:poll", "membench-min + CG.mpi",
+              "myribench + EP.mpi", "myribench + MG.mpi")
 
 # In which order the programs of a set are submitted.  Who takes jobs in their order runs
 # the first two at once, and the others: with likes first that is the worst that turns can do,
@@ -79,19 +99,36 @@ REGIMES = {regime.name: regime for regime in (
     Regime("ours", "turns of 0.5 s by bandwidth", False, ("GangPartitions=primary",)),
 )}
 
-# How netbench waits; the other programs never do.
+# How programs wait.
 WAITS = ("sleep", "poll")
 
 
 def waits_of(name):
-    return WAITS if "net" in SETS[name] else WAITS[:1]
+    return WAITS if waits(SETS[name]) else WAITS[:1]
 
 
-def parse_set(text):
-    """(set, wait) of one of USUAL's form, or a ValueError."""
+def waits(programs):
+    """Whether one of them does."""
+    return bool(set(programs) & set(WAITING))
+
+
+def kernels(text):
+    """The set or program of the paper's that is meant."""
+    return text.replace(".mpi", "")
+
+
+def usual(nodes):
+    return USUAL if nodes == 1 else USUAL_WIDE
+
+
+def parse_set(text, nodes):
+    """(set, wait) of one of USUAL's form, or a ValueError.  On one node a job is one rank, which
+    waits for nobody."""
     name, _, wait = text.partition(":")
     wait = wait or WAITS[0]
     if name not in SETS or wait not in waits_of(name):
+        raise ValueError(text)
+    if nodes == 1 and set(SETS[name]) & set(MPI_PROGRAMS):
         raise ValueError(text)
     return name, wait
 
@@ -130,8 +167,7 @@ class Mix:
 
 
 def pair(one, other, wait):
-    """Only netbench waits one way or the other."""
-    return tuple(sorted((one, other))), wait if "net" in (one, other) else WAITS[0]
+    return tuple(sorted((one, other))), wait if waits((one, other)) else WAITS[0]
 
 
 def combinations(groups):
@@ -143,9 +179,9 @@ def combinations(groups):
             pairs |= {pair(program, programs[partner], wait)
                       for program, partner in zip(programs, partners)}
         for program in programs:
-            if program in NAS_MB_S:
+            if program in (*NAS_MB_S, *MPI_PROGRAMS):
                 pairs |= {pair(program, other, WAITS[0]) for other in (program, "max", "net")}
-    singles = {((program,), wait if program == "net" else WAITS[0])
+    singles = {((program,), wait if waits((program,)) else WAITS[0])
                for both, wait in pairs for program in both}
     return sorted(singles) + sorted(pairs)
 
@@ -169,9 +205,10 @@ def schedule(groups, rounds, seed):
 
 def arguments_of(program, host, wait, demand):
     """demand: of demand.measure()."""
-    if program.command == "nas":
+    kernel = kernels(program.name)
+    if kernel in NAS_MB_S:
         return (*program.arguments, f"--size={demand['size']}",
-                f"--work={demand['work'][program.name]}")
+                f"--work={demand['work'][kernel]}", f"--meet={demand['meet'][kernel]}")
     if program.command != "netbench":
         return program.arguments
     return (*program.arguments, f"--connect={host}", f"--port={PORT}", f"--wait={wait}")

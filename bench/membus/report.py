@@ -76,7 +76,7 @@ def alone(records):
 
 def alone_of(by_job, program, wait):
     """1 if it has not been measured: ratios of progress need no measure."""
-    return by_job.get((program, wait if program == "net" else plan.WAITS[0]), 1.0)
+    return by_job.get((program, wait if plan.waits((program,)) else plan.WAITS[0]), 1.0)
 
 
 def groups(records):
@@ -174,8 +174,8 @@ def rows_of(name, regimes):
 
 
 def table(name, wait, regimes):
-    yield f"## {name}" + (f", netbench {'sleeps' if wait == 'sleep' else 'polls'}"
-                          if "net" in plan.SETS[name] else "")
+    yield f"## {name}" + (f", who waits {'sleeps' if wait == 'sleep' else 'polls'}"
+                          if plan.waits(plan.SETS[name]) else "")
     yield ""
     yield ("| job | " + " | ".join(plan.REGIMES) + " | "
            + " | ".join(f"ours ÷ {other} - 1" for other in OTHERS) + " |")
@@ -194,9 +194,10 @@ def decide(found, least):
 def paper_rows(found):
     for (name, wait), regimes in sorted(found.items()):
         for title, figure in figures(name):
-            if wait != plan.WAITS[0] or (name, title) not in PAPER:
+            said = PAPER.get((plan.kernels(name), plan.kernels(title)))
+            if wait != plan.WAITS[0] or not said:
                 continue
-            low, high = PAPER[name, title]
+            low, high = said
             range_ = percent(low) if low == high else f"{percent(low)} to {percent(high)}"
             seen = gains(regimes, "linux", figure)
             yield (f"| {title} of {name} gains at least {percent(low)} against Linux (the paper: "
@@ -313,7 +314,7 @@ def by_arrangement(found, at):
 
 
 def polling(wait):
-    return "" if wait == plan.WAITS[0] else ", netbench polls"
+    return "" if wait == plan.WAITS[0] else ", who waits polls"
 
 
 def held(cache, vector):

@@ -17,6 +17,7 @@ from cluster import BenchError, Cluster, Workspace, command, scratch_directory
 from membus import demand, plan
 
 CPUS = 2
+LIBRARY = "libhpcb_mpi.so"
 GANG_LINES = "PreemptType=preempt/none\nPreemptMode=GANG\nSchedulerTimeSlice=5\n"
 START_SECONDS = 60
 # Bandwidths of the first turns must be known, and Slurm's first slice over.
@@ -155,9 +156,10 @@ class Bench:
         build = session.build_directory(args.build)
         self.args = args
         self.progress = progress
-        self.workspace = Workspace([os.path.join(build, "bench", name)
-                                    for name in ("membench", "nas", "netbench",
-                                                 "primary-cpu")])
+        self.workspace = Workspace([*(os.path.join(build, "bench", name)
+                                      for name in ("membench", "nas", f"nas.{args.mpi}",
+                                                   "netbench", "primary-cpu")),
+                                    os.path.join(build, ".libs", LIBRARY)])
         self.home = scratch_directory("hpcb-membus.")
         receiver = self.workspace.program("netbench")
         self.hosts = {stock: Host(args, self.home, stock, receiver, facts["capacity"])
@@ -200,23 +202,38 @@ class Bench:
             self.workspace.remove()
         shutil.rmtree(self.home, ignore_errors=True)
 
+    def waits_as(self, wait):
+        """Variables for a program of an MPI, with and without our part of Slurm."""
+        if wait == "poll":
+            return "HPCB_YIELD=off"
+        return f"HPCB_YIELD=on LD_PRELOAD={self.workspace.program(LIBRARY)}"
+
     def call(self, host, name, wait):
-        """The line of a job's script, with a trace of each rank."""
+        """Lines of a job's script, with a trace of each rank."""
         program, ranks = plan.PROGRAMS[name], len(host.nodes)
-        call = " ".join([self.workspace.program(program.command),
+        mpi = self.args.mpi if name in plan.MPI_PROGRAMS else None
+        command_name = f"nas.{mpi}" if mpi else program.command
+        call = " ".join([self.workspace.program(command_name),
                          *plan.arguments_of(program, host.address(), wait, self.demand),
                          f"--seconds={self.args.seconds + 120}"])
         if ranks == 1:
-            return f"exec {call} --trace=trace.0"
-        return f"exec srun sh -c 'exec {call} --trace=trace.$SLURM_PROCID'"
+            return [f"exec {call} --trace=trace.0"]
+        prepare, options = jobs.MPI_SRUN[mpi]
+        settings = f"env {self.waits_as(wait)} " if mpi else ""
+        return [prepare, f"exec srun {options} sh -c 'exec {settings}{call} "
+                "--trace=trace.$SLURM_PROCID'"]
+
+    def memory_of(self, name):
+        """Options: what the program has, if that is not little."""
+        mib = self.demand["size"] + demand.OTHER_MIB
+        mib += demand.MPI_MIB if name in plan.MPI_PROGRAMS else 0
+        return [f"--mem-per-cpu={mib}"] if plan.kernels(name) in plan.NAS_MB_S else []
 
     def submit(self, host, name, wait):
         directory, ranks = self.workspace.job_directory(name), len(host.nodes)
-        script = jobs.write_script(directory, [self.call(host, name, wait)])
+        script = jobs.write_script(directory, self.call(host, name, wait))
         options = [f"--nodelist={','.join(host.nodes)}", f"--nodes={ranks}",
-                   f"--ntasks={ranks}", "--ntasks-per-node=1"]
-        if plan.PROGRAMS[name].command == "nas":
-            options.append(f"--mem-per-cpu={self.demand['size'] + demand.OTHER_MIB}")
+                   f"--ntasks={ranks}", "--ntasks-per-node=1", *self.memory_of(name)]
         job = host.cluster.submit(options, script)
         return jobs.Submitted(job, directory, ranks, host.cluster)
 

@@ -19,7 +19,7 @@ FILES = {
     "gang": ({"gang": 3, "seed": 1}, [test_gang.calm(5), test_gang.disturbed(0)]),
     "harm": ({"harm": 1, "seconds": 150},
              [test_harm.estimate(0.02, 0.01, 0.03), test_harm.guard(0.02, 80.0)]),
-    "membus": ({"membus": 3, "seconds": 40, "mbit": 400, "nodes": 1, "seed": 1,
+    "membus": ({"membus": 4, "seconds": 40, "mbit": 400, "nodes": 1, "seed": 1,
                 "machine": test_membus.FACTS},
                test_membus.records_of("max + min", test_membus.Report.PROGRESS)),
 }

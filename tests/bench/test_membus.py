@@ -174,16 +174,18 @@ class Plan(unittest.TestCase):
             self.assertEqual(unit.sorted(unit.submitted()), list(plan.SETS["max + min"]))
 
     def test_sets_that_can_be_asked_for(self):
-        self.assertEqual(plan.parse_set("net + min:poll"), ("net + min", "poll"))
-        self.assertEqual(plan.parse_set("CG + IS"), ("CG + IS", "sleep"))
-        for text in ("CG + XY", "CG + IS:poll", "net + min:nap", ""):
+        self.assertEqual(plan.parse_set("net + min:poll", 1), ("net + min", "poll"))
+        self.assertEqual(plan.parse_set("CG + IS", 1), ("CG + IS", "sleep"))
+        self.assertEqual(plan.parse_set("CG.mpi + IS.mpi:poll", 2), ("CG.mpi + IS.mpi", "poll"))
+        for text in ("CG + XY", "CG + IS:poll", "net + min:nap", "", "CG.mpi + IS.mpi"):
             with self.assertRaises(ValueError):
-                plan.parse_set(text)
-        for text in plan.USUAL:
-            plan.parse_set(text)
+                plan.parse_set(text, 1)
+        for nodes in (1, 2, 4):
+            for text in plan.usual(nodes):
+                plan.parse_set(text, nodes)
 
     def test_a_usual_round_is_short(self):
-        units = plan.schedule([plan.parse_set(text) for text in plan.USUAL], 1, 1)
+        units = plan.schedule([plan.parse_set(text, 1) for text in plan.USUAL], 1, 1)
         self.assertLess(RUN.TimeLeft(units, 20).seconds(units), 33 * 60)
 
     def test_the_first_two_jobs_are_alike(self):
@@ -239,7 +241,9 @@ class Plan(unittest.TestCase):
 
     def test_arguments(self):
         found = plan.arguments_of(plan.PROGRAMS["EP"], "host", "sleep", DEMAND)
-        self.assertEqual(found, ("--kernel=EP", "--size=512", "--work=77"))
+        self.assertEqual(found, ("--kernel=EP", "--size=512", "--work=77", "--meet=9"))
+        self.assertEqual(plan.arguments_of(plan.PROGRAMS["EP.mpi"], "host", "sleep", DEMAND),
+                         found)
         self.assertIn("--size=160M", plan.arguments_of(plan.PROGRAMS["min"], "host", "sleep",
                                                        DEMAND))
 
@@ -255,7 +259,7 @@ class Plan(unittest.TestCase):
 
 
 DEMAND = {"size": 512, "cache": 32 * 2**20, "work": {"CG": 0, "EP": 77, "LU": 0},
-          "slower": {"LU": 0.5}}
+          "meet": {"CG": 60, "EP": 9, "LU": 40}, "slower": {"LU": 0.5}}
 CAPACITY = {"mem": 12000000000, "net": 50000000}
 FACTS = {"demand": DEMAND, "capacity": CAPACITY, "quiet": True}
 
@@ -447,14 +451,23 @@ class Runner(unittest.TestCase):
 
     def test_a_job_of_several_nodes_has_a_task_on_each(self):
         bench = runner.Bench.__new__(runner.Bench)
-        bench.args = SimpleNamespace(seconds=20)
-        bench.workspace = mock.Mock(**{"program.return_value": "/membench"})
+        bench.args = SimpleNamespace(seconds=20, mpi="mpich")
+        bench.workspace = mock.Mock(**{"program.side_effect": lambda name: f"/{name}"})
         bench.demand = DEMAND
         host = mock.Mock(nodes=["n1"])
-        self.assertTrue(bench.call(host, "max", "sleep").startswith("exec /membench"))
+        self.assertTrue(bench.call(host, "max", "sleep")[-1].startswith("exec /membench"))
         host.nodes = ["n1", "n2"]
-        self.assertIn("srun", bench.call(host, "max", "sleep"))
-        self.assertIn("trace.$SLURM_PROCID", bench.call(host, "max", "sleep"))
+        self.assertIn("srun", bench.call(host, "max", "sleep")[-1])
+        self.assertIn("trace.$SLURM_PROCID", bench.call(host, "max", "sleep")[-1])
+        self.assertNotIn("LD_PRELOAD", bench.call(host, "max", "sleep")[-1])
+        waits = bench.call(host, "CG.mpi", "sleep")
+        self.assertIn("UCX_TLS", waits[0])
+        self.assertIn("--mpi=pmi2", waits[1])
+        self.assertIn("HPCB_YIELD=on LD_PRELOAD=/libhpcb_mpi.so /nas.mpich --kernel=CG", waits[1])
+        self.assertIn("HPCB_YIELD=off /nas.mpich", bench.call(host, "CG.mpi", "poll")[1])
+        self.assertEqual(bench.memory_of("CG.mpi"),
+                         [f"--mem-per-cpu={512 + demand.OTHER_MIB + demand.MPI_MIB}"])
+        self.assertEqual(bench.memory_of("net"), [])
 
 
 def records_of(name, progress, rounds=8, wait="sleep"):
@@ -548,6 +561,14 @@ class Report(unittest.TestCase):
         self.assertEqual(self.verdict("myribench + MG", words, ours=[0.31] * 4), "broken")
         self.assertEqual(self.verdict("myribench + MG", words, rounds=5), "undecided")
         self.assertNotIn("the paper: +", self.document_of(records_of("max + min", self.PROGRESS)))
+
+    def test_ranks_of_mpi_count_as_the_papers(self):
+        progress = {regime: [value] * 4 for regime, value in
+                    (("linux", 0.2), ("slurm", 0.2), ("order", 0.2), ("ours", 0.3))}
+        rows = list(report.paper_rows(report.groups(records_of("CG.mpi + IS.mpi", progress))))
+        self.assertEqual(len(rows), 1)
+        self.assertIn("CG.mpi of CG.mpi + IS.mpi gains at least +44", rows[0])
+        self.assertIn("kept", rows[0])
 
     def test_turns_in_order_are_compared_over_both_arrangements(self):
         words = "no less than by turns in their order"
