@@ -186,7 +186,7 @@ class Plan(unittest.TestCase):
 
     def test_a_usual_round_is_short(self):
         units = plan.schedule([plan.parse_set(text, 1) for text in plan.USUAL], 1, 1)
-        self.assertLess(RUN.TimeLeft(units, 20).seconds(units), 33 * 60)
+        self.assertLess(RUN.TimeLeft(units, 20, 1).seconds(units), 33 * 60)
 
     def test_the_first_two_jobs_are_alike(self):
         for name, programs in plan.SETS.items():
@@ -353,7 +353,8 @@ class Failures(unittest.TestCase):
     def run_units(self, *outcomes):
         bench, records = FakeBench(*outcomes), []
         with mock.patch("sys.stderr"):
-            RUN.run_units(bench, self.UNITS, 20, records.append)
+            RUN.run_units(bench, self.UNITS, SimpleNamespace(seconds=20, nodes=1),
+                          records.append)
         return bench, records
 
     def test_what_fails_once_is_measured_again(self):
@@ -371,7 +372,8 @@ class Failures(unittest.TestCase):
     def test_two_in_a_row_end_the_series(self):
         bench, records = FakeBench(*[BenchError("broken")] * 4), []
         with mock.patch("sys.stderr"), self.assertRaisesRegex(BenchError, "2 .* in a row.*broken"):
-            RUN.run_units(bench, self.UNITS, 20, records.append)
+            RUN.run_units(bench, self.UNITS, SimpleNamespace(seconds=20, nodes=1),
+                          records.append)
         self.assertEqual(["failed" in record for record in records], [True, True])
 
     def test_the_end_is_no_failure(self):
@@ -393,7 +395,7 @@ class Failures(unittest.TestCase):
 class TimeLeft(unittest.TestCase):
     def test_it_learns(self):
         units = plan.schedule([("max + min", "sleep")], 2, 1)
-        left = RUN.TimeLeft(units, 20)
+        left = RUN.TimeLeft(units, 20, 1)
         self.assertIn("round 1: 3 min left, in all 6 min", left.text(0))
         mix = next(index for index, unit in enumerate(units) if isinstance(unit, plan.Mix))
         left.note(units[mix], 600)
@@ -434,6 +436,20 @@ class Runner(unittest.TestCase):
             self.host(mem_capacity=None).basis()
         with self.assertRaisesRegex(BenchError, "no decision"):
             self.host(decisions=[]).basis()
+
+    def test_on_several_nodes_turns_are_those_of_a_deal(self):
+        for cycles in ([2, 2], [2, 0]):
+            host = self.host(decisions=[{"jobs": [{"cycle": cycle} for cycle in cycles]}])
+            host.nodes = ["n1", "n2"]
+            if all(cycles):
+                self.assertEqual(host.basis()["known"], ["net"])
+            else:
+                with self.assertRaisesRegex(BenchError, "dealt"):
+                    host.basis()
+        for regime in plan.REGIMES.values():
+            self.assertEqual(runner.settle_seconds(regime, ["n1", "n2"]) > 40,
+                             regime.name in ("order", "ours"))
+            self.assertLess(runner.settle_seconds(regime, ["n1"]), 10)
 
     def test_a_job_of_several_nodes_is_what_its_processes_do(self):
         with tempfile.TemporaryDirectory() as scratch:
