@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Copyright (C) 2026 The slurm-hpc-balance developers
-"""The models queue, threads, pairs and gang: what can be worked out by hand."""
+"""The models queue, threads, pairs and memory: what can be worked out by hand."""
 
 import hashlib
 import importlib.machinery
@@ -228,27 +228,6 @@ class Models(unittest.TestCase):
                                (faster + 5 / 32) / 1.05, 4)
         self.assertAlmostEqual(found["cpu_fp+cpu_int", -4]["a_by_alone"], 5 / 32 / 0.41, 4)
 
-    def shared(self, **net):
-        """Progress of the four jobs of net+min, all at once on two CPUs."""
-        settings = [f"applications.net.{key}={json.dumps(value)}" for key, value in net.items()]
-        row = next(row for row in rows("sandbox-gang", *settings)
-                   if (row["mix"], row["regime"]) == ("net+min", "shared"))
-        return [row[f"progress_{i}"] for i in range(1, 5)]
-
-    def test_gang_who_waits_for_the_network_leaves_its_cpu(self):
-        # Half of the link for each, a quarter of a CPU; the rest for the two others.
-        for found, expected in zip(self.shared(cpu=0.5), (0.5, 0.5, 0.75, 0.75)):
-            self.assertAlmostEqual(found, expected)
-        for found in self.shared(cpu=0.5, polls=True):
-            self.assertAlmostEqual(found, 0.5)
-
-    def test_gang_turns_in_order_run_likes_together(self):
-        found = {row["regime"]: row for row in rows("sandbox-gang") if row["mix"] == "net+min"}
-        self.assertAlmostEqual(found["order"]["progress_1"], 0.25)
-        self.assertGreater(found["membus"]["progress_1"], 0.49)
-        self.bad("sandbox-gang", 'regimes=["none"]', "regimes: none is none")
-        self.bad("sandbox-gang", "regimes=[null]", "regimes: null is none")
-
     def test_results_say_how_many_runs_decide(self):
         """A control that is 1 % up or down: 1.96 times its deviation by 1 %, squared."""
         results = load_results()
@@ -270,17 +249,6 @@ class Models(unittest.TestCase):
                          "1,024 nodes (undecided from 16)")
         # One that no repetition sees contradicts as well.
         self.assertEqual(said({2: [2, 3], 16: [0, 1]}), "undecided from 2 on")
-
-    def test_gang_keeps_those_apart_that_saturate_the_bus(self):
-        found = {(row["mix"], row["regime"]): row for row in rows("002-mixes",
-                                                                   "nodes=[4]")}
-        # Two of CG run at 688 / 1348 whatever one does.
-        for regime in ("linux", "membus"):
-            self.assertAlmostEqual(found["CG+CG", regime]["first_by_ideal"], 0.5104,
-                                   delta=0.03)
-        self.assertGreater(found["CG+EP", "membus"]["first_by_ideal"],
-                           found["CG+EP", "linux"]["first_by_ideal"] * 1.1)
-        self.assertLess(found["CG+EP", "linux_polling"]["first_by_ideal"], 0.15)
 
     def test_memory_by_hand(self):
         found = {row["regime"]: row for row in rows("sandbox-memory", "touch_mib_s=300")}
@@ -352,8 +320,6 @@ class Models(unittest.TestCase):
                  "x: waiters=1: not true or false")
         self.bad("sandbox-memory", "guest_part=2", "guest_part=2: not a number of 0 to 1")
         self.bad("sandbox-memory", "kernel_mib=1500", "hold more than the node has")
-        self.bad("002-mixes", 'mixes=[["CG"]]', "mixes: not a list of lists of 4")
-        self.bad("002-mixes", 'mixes=[["CG","CG","XX","XX"]]', "'XX' is missing")
 
 
 if __name__ == "__main__":
