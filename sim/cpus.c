@@ -467,12 +467,7 @@ static int read_numbers(json_object *object, const char *where, const char *key,
         return -1;
     if (json_object_array_length(list) != n)
         return hpcb_error(err, "%s: %s: not one for each of %u ranks", where, key, n);
-    for (unsigned i = 0; i < n; i++) {
-        value[i] = json_object_get_int64(json_object_array_get_idx(list, i));
-        if (value[i] < 0 || value[i] > most)
-            return hpcb_error(err, "%s: %s: not 0 to %d", where, key, (int)most);
-    }
-    return 0;
+    return hpcb_sim_ints(list, where, key, 0, most, value, err);
 }
 
 /* Where ranks begin: by number, or where static has them. */
@@ -541,18 +536,16 @@ static int run_case(const setting_t *setting, const program_t *program, case_t h
 static int read_loads(json_object *object, const char *name, int64_t unit_ns,
                       program_t *program, hpcb_error_t *err)
 {
+    double load[RANKS_MAX];
     json_object *list;
 
     if (hpcb_sim_list(object, name, "loads", RANKS_MAX, &list, err) < 0)
         return -1;
     program->n = (unsigned)json_object_array_length(list);
-    for (unsigned i = 0; i < program->n; i++) {
-        double load = json_object_get_double(json_object_array_get_idx(list, i));
-
-        if (!(load >= 0.001 && load <= 1000))
-            return hpcb_error(err, "%s: loads: not 0.001 to 1000", name);
-        program->load_ns[i] = (int64_t)(load * (double)unit_ns);
-    }
+    if (hpcb_sim_reals(list, name, "loads", 0.001, 1000, load, err) < 0)
+        return -1;
+    for (unsigned i = 0; i < program->n; i++)
+        program->load_ns[i] = (int64_t)(load[i] * (double)unit_ns);
     return 0;
 }
 

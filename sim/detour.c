@@ -77,13 +77,12 @@ static int64_t regular(const hpcb_sim_noise_t *noise, hpcb_sim_task_t *task, int
     return from;
 }
 
-/* Look at the seconds before at; whether the guard has stopped the task in one of them.
- */
-static bool is_stopped(const hpcb_crumbs_conf_t *guard, hpcb_sim_extra_t *extra,
-                       int64_t at)
+bool hpcb_sim_task_is_stopped(const hpcb_crumbs_conf_t *guard, hpcb_sim_extra_t *extra,
+                              int64_t at, const int64_t *left_ns)
 {
     for (; extra->second_ns + SECOND <= at; extra->second_ns += SECOND) {
-        double share = (double)extra->ran_ns / (double)SECOND;
+        int64_t had = left_ns ? left_ns[extra->second_ns / SECOND] : extra->ran_ns;
+        double share = (double)had / (double)SECOND;
 
         extra->ran_ns = 0;
         if (hpcb_crumbs_step(guard, &extra->crumbs, share, true,
@@ -93,6 +92,11 @@ static bool is_stopped(const hpcb_crumbs_conf_t *guard, hpcb_sim_extra_t *extra,
     return false;
 }
 
+static hpcb_sim_detour_t never(void)
+{
+    return (hpcb_sim_detour_t){.from_ns = HPCB_SIM_NEVER, .to_ns = HPCB_SIM_NEVER + 1};
+}
+
 hpcb_sim_detour_t hpcb_sim_task_next(const hpcb_sim_noise_t *noise,
                                      hpcb_sim_task_t *task, hpcb_sim_extra_t *extra)
 {
@@ -100,15 +104,17 @@ hpcb_sim_detour_t hpcb_sim_task_next(const hpcb_sim_noise_t *noise,
 
     while (task->left_ns == 0 && noise->recording)
         from += play(noise->recording, extra, &task->left_ns);
-    while (task->left_ns == 0) {
+    while (task->left_ns == 0 && from < HPCB_SIM_NEVER) {
         from += hpcb_sim_draw(&noise->pause, &task->chance);
         task->left_ns = hpcb_sim_draw(&noise->length, &task->chance);
     }
+    if (from >= HPCB_SIM_NEVER)
+        return never();
     if (noise->window)
         from = regular(noise, task, from, &end);
-    if (noise->guard && is_stopped(noise->guard, extra, from))
-        return (hpcb_sim_detour_t){.from_ns = HPCB_SIM_NEVER,
-                                   .to_ns = HPCB_SIM_NEVER + 1};
+    if (noise->guard && !noise->shares_waits &&
+        hpcb_sim_task_is_stopped(noise->guard, extra, from, NULL))
+        return never();
     run = task->left_ns;
     if (noise->slice_ns > 0 && run > noise->slice_ns)
         run = noise->slice_ns;

@@ -14,8 +14,10 @@
  * Detours that were measured (sim/recording.h) come as they were, on each node from
  * another place of the recording on.
  *
- * With a guard (policy/guard) the task is a guest next to a primary that never waits:
- * what it had is looked at each second, and once it is stopped it has no more detours.
+ * With a guard (policy/guard) the task is a guest next to a primary that polls: what it
+ * had is looked at each second, and once it is stopped it has no more detours.  If the
+ * primary sleeps in its waits the guest has these as well; only who simulates the waits
+ * knows them and asks the guard.
  */
 #ifndef HPCB_SIM_DETOUR_H
 #define HPCB_SIM_DETOUR_H
@@ -35,6 +37,7 @@ typedef struct {
     const hpcb_window_t *window;      /* or NULL */
     const hpcb_sim_dist_t *edge_late; /* of favoured parts, ns; only with window */
     const hpcb_crumbs_conf_t *guard;  /* or NULL */
+    bool shares_waits; /* hpcb_sim_task_next leaves the guard to its caller */
 } hpcb_sim_noise_t;
 
 typedef struct {
@@ -64,6 +67,14 @@ bool hpcb_sim_noise_has_extra(const hpcb_sim_noise_t *noise);
 void hpcb_sim_task_begin(const hpcb_sim_noise_t *noise, hpcb_sim_stream_t chance,
                          int64_t clock_ns, hpcb_sim_task_t *task,
                          hpcb_sim_extra_t *extra);
+
+/*
+ * Look at the seconds before at_ns; whether the guard has stopped the task in one of
+ * them.  left_ns: what the primary left of each second, or NULL: the guest had its
+ * detours only.  Call it with growing at_ns.
+ */
+bool hpcb_sim_task_is_stopped(const hpcb_crumbs_conf_t *guard, hpcb_sim_extra_t *extra,
+                              int64_t at_ns, const int64_t *left_ns);
 
 /* The next detour: after the end of the one before. */
 hpcb_sim_detour_t hpcb_sim_task_next(const hpcb_sim_noise_t *noise,

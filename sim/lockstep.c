@@ -23,6 +23,7 @@
 #define STREAM_TASKS  (UINT64_C(1) << 32)
 #define MANY          (INT64_C(1) << 60)
 #define TELL_EVERY    4096 /* operations */
+#define SECOND        INT64_C(1000000000)
 
 /* All that a detour touches, in one line of the cache.  finish_ns and in are those of
  * the node, in the slot of its first task. */
@@ -43,6 +44,8 @@ typedef struct {
     hpcb_sim_extra_t *extra; /* of each task, or NULL */
     hpcb_sim_event_t *aside;
     size_t n_aside;
+    /* Of each second, what a node does not compute; NULL: nobody has that. */
+    int64_t *left_ns;
     hpcb_sim_stream_t chance;
     int64_t next_lost;   /* parts of operations before one whose message is lost */
     uint32_t alive_from; /* nodes below are dead */
@@ -87,7 +90,7 @@ static int64_t parts_until_lost(run_t *run)
 {
     double lost = run->job->lost, parts;
 
-    if (lost <= 0)
+    if (1 - lost >= 1) /* one in 2^53 and less: ln(1 - lost) is 0 */
         return MANY;
     if (lost >= 1)
         return 0;
@@ -118,6 +121,11 @@ static int begin_run(run_t *run, uint64_t seed)
         if (!run->extra)
             return -1;
     }
+    if (job->sleeps) {
+        run->left_ns = calloc((size_t)(job->limit_ns / SECOND) + 1, sizeof(int64_t));
+        if (!run->left_ns)
+            return -1;
+    }
     run->chance = hpcb_sim_stream(seed, STREAM_LOST);
     run->sum.shortest_ns = INT64_MAX;
     run->next_lost = parts_until_lost(run);
@@ -130,6 +138,31 @@ static void end(run_t *run)
     free(run->slot);
     free(run->extra);
     free(run->aside);
+    free(run->left_ns);
+}
+
+/* Nodes wait between from and to, or are interrupted there. */
+static void leave(run_t *run, int64_t from, int64_t to)
+{
+    if (to > run->job->limit_ns)
+        to = run->job->limit_ns;
+    while (run->left_ns && from < to) {
+        int64_t end = (from / SECOND + 1) * SECOND;
+
+        end = end < to ? end : to;
+        run->left_ns[from / SECOND] += end - from;
+        from = end;
+    }
+}
+
+/* The guard, where the guest has what the nodes wait. */
+static bool is_stopped(run_t *run, hpcb_sim_event_t event)
+{
+    const hpcb_sim_noise_t *noise = &run->job->noise[event.id % run->job->noises];
+
+    return noise->guard && noise->shares_waits &&
+           hpcb_sim_task_is_stopped(noise->guard, &run->extra[event.id], event.at_ns,
+                                    run->left_ns);
 }
 
 /* The first detour, which begins before the operation's end as it is known so far;
@@ -142,6 +175,10 @@ static int64_t meet(run_t *run, uint64_t number, int64_t from, int64_t until)
     int64_t finish = slot->in == number ? slot->finish_ns : from + run->job->work_ns;
     int64_t to = run->slot[event.id].to_ns;
 
+    if (is_stopped(run, event)) {
+        hpcb_sim_heap_pop(&run->heap);
+        return until;
+    }
     run->sum.detours++;
     if (event.at_ns >= finish || node < run->alive_from) {
         run->aside[run->n_aside++] = event;
@@ -206,6 +243,7 @@ static int64_t operate(run_t *run, uint64_t number, int64_t now)
         run->alive_from = job->dead;
         until += job->detect_ns;
     }
+    leave(run, now + job->work_ns, until);
     return return_aside(run, until) < 0 ? -1 : until;
 }
 

@@ -26,6 +26,7 @@ typedef struct {
     hpcb_sim_noise_t *noise; /* noises of them on each node */
     unsigned noises;
     hpcb_sim_dist_t clock_offset;
+    bool sleeps;       /* in waits, so that a guest with a guard has that time */
     double lost;       /* the chance that a node's message is lost in an operation */
     int64_t resend_ns; /* what that costs */
     uint32_t dead;     /* nodes that die at dead_ns ... */

@@ -122,11 +122,16 @@ static int read_drawn(json_object *object, regime_t *regime, hpcb_error_t *err)
         hpcb_sim_dist(object, "noise", "pause_ns", 1000, &noise->pause, err) < 0)
         return -1;
     regime->noises++;
-    return hpcb_sim_dist(object, "noise", "length_ns", 0, &noise->length, err);
+    if (hpcb_sim_dist(object, "noise", "length_ns", 0, &noise->length, err) < 0)
+        return -1;
+    return hpcb_sim_dist_most(&noise->length) > 0
+               ? 0
+               : hpcb_error(err, "noise: length_ns: 0 only: a task that never runs");
 }
 
-static int read_noise(json_object *object, int64_t slice_ns, regime_t *regime,
-                      hpcb_sim_recordings_t *recordings, hpcb_error_t *err)
+static int read_noise(json_object *object, int64_t slice_ns, bool sleeps,
+                      regime_t *regime, hpcb_sim_recordings_t *recordings,
+                      hpcb_error_t *err)
 {
     hpcb_sim_noise_t *noise = &regime->noise[regime->noises];
     bool system = false;
@@ -140,6 +145,7 @@ static int read_noise(json_object *object, int64_t slice_ns, regime_t *regime,
     noise->window = regime->windows && !system ? &regime->window : NULL;
     noise->edge_late = &regime->edge_late;
     noise->guard = regime->guarded && !system ? &regime->guard : NULL;
+    noise->shares_waits = sleeps;
     return hpcb_sim_has(object, "recorded")
                ? read_recorded(object, regime, recordings, err)
                : read_drawn(object, regime, err);
@@ -151,9 +157,8 @@ static json_object *who_has(json_object *regime, json_object *scenario, const ch
     return hpcb_sim_has(regime, key) ? regime : scenario;
 }
 
-static int read_regime(json_object *from, json_object *scenario,
-                       hpcb_sim_recordings_t *recordings, regime_t *regime,
-                       hpcb_error_t *err)
+static int read_regime(json_object *from, json_object *scenario, plan_t *plan,
+                       regime_t *regime, hpcb_error_t *err)
 {
     static const char *const known[] = {"name",         "noise",    "window",
                                         "guard",        "slice_ns", "clock_offset_ns",
@@ -180,8 +185,8 @@ static int read_regime(json_object *from, json_object *scenario,
     if (hpcb_sim_list(from, regime->name, "noise", NOISES_MAX, &list, err) < 0)
         return -1;
     for (size_t i = 0; i < json_object_array_length(list); i++)
-        if (read_noise(json_object_array_get_idx(list, i), slice_ns, regime, recordings,
-                       err) < 0)
+        if (read_noise(json_object_array_get_idx(list, i), slice_ns, plan->job.sleeps,
+                       regime, &plan->recordings, err) < 0)
             return -1;
     return 0;
 }
@@ -206,6 +211,31 @@ static int read_losses(json_object *object, hpcb_sim_job_t *job, hpcb_error_t *e
     return 0;
 }
 
+static int read_waits(json_object *object, hpcb_sim_job_t *job, hpcb_error_t *err)
+{
+    const char *text = "poll";
+
+    if (hpcb_sim_has(object, "waits") &&
+        hpcb_sim_text(object, "job", "waits", &text, err) < 0)
+        return -1;
+    job->sleeps = strcmp(text, "sleep") == 0;
+    return job->sleeps || strcmp(text, "poll") == 0
+               ? 0
+               : hpcb_error(err, "job: waits=%s: not poll or sleep", text);
+}
+
+/* Only who synchronises waits, or sends messages that can be lost. */
+static int refuse_of_apart(json_object *object, kind_t kind, hpcb_error_t *err)
+{
+    static const char *const members[] = {"waits", "lost", "dead"};
+
+    for (unsigned i = 0; kind != SYNCHRONOUS && i < 3; i++)
+        if (hpcb_sim_has(object, members[i]))
+            return hpcb_error(err, "job: %s: for the kind synchronous only",
+                              members[i]);
+    return 0;
+}
+
 static int read_kind(json_object *object, kind_t *kind, hpcb_error_t *err)
 {
     static const char *const kinds[] = {"synchronous", "irregular", "sequential"};
@@ -226,9 +256,9 @@ static int read_kind(json_object *object, kind_t *kind, hpcb_error_t *err)
 
 static int read_job(json_object *scenario, plan_t *plan, hpcb_error_t *err)
 {
-    static const char *const known[] = {
-        "kind",      "work_ns", "level_ns", "operations", "seconds", "lost",
-        "resend_ns", "dead",    "dead_ns",  "detect_ns",  NULL};
+    static const char *const known[] = {"kind",    "work_ns", "level_ns",  "operations",
+                                        "seconds", "waits",   "lost",      "resend_ns",
+                                        "dead",    "dead_ns", "detect_ns", NULL};
     hpcb_sim_job_t *job = &plan->job;
     json_object *object;
     double seconds;
@@ -236,6 +266,8 @@ static int read_job(json_object *scenario, plan_t *plan, hpcb_error_t *err)
     if (hpcb_sim_object(scenario, "scenario", "job", &object, err) < 0 ||
         hpcb_sim_known(object, "job", known, err) < 0 ||
         read_kind(object, &plan->kind, err) < 0 ||
+        refuse_of_apart(object, plan->kind, err) < 0 ||
+        read_waits(object, job, err) < 0 ||
         hpcb_sim_int(object, "job", "work_ns", 100, HPCB_SIM_NS_MAX, &job->work_ns,
                      err) < 0 ||
         hpcb_sim_int(object, "job", "level_ns", 0, HPCB_SIM_NS_MAX / 64,
@@ -270,6 +302,21 @@ static unsigned levels(uint32_t nodes)
     return n;
 }
 
+/* Without synchronisation, whose operations are not told apart: the shortest and the
+ * longest are those of the mean. */
+static hpcb_sim_lockstep_t operations_in(const hpcb_sim_job_t *job, double mean)
+{
+    hpcb_sim_lockstep_t result = {.operations = job->operations,
+                                  .shortest_ns = (int64_t)mean,
+                                  .longest_ns = (int64_t)mean};
+    double most = (double)job->limit_ns / mean;
+
+    if (most < (double)job->operations)
+        result.operations = (int64_t)most;
+    result.elapsed_ns = (int64_t)(mean * (double)result.operations);
+    return result;
+}
+
 /* ns an operation. */
 static int run_one(const plan_t *plan, const hpcb_sim_job_t *job, uint64_t seed,
                    hpcb_sim_progress_t *progress, hpcb_sim_lockstep_t *result,
@@ -286,9 +333,7 @@ static int run_one(const plan_t *plan, const hpcb_sim_job_t *job, uint64_t seed,
     apart = hpcb_sim_apart(job, seed, progress);
     *mean = (double)job->work_ns *
             (plan->kind == IRREGULAR ? 1 / apart.share : apart.slowdown);
-    *result =
-        (hpcb_sim_lockstep_t){.operations = (int64_t)((double)job->limit_ns / *mean),
-                              .elapsed_ns = job->limit_ns};
+    *result = operations_in(job, *mean);
     return 0;
 }
 
@@ -341,22 +386,18 @@ static int run_sizes(json_object *scenario, const plan_t *plan, regime_t *regime
                      size_t n, uint64_t seed, hpcb_sim_progress_t *progress,
                      json_object *rows, hpcb_error_t *err)
 {
+    int64_t nodes[SIZES_MAX];
     json_object *sizes;
 
     if (hpcb_sim_list(scenario, "scenario", "nodes", SIZES_MAX, &sizes, err) < 0)
         return -1;
     hpcb_sim_progress_begin(progress, (unsigned)(json_object_array_length(sizes) * n));
-    for (size_t i = 0; i < json_object_array_length(sizes); i++) {
-        json_object *size = json_object_array_get_idx(sizes, i);
-        int64_t nodes = json_object_get_int64(size);
-
-        if (!json_object_is_type(size, json_type_int) || nodes < 1 || nodes > NODES_MAX)
-            return hpcb_error(err, "scenario: nodes=%s: not a whole number of 1 to %d",
-                              json_object_to_json_string(size), NODES_MAX);
-        if (run_regimes(plan, regimes, n, (uint32_t)nodes, seed, progress, rows, err) <
-            0)
+    if (hpcb_sim_ints(sizes, "scenario", "nodes", 1, NODES_MAX, nodes, err) < 0)
+        return -1;
+    for (size_t i = 0; i < json_object_array_length(sizes); i++)
+        if (run_regimes(plan, regimes, n, (uint32_t)nodes[i], seed, progress, rows,
+                        err) < 0)
             return -1;
-    }
     return 0;
 }
 
@@ -375,8 +416,8 @@ static int run_plan(json_object *scenario, plan_t *plan, uint64_t seed,
     if (!regimes)
         return hpcb_error(err, "regimes: %s", strerror(errno));
     while (rc == 0 && read < n) {
-        rc = read_regime(json_object_array_get_idx(list, read), scenario,
-                         &plan->recordings, &regimes[read], err);
+        rc = read_regime(json_object_array_get_idx(list, read), scenario, plan,
+                         &regimes[read], err);
         read++;
     }
     if (rc == 0)

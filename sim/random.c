@@ -82,6 +82,17 @@ int64_t hpcb_sim_draw(const hpcb_sim_dist_t *dist, hpcb_sim_stream_t *stream)
     }
 }
 
+int64_t hpcb_sim_dist_most(const hpcb_sim_dist_t *dist)
+{
+    int64_t most = dist->kind == HPCB_SIM_UNIFORM ? dist->b : dist->a;
+
+    if (dist->kind == HPCB_SIM_TRACE)
+        most = dist->trace[0];
+    for (size_t i = 1; dist->kind == HPCB_SIM_TRACE && i < dist->n; i++)
+        most = dist->trace[i] > most ? dist->trace[i] : most;
+    return most;
+}
+
 void hpcb_sim_dist_free(hpcb_sim_dist_t *dist)
 {
     free(dist->trace);

@@ -51,6 +51,9 @@ typedef struct {
 
 int64_t hpcb_sim_draw(const hpcb_sim_dist_t *dist, hpcb_sim_stream_t *stream);
 
+/* No draw is above it; of an exponential one, its mean. */
+int64_t hpcb_sim_dist_most(const hpcb_sim_dist_t *dist);
+
 void hpcb_sim_dist_free(hpcb_sim_dist_t *dist);
 
 #endif

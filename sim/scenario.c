@@ -198,15 +198,29 @@ static int whole(json_object *found, const char *where, const char *key, int64_t
     if (good) {
         got = json_object_get_int64(found);
     } else if (json_object_is_type(found, json_type_double)) {
-        double real = json_object_get_double(found);
+        double number = json_object_get_double(found);
 
-        good = real > -9e15 && real < 9e15 && (double)(int64_t)real == real;
-        got = good ? (int64_t)real : 0;
+        good = number > -9e15 && number < 9e15 && (double)(int64_t)number == number;
+        got = good ? (int64_t)number : 0;
     }
     if (!good || got < min || got > max)
         return hpcb_error(err,
                           "%s: %s=%s: not a whole number of %" PRId64 " to %" PRId64,
                           where, key, json_object_to_json_string(found), min, max);
+    *value = got;
+    return 0;
+}
+
+static int real(json_object *found, const char *where, const char *key, double min,
+                double max, double *value, hpcb_error_t *err)
+{
+    double got = json_object_get_double(found);
+
+    if ((!json_object_is_type(found, json_type_int) &&
+         !json_object_is_type(found, json_type_double)) ||
+        !(got >= min && got <= max))
+        return hpcb_error(err, "%s: %s=%s: not a number of %g to %g", where, key,
+                          json_object_to_json_string(found), min, max);
     *value = got;
     return 0;
 }
@@ -223,18 +237,8 @@ int hpcb_sim_real(json_object *object, const char *where, const char *key, doubl
                   double max, double *value, hpcb_error_t *err)
 {
     json_object *found = member(object, where, key, err);
-    double got;
 
-    if (!found)
-        return -1;
-    got = json_object_get_double(found);
-    if ((!json_object_is_type(found, json_type_int) &&
-         !json_object_is_type(found, json_type_double)) ||
-        !(got >= min && got <= max))
-        return hpcb_error(err, "%s: %s=%s: not a number of %g to %g", where, key,
-                          json_object_to_json_string(found), min, max);
-    *value = got;
-    return 0;
+    return found ? real(found, where, key, min, max, value, err) : -1;
 }
 
 int hpcb_sim_bool(json_object *object, const char *where, const char *key, bool *value,
@@ -294,12 +298,22 @@ int hpcb_sim_object(json_object *object, const char *where, const char *key,
     return 0;
 }
 
-static int list_of(json_object *list, const char *where, const char *key, int64_t min,
-                   int64_t *values, hpcb_error_t *err)
+int hpcb_sim_ints(json_object *list, const char *where, const char *key, int64_t min,
+                  int64_t max, int64_t *values, hpcb_error_t *err)
 {
     for (size_t i = 0; i < json_object_array_length(list); i++)
-        if (whole(json_object_array_get_idx(list, i), where, key, min, HPCB_SIM_NS_MAX,
-                  &values[i], err) < 0)
+        if (whole(json_object_array_get_idx(list, i), where, key, min, max, &values[i],
+                  err) < 0)
+            return -1;
+    return 0;
+}
+
+int hpcb_sim_reals(json_object *list, const char *where, const char *key, double min,
+                   double max, double *values, hpcb_error_t *err)
+{
+    for (size_t i = 0; i < json_object_array_length(list); i++)
+        if (real(json_object_array_get_idx(list, i), where, key, min, max, &values[i],
+                 err) < 0)
             return -1;
     return 0;
 }
@@ -311,7 +325,7 @@ static int uniform(json_object *object, const char *where, int64_t min,
     int64_t ends[2] = {0};
 
     if (hpcb_sim_list(object, where, "uniform", 2, &list, err) < 0 ||
-        list_of(list, where, "uniform", min, ends, err) < 0)
+        hpcb_sim_ints(list, where, "uniform", min, HPCB_SIM_NS_MAX, ends, err) < 0)
         return -1;
     if (json_object_array_length(list) != 2 || ends[0] > ends[1])
         return hpcb_error(err, "%s: uniform=%s: not [LEAST, MOST]", where,
@@ -334,7 +348,8 @@ static int trace(json_object *object, const char *where, int64_t min,
     dist->trace = calloc(dist->n, sizeof(*dist->trace));
     if (!dist->trace)
         return hpcb_error(err, "%s: %s", where, strerror(errno));
-    if (list_of(list, where, "trace", min, dist->trace, err) < 0) {
+    if (hpcb_sim_ints(list, where, "trace", min, HPCB_SIM_NS_MAX, dist->trace, err) <
+        0) {
         hpcb_sim_dist_free(dist);
         return -1;
     }

@@ -60,6 +60,12 @@ int hpcb_sim_list(json_object *object, const char *where, const char *key, size_
 int hpcb_sim_object(json_object *object, const char *where, const char *key,
                     json_object **value, hpcb_error_t *err);
 
+/* The numbers of a list, as many as it has. */
+int hpcb_sim_ints(json_object *list, const char *where, const char *key, int64_t min,
+                  int64_t max, int64_t *values, hpcb_error_t *err);
+int hpcb_sim_reals(json_object *list, const char *where, const char *key, double min,
+                   double max, double *values, hpcb_error_t *err);
+
 /*
  * {"constant": NS}, {"uniform": [NS, NS]}, {"exponential": MEAN} or {"trace": [NS,
  * ...]}, each value of min to HPCB_SIM_NS_MAX.  The caller frees *value.

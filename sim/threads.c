@@ -23,13 +23,14 @@
 #include "sim/model.h"
 #include "sim/scenario.h"
 
-#define RANKS_MAX  HPCB_BALANCE_CPUS
-#define CASES_MAX  64
-#define SPEEDS     11
-#define EQUAL      5
-#define PRIORITY   4
-#define ITERATIONS 1000000
-#define MICRO_MAX  16
+#define RANKS_MAX   HPCB_BALANCE_CPUS
+#define CASES_MAX   64
+#define SPEEDS      11
+#define EQUAL       5
+#define PRIORITY    4
+#define ITERATIONS  1000000
+#define MICRO_MAX   16
+#define LEAST_SPEED 1e-9
 
 /* Of the decode slots, what a thread of priority 1 has next to others (table 2.3). */
 #define TRANSPARENT 32
@@ -184,6 +185,7 @@ static void run_case(const setting_t *setting, const hpcb_balance_conf_t *conf,
 static int read_places(json_object *object, const char *name, const setting_t *setting,
                        uint16_t at[], hpcb_error_t *err)
 {
+    int64_t place[RANKS_MAX];
     json_object *list;
 
     for (unsigned i = 0; i < setting->n; i++)
@@ -195,13 +197,10 @@ static int read_places(json_object *object, const char *name, const setting_t *s
     if (json_object_array_length(list) != setting->n)
         return hpcb_error(err, "%s: places: not one for each of %u ranks", name,
                           setting->n);
-    for (unsigned i = 0; i < setting->n; i++) {
-        int64_t place = json_object_get_int64(json_object_array_get_idx(list, i));
-
-        if (place < 0 || place >= setting->places.n)
-            return hpcb_error(err, "%s: places: %d is no place", name, (int)place);
-        at[i] = (uint16_t)place;
-    }
+    if (hpcb_sim_ints(list, name, "places", 0, setting->places.n - 1, place, err) < 0)
+        return -1;
+    for (unsigned i = 0; i < setting->n; i++)
+        at[i] = (uint16_t)place[i];
     return 0;
 }
 
@@ -277,12 +276,7 @@ static int read_speeds(json_object *scenario, double speeds[SPEEDS], hpcb_error_
         return -1;
     if (json_object_array_length(list) != SPEEDS)
         return hpcb_error(err, "scenario: speed: not %d numbers", SPEEDS);
-    for (unsigned i = 0; i < SPEEDS; i++) {
-        speeds[i] = json_object_get_double(json_object_array_get_idx(list, i));
-        if (!(speeds[i] > 0 && speeds[i] <= 1))
-            return hpcb_error(err, "scenario: speed: not above 0 and at most 1");
-    }
-    return 0;
+    return hpcb_sim_reals(list, "scenario", "speed", LEAST_SPEED, 1, speeds, err);
 }
 
 static int read_ranks(json_object *scenario, setting_t *setting, hpcb_error_t *err)
@@ -405,17 +399,13 @@ static void put_micro(const micro_t *micro, json_object *names, size_t a, size_t
     }
 }
 
-static int read_ipcs(json_object *list, size_t n, double ipc[], hpcb_error_t *err)
+static int read_ipcs(json_object *list, const char *key, size_t n, double ipc[],
+                     hpcb_error_t *err)
 {
     if (!json_object_is_type(list, json_type_array) ||
         json_object_array_length(list) != n)
         return hpcb_error(err, "micro: not %zu numbers", n);
-    for (size_t i = 0; i < n; i++) {
-        ipc[i] = json_object_get_double(json_object_array_get_idx(list, i));
-        if (!(ipc[i] > 0 && ipc[i] <= 100))
-            return hpcb_error(err, "micro: not above 0 and at most 100");
-    }
-    return 0;
+    return hpcb_sim_reals(list, "micro", key, LEAST_SPEED, 100, ipc, err);
 }
 
 static int run_micro(json_object *object, json_object *rows, hpcb_error_t *err)
@@ -433,10 +423,10 @@ static int run_micro(json_object *object, json_object *rows, hpcb_error_t *err)
     micro.n = json_object_array_length(names);
     if (json_object_array_length(together) != micro.n)
         return hpcb_error(err, "micro: together: not %zu rows", micro.n);
-    if (read_ipcs(alone, micro.n, micro.alone, err) < 0)
+    if (read_ipcs(alone, "alone", micro.n, micro.alone, err) < 0)
         return -1;
     for (size_t i = 0; i < micro.n; i++)
-        if (read_ipcs(json_object_array_get_idx(together, i), micro.n,
+        if (read_ipcs(json_object_array_get_idx(together, i), "together", micro.n,
                       micro.together[i], err) < 0)
             return -1;
     for (size_t a = 0; a < micro.n; a++)

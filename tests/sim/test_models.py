@@ -306,7 +306,14 @@ class Models(unittest.TestCase):
         self.bad("000-metbench", 'cases=[{"name":"x","seconds":1,"policy":"odd"}]',
                  "x: policy=odd: wrong from 'odd' on")
         self.bad("000-fame", "micro.together=[[1]]", "micro: together: not 6 rows")
-        self.bad("000-fame", "micro.alone=[1,1,1,1,1,0]", "micro: not above 0")
+        self.bad("000-fame", "micro.alone=[1,1,1,1,1,0]", "micro: alone=0: not a number of 1e-09")
+        self.bad("000-fame", 'micro.alone=[1,1,1,1,1,"1"]', 'micro: alone="1": not a number')
+        self.bad("000-metbench", "speed=" + json.dumps(["0.5"] * 11), 'speed="0.5": not a number')
+        self.bad("000-metbench", "speed=" + json.dumps([0] * 11), "speed=0: not a number of 1e-09")
+        for places in ([0, 1, 2, "x"], [0, 1, 2, None], [0, 1, 2, 2.5], [0, 1, 2, 9]):
+            self.bad("000-metbench", "cases=" + json.dumps(
+                [{"name": "x", "seconds": 1, "policy": "dlrb", "places": places}]),
+                f"x: places={json.dumps(places[3])}: not a whole number of 0 to 3")
         self.bad("000-fame", 'pairs=[{"name":"x","a":-1,"b":1}]', "a=-1: not a number")
         self.bad("sandbox-balance", 'programs=[{"name":"p","loads":[1],"exchange":"x"}]',
                  "p: exchange=x: not barrier or ring")
@@ -315,7 +322,13 @@ class Models(unittest.TestCase):
         self.bad("sandbox-balance", 'cases=[{"name":"x","waits":"poll","policy":"odd"}]',
                  "x: policy=odd: wrong from 'odd' on")
         self.bad("sandbox-balance", 'programs=[{"name":"p","loads":[0],"exchange":"ring"}]',
-                 "p: loads: not 0.001 to 1000")
+                 "p: loads=0: not a number of 0.001 to 1000")
+        self.bad("sandbox-balance", 'programs=[{"name":"p","loads":["1"],"exchange":"ring"}]',
+                 'p: loads="1": not a number')
+        for places in ('"x"', "null", "1.5", "2"):
+            self.bad("sandbox-balance", 'programs=[{"name":"p","loads":[1],"exchange":"barrier",'
+                     '"static":{"priorities":[4],"places":[' + places + "]}}]",
+                     f"p: places={places}: not a whole number of 0 to 1")
         self.bad("sandbox-balance", 'cases=[{"name":"x","waits":"poll","waiters":1}]',
                  "x: waiters=1: not true or false")
         self.bad("sandbox-memory", "guest_part=2", "guest_part=2: not a number of 0 to 1")

@@ -132,6 +132,9 @@ class Run(unittest.TestCase):
                 (("clock_offset_ns",), {"normal": 1}, "the member 'constant' is missing"),
                 (("regimes", 2, "window", "favoured_ns"), 10000000, "favoured_ns="),
                 (("regimes", 1, "noise", 0, "length_ns"), {"trace": []}, "trace"),
+                (("nodes",), [2.5], "nodes=2.5: not a whole number"),
+                (("job", "waits"), "spin", "waits=spin: not poll or sleep"),
+                (("job", "waits"), True, "waits=true: not a text"),
                 (("regimes", 1, "noise", 0), 5, "not a list of objects")):
             scenario = copy.deepcopy(SMALL)
             inner = scenario
@@ -139,6 +142,81 @@ class Run(unittest.TestCase):
                 inner = inner[key]
             inner[path[-1]] = value
             self.bad(scenario, wanted)
+
+    def test_a_task_that_never_runs_is_refused(self):
+        for length in ({"constant": 0}, {"uniform": [0, 0]}, {"trace": [0, 0]},
+                       {"exponential": 0}):
+            scenario = copy.deepcopy(SMALL)
+            scenario["regimes"][1]["noise"][0]["length_ns"] = length
+            self.bad(scenario, "noise: length_ns: 0 only: a task that never runs")
+
+    def test_a_task_that_hardly_ever_runs_comes_to_an_end(self):
+        scenario = copy.deepcopy(SMALL)
+        scenario["regimes"][1]["noise"][0] = {
+            "pause_ns": {"constant": 1 << 55},
+            "length_ns": {"trace": [0] * 9999 + [1]}}
+        rows = json.loads(self.good(self.scenario(scenario), "--json"))["runs"][0]["rows"]
+        self.assertEqual(rows[1]["slowdown"], 1)
+
+    def test_losses_below_what_a_number_holds_are_none(self):
+        for lost, wanted in ((1e-17, True), (1e-300, True), (0.5, False)):
+            scenario = copy.deepcopy(SMALL)
+            scenario["job"].update(lost=lost, resend_ns=1000, operations=1000)
+            rows = json.loads(self.good(self.scenario(scenario), "--json"))["runs"][0]["rows"]
+            self.assertEqual(rows[0]["longest_ns"] == rows[0]["shortest_ns"], wanted, lost)
+
+    def test_jobs_without_synchronisation_end_after_their_operations_too(self):
+        for kind in ("irregular", "sequential"):
+            scenario = copy.deepcopy(SMALL)
+            scenario["job"].update(kind=kind, operations=10)
+            row = json.loads(self.good(self.scenario(scenario), "--json"))["runs"][0]["rows"][0]
+            self.assertEqual((row["operations"], row["seconds"]), (10, 10 * 10100 / 1e9))
+            self.assertEqual((row["shortest_ns"], row["longest_ns"]), (10100, 10100))
+            scenario["job"]["operations"] = 1000000000
+            row = json.loads(self.good(self.scenario(scenario), "--json"))["runs"][0]["rows"][0]
+            self.assertEqual(row["operations"], 1000000000 // 10100)
+            for member, value in (("lost", 0.1), ("dead", 1), ("waits", "sleep")):
+                more = copy.deepcopy(scenario)
+                more["job"][member] = value
+                self.bad(more, f"job: {member}: for the kind synchronous only")
+
+    GUARDED = {"model": "noise", "nodes": [1024],
+               "job": {"work_ns": 1000000, "level_ns": 0, "operations": 100000000,
+                       "seconds": 40},
+               "slice_ns": 0, "clock_offset_ns": {"constant": 0},
+               "edge_late_ns": {"constant": 0},
+               "regimes": [{"name": "alone"}] + [
+                   {"name": name, "noise": [{"pause_ns": {"uniform": [1225333333, 1505333333]},
+                                             "length_ns": {"constant": 4000000}}], **guard}
+                   for name, guard in (
+                       ("guests", {}),
+                       ("guard", {"guard": {"min_share": 0.01,
+                                            "patience_ns": 10000000000}}))]}
+
+    def test_the_guard_leaves_a_guest_that_has_the_waits(self):
+        """With a grain of 1 ms 1024 nodes wait for three quarters of the time: a guest that
+        has these has more than its least share, and goes on."""
+        slow = {}
+        for waits in ("poll", "sleep"):
+            scenario = copy.deepcopy(self.GUARDED)
+            scenario["job"]["waits"] = waits
+            for row in json.loads(self.good(self.scenario(scenario), "--json"))["runs"][0]["rows"]:
+                slow[waits, row["regime"]] = row["slowdown"]
+        self.assertEqual(slow["poll", "guests"], slow["sleep", "guests"])
+        self.assertEqual(slow["sleep", "guard"], slow["sleep", "guests"])
+        self.assertLess(slow["poll", "guard"], 0.6 * slow["poll", "guests"])
+
+    def test_the_guard_stops_a_guest_whose_primary_hardly_waits(self):
+        slow = {}
+        for waits in ("poll", "sleep"):
+            scenario = copy.deepcopy(self.GUARDED)
+            scenario["nodes"] = [2]
+            scenario["job"]["waits"] = waits
+            for row in json.loads(self.good(self.scenario(scenario), "--json"))["runs"][0]["rows"]:
+                slow[waits, row["regime"]] = row["slowdown"]
+        # 0.6 % of waits and crumbs are less than the 1 % that is asked for.
+        self.assertLess(slow["sleep", "guard"], 1.003)
+        self.assertGreater(slow["sleep", "guests"], 1.004)
 
     def recording(self, *lines):
         handle, path = tempfile.mkstemp(suffix=".jsonl")
@@ -220,10 +298,26 @@ class Run(unittest.TestCase):
         self.assertIn("No such file", sim("run", "/nowhere").stderr)
 
     def test_noise_scenarios_of_the_papers_run(self):
-        for name in ("003-allreduce", "003-glob", "003-duty", "crumbs"):
+        """Windows of the paper boost the job for 5.85 of 6.14 s: what noise adds is in the
+        rest."""
+        for name, stock, windows in (
+                ("003-allreduce", "stock_21", "windows_21"),
+                ("003-glob", "stock_21", "windows_21"), ("003-noise", "stock_35", "windows_35"),
+                ("003-noise", "stock_2", "quiet"), ("003-duty", "duty_000f4000", "duty_f4000000"),
+                ("crumbs", "guests", "guests_windows"), ("crumbs", "guests", "guests_wide")):
             text = self.good(os.path.join(SCENARIOS, name + ".json"), "--json", "--set",
-                             "nodes=[2,16]", "--set", "job.seconds=1")
-            self.assertTrue(json.loads(text)["runs"][0]["rows"])
+                             "nodes=[2,16]", "--set", "job.seconds=7")
+            slow = {(row["nodes"], row["regime"]): row["slowdown"]
+                    for row in json.loads(text)["runs"][0]["rows"]}
+            for nodes in (2, 16):
+                self.assertGreater(slow[nodes, stock], slow[nodes, windows], name)
+            self.assertLess(slow[16, windows], 1.06, name)
+        self.assertEqual(slow[2, "alone"], 1)
+
+    def test_windows_without_noise_cost_nothing(self):
+        text = self.good(os.path.join(SCENARIOS, "003-noise.json"), "--json", "--set", "nodes=[16]")
+        slow = {row["regime"]: row["slowdown"] for row in json.loads(text)["runs"][0]["rows"]}
+        self.assertEqual(slow["windows_0"], 1)
 
 
 if __name__ == "__main__":
