@@ -24,13 +24,13 @@ static_assert(HPCB_DEAL_NODES_MAX <= 1 << 13 && HPCB_DEAL_CYCLE_MAX <= 1 << 6,
 /* A change pays if the squares fall by so much of the ideal's. */
 #define CLEAR_GAIN 16
 
-/* Jobs that make room for one, of how many times as many nodes they are at most (each
- * of a thousand narrow jobs would move a wide one here and back), and rounds of
- * changes.
- */
+/* Jobs that make room for one, and rounds of changes. */
 #define DISPLACED_MAX 8
-#define WIDER_MAX     16
 #define ROUNDS        4
+
+/* Those jobs have so many times as many nodes at most: else each of a thousand narrow
+ * jobs would move a wide one here and back. */
+#define WIDER_MAX 16
 
 #define NOBODY HPCB_DEAL_JOBS_MAX
 

@@ -35,6 +35,13 @@
 
 #include "policy/fitness.h"
 
+/* Between two reports of a node, and between two deals; and so far ahead a deal begins,
+ * that is after two reports of each node.  With the longest quantum added it begins
+ * before the next one is made. */
+#define HPCB_DEAL_REPORT_SECONDS 5
+#define HPCB_DEAL_SECONDS        40
+#define HPCB_DEAL_AHEAD_SECONDS  24
+
 #define HPCB_DEAL_CYCLE_MAX 64
 #define HPCB_DEAL_JOBS_MAX  2048
 #define HPCB_DEAL_NODES_MAX 8192

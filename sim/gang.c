@@ -225,8 +225,8 @@ static int read_plan(json_object *scenario, plan_t *plan, hpcb_error_t *err)
     for (size_t i = 0; i < plan->n_sizes; i++) {
         int64_t nodes = 0;
 
-        if (hpcb_sim_gang_number(sizes, i, "scenario: nodes", 1, CLUSTER_MAX, &nodes,
-                                 err) < 0)
+        if (hpcb_sim_int_at(sizes, i, "scenario", "nodes", 1, CLUSTER_MAX, &nodes,
+                            err) < 0)
             return -1;
         plan->size[i] = (uint32_t)nodes;
     }

@@ -3,16 +3,15 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What hpcbd's collector deals to jobs of several nodes: policy/deal with the limits
- * and the timing of hpcbd/collector/dealer.h.  Reports are one report old when a deal
- * is made; its answers have reached all nodes when it begins.  When the first is made
- * after the jobs have begun, is chance.
+ * What hpcbd's collector deals to jobs of several nodes: policy/deal with its limits
+ * and times.  Reports are one report old when a deal is made; its answers have reached
+ * all nodes when it begins.  When the first is made after the jobs have begun, is
+ * chance.
  */
 #include "config.h"
 
 #include <stdlib.h>
 
-#include "hpcbd/collector/dealer.h"
 #include "policy/deal.h"
 #include "sim/gang_parts.h"
 #include "sim/random.h"
@@ -85,7 +84,7 @@ hpcb_sim_gang_dealer_t *hpcb_sim_gang_dealer_new(const hpcb_sim_gang_run_t *run,
     dealer->first = first;
     dealer->from = NEVER;
     dealer->report_ns =
-        (int64_t)hpcb_sim_below(&chance, (uint64_t)(HPCBD_DEAL_SECONDS * SECOND));
+        (int64_t)hpcb_sim_below(&chance, (uint64_t)(HPCB_DEAL_SECONDS * SECOND));
     dealer->hands = calloc(run->mix->n_jobs, sizeof(dealer->hands[0]));
     dealer->place = calloc(run->mix->n_jobs, sizeof(dealer->place[0]));
     if (!dealer->hands || !dealer->place) {
@@ -211,8 +210,8 @@ static void make_deal(hpcb_sim_gang_dealer_t *dealer, const hpcb_gang_t *gang,
                       const hpcb_gang_job_t *jobs)
 {
     const hpcb_sim_gang_mix_t *mix = dealer->run->mix;
-    int64_t begin_ns =
-        dealer->report_ns + (HPCBD_TURNS_SECONDS + HPCBD_AHEAD_SECONDS) * SECOND;
+    int64_t begin_ns = dealer->report_ns +
+                       (HPCB_DEAL_REPORT_SECONDS + HPCB_DEAL_AHEAD_SECONDS) * SECOND;
 
     dealer->deal.n_nodes = dealer->deal.n_seats = 0;
     for (uint32_t i = 0; i < mix->n_nodes; i++)
@@ -222,7 +221,7 @@ static void make_deal(hpcb_sim_gang_dealer_t *dealer, const hpcb_gang_t *gang,
     end_deal(dealer);
     dealer->from =
         dealer->first + (uint64_t)(begin_ns / dealer->run->setting->quantum_ns) + 1;
-    dealer->report_ns += HPCBD_DEAL_SECONDS * SECOND;
+    dealer->report_ns += HPCB_DEAL_SECONDS * SECOND;
 }
 
 /* What the jobs own from now on. */

@@ -129,8 +129,7 @@ static int read_cpus(json_object *list, int64_t processors, uint64_t *cpus,
     for (size_t i = 0; i < json_object_array_length(list); i++) {
         int64_t cpu = 0;
 
-        if (hpcb_sim_gang_number(list, i, "jobs: cpus", 0, processors - 1, &cpu, err) <
-            0)
+        if (hpcb_sim_int_at(list, i, "jobs", "cpus", 0, processors - 1, &cpu, err) < 0)
             return -1;
         *cpus |= UINT64_C(1) << cpu;
     }
@@ -163,8 +162,8 @@ static int place_job(const hpcb_sim_gang_setting_t *setting, json_object *object
     for (size_t i = 0; i < json_object_array_length(nodes); i++) {
         int64_t node = 0;
 
-        if (hpcb_sim_gang_number(nodes, i, "jobs: nodes", 0, mix->nodes - 1, &node,
-                                 err) < 0)
+        if (hpcb_sim_int_at(nodes, i, "jobs", "nodes", 0, mix->nodes - 1, &node, err) <
+            0)
             return -1;
         if (node <= before)
             return hpcb_error(err, "jobs: nodes: not in rising order");
@@ -211,10 +210,7 @@ static int read_numbers(json_object *object, const char *key, int64_t max,
     if (hpcb_sim_list(object, "draw", key, KINDS_MAX, &list, err) < 0)
         return -1;
     *count = json_object_array_length(list);
-    for (size_t i = 0; i < *count; i++)
-        if (hpcb_sim_gang_number(list, i, key, 1, max, &values[i], err) < 0)
-            return -1;
-    return 0;
+    return hpcb_sim_ints(list, "draw", key, 1, max, values, err);
 }
 
 static int read_kinds(const hpcb_sim_gang_setting_t *setting, json_object *object,

@@ -73,10 +73,6 @@ int hpcb_sim_gang_read(json_object *scenario, hpcb_sim_gang_setting_t *setting,
 int hpcb_sim_gang_read_app(const hpcb_sim_gang_setting_t *setting, json_object *name,
                            hpcb_sim_gang_app_t *app, hpcb_error_t *err);
 
-/* The whole number at i of list, which is called so in messages. */
-int hpcb_sim_gang_number(json_object *list, size_t i, const char *where, int64_t min,
-                         int64_t max, int64_t *value, hpcb_error_t *err);
-
 /* ---- who is where ---- */
 
 /* A job on one of its nodes: one process for all CPUs that it has there. */

@@ -5,7 +5,6 @@
 /* What a scenario of the model "gang" says. */
 #include "config.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "common/conf.h"
@@ -26,19 +25,6 @@ static const char *const regime_names[HPCB_SIM_GANG_REGIMES] = {
 const char *hpcb_sim_gang_regime_name(hpcb_sim_gang_regime_t regime)
 {
     return regime_names[regime];
-}
-
-int hpcb_sim_gang_number(json_object *list, size_t i, const char *where, int64_t min,
-                         int64_t max, int64_t *value, hpcb_error_t *err)
-{
-    json_object *found = json_object_array_get_idx(list, i);
-    int64_t got = json_object_get_int64(found);
-
-    if (!json_object_is_type(found, json_type_int) || got < min || got > max)
-        return hpcb_error(err, "%s: not whole numbers of %" PRId64 " to %" PRId64,
-                          where, min, max);
-    *value = got;
-    return 0;
 }
 
 static int read_regime(json_object *name, unsigned *regimes, hpcb_error_t *err)
@@ -71,6 +57,7 @@ static int read_regimes(json_object *scenario, unsigned *regimes, hpcb_error_t *
 static int read_arrangement(json_object *scenario, size_t *arrangement,
                             hpcb_error_t *err)
 {
+    int64_t place[HPCB_SIM_GANG_APPS] = {0};
     json_object *list = NULL;
     unsigned seen = 0;
 
@@ -81,14 +68,12 @@ static int read_arrangement(json_object *scenario, size_t *arrangement,
     if (hpcb_sim_list(scenario, "scenario", "arrangement", HPCB_SIM_GANG_APPS, &list,
                       err) < 0)
         return -1;
-    for (size_t i = 0; i < HPCB_SIM_GANG_APPS; i++) {
-        int64_t place = 0;
-
-        if (hpcb_sim_gang_number(list, i, "scenario: arrangement", 0,
-                                 HPCB_SIM_GANG_APPS - 1, &place, err) < 0)
-            return -1;
-        arrangement[i] = (size_t)place;
-        seen |= 1U << place;
+    if (hpcb_sim_ints(list, "scenario", "arrangement", 0, HPCB_SIM_GANG_APPS - 1, place,
+                      err) < 0)
+        return -1;
+    for (size_t i = 0; i < json_object_array_length(list); i++) {
+        arrangement[i] = (size_t)place[i];
+        seen |= 1U << place[i];
     }
     if (seen != (1U << HPCB_SIM_GANG_APPS) - 1)
         return hpcb_error(err, "scenario: arrangement: not 0 to %d, each once",

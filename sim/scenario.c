@@ -298,12 +298,17 @@ int hpcb_sim_object(json_object *object, const char *where, const char *key,
     return 0;
 }
 
+int hpcb_sim_int_at(json_object *list, size_t i, const char *where, const char *key,
+                    int64_t min, int64_t max, int64_t *value, hpcb_error_t *err)
+{
+    return whole(json_object_array_get_idx(list, i), where, key, min, max, value, err);
+}
+
 int hpcb_sim_ints(json_object *list, const char *where, const char *key, int64_t min,
                   int64_t max, int64_t *values, hpcb_error_t *err)
 {
     for (size_t i = 0; i < json_object_array_length(list); i++)
-        if (whole(json_object_array_get_idx(list, i), where, key, min, max, &values[i],
-                  err) < 0)
+        if (hpcb_sim_int_at(list, i, where, key, min, max, &values[i], err) < 0)
             return -1;
     return 0;
 }

@@ -60,7 +60,9 @@ int hpcb_sim_list(json_object *object, const char *where, const char *key, size_
 int hpcb_sim_object(json_object *object, const char *where, const char *key,
                     json_object **value, hpcb_error_t *err);
 
-/* The numbers of a list, as many as it has. */
+/* One number of a list, and all of them. */
+int hpcb_sim_int_at(json_object *list, size_t i, const char *where, const char *key,
+                    int64_t min, int64_t max, int64_t *value, hpcb_error_t *err);
 int hpcb_sim_ints(json_object *list, const char *where, const char *key, int64_t min,
                   int64_t max, int64_t *values, hpcb_error_t *err);
 int hpcb_sim_reals(json_object *list, const char *where, const char *key, double min,

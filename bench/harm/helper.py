@@ -39,32 +39,32 @@ def guest_files(name):
 
 def main():
     part, directory, pid = float(sys.argv[1]), *sys.argv[2:4]
-    ways = ["alone", "starts", "guest", "end"]
+    phases = ["alone", "starts", "guest", "end"]
     primary = os.open(f"/proc/{pid}/schedstat", os.O_RDONLY)
     rng = random.Random(part)
-    way, files, taken, shared = "", [], 0, 0
+    phase, files, taken, shared = "", [], 0, 0
     had = {"alone": [0, 0], "guest": [0, 0]}
     seen = time.monotonic_ns()
     before = None
     while not os.path.exists(os.path.join(directory, "end")):
         # What it takes to look costs the primary as much without a guest.
         time.sleep(rng.expovariate(1) * (PIECE_NS / part - PIECE_NS) * 1e-9 if part else 0.05)
-        may_run = way == "guest" and not is_asked_to_stop(files)
+        may_run = phase == "guest" and not is_asked_to_stop(files)
         if part and may_run:
             begin = time.thread_time_ns()
             burn()
             taken += time.thread_time_ns() - begin
         now = time.monotonic_ns()
         figures = [int(word) for word in os.pread(primary, 80, 0).split()[:2]]
-        if before and (may_run or way == "alone"):
+        if before and (may_run or phase == "alone"):
             for index in range(2):
-                had[way][index] += figures[index] - before[index]
+                had[phase][index] += figures[index] - before[index]
         shared += now - seen if may_run else 0
         seen, before = now, figures
-        if os.path.exists(os.path.join(directory, ways[0])):
-            way = ways.pop(0)
-            if way == "guest":
-                files = guest_files(os.path.join(directory, way))
+        if os.path.exists(os.path.join(directory, phases[0])):
+            phase = phases.pop(0)
+            if phase == "guest":
+                files = guest_files(os.path.join(directory, phase))
     print(json.dumps({"taken": taken / shared if shared else 0, "alone": had["alone"],
                       "beside": had["guest"]}))
 

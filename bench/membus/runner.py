@@ -22,8 +22,8 @@ GANG_LINES = "PreemptType=preempt/none\nPreemptMode=GANG\nSchedulerTimeSlice=5\n
 START_SECONDS = 60
 # Bandwidths of the first turns must be known, and Slurm's first slice over.
 SETTLE_SECONDS = 5
-# Of several nodes: the first deal that knows bandwidths is in force (hpcbd/collector/dealer.h:
-# one in 40 s, 24 s ahead, of reports of the 4 s before).
+# Of several nodes: the first deal that knows bandwidths is in force (policy/deal.h:
+# one in 40 s, 24 s ahead, of reports of the 5 s before).
 DEALT_SECONDS = 75
 # What runs without turns has settled once it has begun.
 TOGETHER_SETTLE_SECONDS, TOGETHER_SECONDS = 1, 4

@@ -14,8 +14,8 @@
 
 #define SECOND INT64_C(1000000000)
 
-static_assert(HPCBD_AHEAD_SECONDS + HPCB_GANG_QUANTUM_MAX_US / 1000000 <
-                  HPCBD_DEAL_SECONDS,
+static_assert(HPCB_DEAL_AHEAD_SECONDS + HPCB_GANG_QUANTUM_MAX_US / 1000000 <
+                  HPCB_DEAL_SECONDS,
               "a deal has begun when the next is made");
 
 /* A node counts twice in a deal: primaries and guests take turns among themselves. */
@@ -347,7 +347,7 @@ static void begin_deal(hpcbd_dealer_t *dealer)
 static hand_t make_hand(const hpcb_deal_slot_t *dealt, const job_t *job,
                         const hand_t *before, int64_t now_ns)
 {
-    uint64_t ahead_us = (uint64_t)(now_ns / 1000) + HPCBD_AHEAD_SECONDS * 1000000;
+    uint64_t ahead_us = (uint64_t)(now_ns / 1000) + HPCB_DEAL_AHEAD_SECONDS * 1000000;
     hand_t hand = {.job_id = dealt->job_id, .quantum_us = job->quantum_us};
 
     if (before && before->quantum_us == job->quantum_us) {
@@ -396,7 +396,7 @@ static void deal_if_due(hpcbd_dealer_t *dealer, int64_t now_ns)
     int64_t since_ns = now_ns - dealer->dealt_ns;
 
     /* Below 0: somebody has set the clock. */
-    if (since_ns >= 0 && since_ns < HPCBD_DEAL_SECONDS * SECOND)
+    if (since_ns >= 0 && since_ns < HPCB_DEAL_SECONDS * SECOND)
         return;
     dealer->dealt_ns = now_ns;
     drop_silent(dealer, now_ns);
@@ -426,11 +426,12 @@ static void add_owned(hpcbd_dealt_t *answer, const hand_t *hand, const owned_t *
 static void fill_answer(hpcbd_dealer_t *dealer, int64_t now_ns)
 {
     hpcbd_dealt_t *answer = &dealer->answer;
-    int64_t while_number = now_ns / SECOND / HPCBD_AHEAD_SECONDS;
+    int64_t while_number = now_ns / SECOND / HPCB_DEAL_AHEAD_SECONDS;
 
     answer->until = 0;
     if (dealer->has_dealt)
-        answer->until = while_number * HPCBD_AHEAD_SECONDS + HPCBD_DEAL_UNTIL_SECONDS;
+        answer->until =
+            while_number * HPCB_DEAL_AHEAD_SECONDS + HPCBD_DEAL_UNTIL_SECONDS;
     answer->n_jobs = 0;
     for (size_t i = 0; i < dealer->report.n_jobs; i++) {
         const hand_t *hand =

@@ -18,21 +18,16 @@
 
 #include "hpcbd/records/wire_gang.h"
 
-/* Between two deals; and so far ahead a deal begins, that is after two reports of each
- * node.  With the longest quantum added it begins before the next one is made. */
-#define HPCBD_DEAL_SECONDS  40
-#define HPCBD_AHEAD_SECONDS 24
-
 /* A node that is silent for so long has no jobs. */
 #define HPCBD_TURNS_STALE_SECONDS 32
 
-/* So many seconds a deal counts that nobody repeats, or up to HPCBD_AHEAD_SECONDS less:
- * all nodes that hear of it in the same while give it up in the same quantum. */
+/* So many seconds a deal counts that nobody repeats, or up to HPCB_DEAL_AHEAD_SECONDS
+ * less: all nodes that hear of it in the same while give it up in the same quantum. */
 #define HPCBD_DEAL_UNTIL_SECONDS 96
 
 typedef struct hpcbd_dealer hpcbd_dealer_t;
 
-/* The first deal is HPCBD_DEAL_SECONDS after now_ns, when all nodes have reported.
+/* The first deal is HPCB_DEAL_SECONDS after now_ns, when all nodes have reported.
  * NULL when memory runs out. */
 hpcbd_dealer_t *hpcbd_dealer_new(int64_t now_ns);
 /* NULL is fine. */

@@ -103,7 +103,7 @@ static int work(void *conf)
      * it counts. */
     (void)hpcb_file_changed(asker.report, &asker.stamp);
     for (;;) {
-        sleep(HPCBD_TURNS_SECONDS);
+        sleep(HPCB_DEAL_REPORT_SECONDS);
         ask_if_new(&asker);
     }
     return EXIT_FAILURE;

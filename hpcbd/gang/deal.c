@@ -164,7 +164,7 @@ void hpcbd_deal_follow(hpcbd_deal_t *deal, const hpcbd_roster_t *roster,
     if (!*roster->conf->collector_hosts)
         return;
     /* The timer of long quanta comes seldom, and now and then early. */
-    if (now_ns - deal->reported_ns >= HPCBD_TURNS_SECONDS * SECOND - SECOND / 2) {
+    if (now_ns - deal->reported_ns >= HPCB_DEAL_REPORT_SECONDS * SECOND - SECOND / 2) {
         deal->reported_ns = now_ns;
         report(deal, roster, capacity);
     }

@@ -26,8 +26,8 @@ typedef struct {
     bool trouble;                   /* the log has said so */
 } hpcbd_deal_t;
 
-/* Write the report every HPCBD_TURNS_SECONDS if there are jobs of several nodes, and
- * look once a second whether there is another answer.  now_ns: CLOCK_MONOTONIC. */
+/* Write the report every HPCB_DEAL_REPORT_SECONDS if there are jobs of several nodes,
+ * and look once a second whether there is another answer.  now_ns: CLOCK_MONOTONIC. */
 void hpcbd_deal_follow(hpcbd_deal_t *deal, const hpcbd_roster_t *roster,
                        const hpcb_bw_t *capacity, int64_t now_ns);
 

@@ -4,8 +4,9 @@
  */
 /*
  * What a node and the collector say to each other about jobs of several nodes that take
- * turns, as frames of hpcbd/records/wire.h.  The node says every HPCBD_TURNS_SECONDS
- * what these jobs transfer here, and learns which quanta they own (policy/deal.h):
+ * turns, as frames of hpcbd/records/wire.h.  The node says every
+ * HPCB_DEAL_REPORT_SECONDS what these jobs transfer here, and learns which quanta they
+ * own (policy/deal.h):
  *
  *   report  {"version":1,"type":"gang","node":NAME,"mem":CAPACITY,"net":CAPACITY,
  *            "jobs":[{"job_id":I,"nodes":N,"guest":false,"quantum_us":U,"cpus":"0-3",
@@ -27,8 +28,6 @@
 #include "hpcbd/records/wire.h"
 #include "policy/cpus.h"
 #include "policy/deal.h"
-
-#define HPCBD_TURNS_SECONDS 5
 
 /* Guests and primaries. */
 #define HPCBD_WIDE_MAX  (2 * HPCB_DEAL_NODE_SEATS)

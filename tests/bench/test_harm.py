@@ -17,11 +17,11 @@ HELPER = os.path.join(os.path.dirname(os.path.dirname(HERE)), "bench", "harm", "
 
 
 class Helper(unittest.TestCase):
-    def helped(self, part, stopped, ways=("alone", "starts", "guest"), seconds=1):
+    def helped(self, part, stopped, phases=("alone", "starts", "guest"), seconds=1):
         with tempfile.TemporaryDirectory() as directory:
             freeze = os.path.join(directory, "freeze")
             texts = {freeze: f"{int(stopped)}\n"}
-            texts |= {os.path.join(directory, way): freeze for way in ways}
+            texts |= {os.path.join(directory, phase): freeze for phase in phases}
             for name, text in texts.items():
                 with open(name, "w", encoding="utf-8") as file:
                     file.write(text)
@@ -40,7 +40,7 @@ class Helper(unittest.TestCase):
     def test_it_says_what_it_took(self):
         self.assertEqual(self.helped("0", False)["taken"], 0)
         self.assertEqual(self.helped("0.1", True)["taken"], 0)
-        self.assertEqual(self.helped("0.1", False, ways=["alone"])["taken"], 0)
+        self.assertEqual(self.helped("0.1", False, phases=["alone"])["taken"], 0)
         # How much, and when it begins, depends on who else wants the CPU.
         taken = 0
         for seconds in (1, 4, 16):
@@ -49,15 +49,15 @@ class Helper(unittest.TestCase):
         self.assertLess(taken, 0.5)
 
     def test_it_looks_at_the_primary(self):
-        seen = self.helped("0", False, ways=["alone"])
+        seen = self.helped("0", False, phases=["alone"])
         self.assertGreater(seen["alone"][0], 0)
         self.assertEqual(seen["beside"], [0, 0])
         self.assertGreater(self.helped("0", False)["beside"][0], 0)
         self.assertEqual(self.helped("0", True)["beside"], [0, 0])
 
     def test_what_starts_jobs_counts_as_neither(self):
-        for ways in ([], ["alone", "starts"]):
-            seen = self.helped("0.1", False, ways=ways, seconds=2)
+        for phases in ([], ["alone", "starts"]):
+            seen = self.helped("0.1", False, phases=phases, seconds=2)
             self.assertEqual(seen["taken"], 0)
             self.assertEqual(seen["beside"], [0, 0])
             self.assertLess(seen["alone"][0], 10**9)

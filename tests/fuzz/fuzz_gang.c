@@ -69,7 +69,7 @@ static void try_report(const char *text)
     if (!dealer)
         dealer = hpcbd_dealer_new(now_ns);
     FUZZ_ASSERT(dealer);
-    now_ns += (HPCBD_DEAL_SECONDS - 1) * INT64_C(500000000);
+    now_ns += (HPCB_DEAL_SECONDS - 1) * INT64_C(500000000);
     answer = hpcbd_dealer_take(dealer, text, now_ns, &err);
     if (!answer) {
         FUZZ_ASSERT(errno == EPERM);

@@ -442,7 +442,7 @@ static void add_shared(const uint32_t *jobs, uint32_t count)
 
 /* Job 0 is on all nodes but one, and each of many jobs could change places with it; on
  * that one there are so many that cycles are as long as they can be. */
-START_TEST(no_narrow_job_moves_a_wide_one)
+START_TEST(one_wide_job_and_many_narrow_ones)
 {
     enum { NARROW = HPCB_DEAL_JOBS_MAX - 1 - HPCB_DEAL_NODE_SEATS };
     uint32_t many[HPCB_DEAL_NODE_SEATS];
@@ -480,7 +480,7 @@ int main(void)
     tcase_add_test(tc, without_a_seat_there_is_no_slot);
     tcase_add_test(tc, what_holds_for_every_deal);
     tcase_add_test(tc, the_largest_deal_ends);
-    tcase_add_test(tc, no_narrow_job_moves_a_wide_one);
+    tcase_add_test(tc, one_wide_job_and_many_narrow_ones);
     suite_add_tcase(suite, tc);
     tcase_set_timeout(tc, 60);
     runner = srunner_create(suite);

@@ -226,18 +226,20 @@ class Gang(unittest.TestCase):
         self.bad("002-mixes", "processors=4", "processors=4: linux and linux_polling are of 2")
         self.bad("002-mixes", "quantum_ns=49999999", "quantum_ns=49999999: not a whole number")
         for nodes in ("[2.7]", '["4"]', "[0]", "[1000001]", "[null]"):
-            self.bad("002-mixes", f"nodes={nodes}", "nodes: not whole numbers of 1 to 1000000")
-        for arrangement in ("[0,1,2]", "[0,1,2,2]", "[0,1,2,4]", '["0",1,2,3]'):
-            self.bad("002-mixes", f"arrangement={arrangement}", "arrangement: not ")
+            self.bad("002-mixes", f"nodes={nodes}", "not a whole number of 1 to 1000000")
+        for arrangement in ("[0,1,2]", "[0,1,2,2]"):
+            self.bad("002-mixes", f"arrangement={arrangement}", "arrangement: not 0 to 3")
+        for arrangement in ("[0,1,2,4]", '["0",1,2,3]'):
+            self.bad("002-mixes", f"arrangement={arrangement}", "not a whole number of 0 to 3")
         self.bad("gang-nodes", 'regimes=["paper"]', "objects go with the regimes ours")
         self.bad("gang-nodes", 'mixes=[{"name":"x"}]', "x: not one of jobs and draw")
         self.bad("gang-nodes", 'mixes=[{"name":"x","jobs":[]}]', "jobs: not a list of 1 to")
-        self.bad("gang-nodes", drawn([1], [3], 2), "cpus: not whole numbers of 1 to 2")
+        self.bad("gang-nodes", drawn([1], [3], 2), "draw: cpus=3: not a whole number of 1 to 2")
         self.bad("gang-nodes", drawn([1], [1], 33), "deep=33: not a whole number of 1 to 32")
         self.bad("gang-nodes", drawn([5000], [1], 2), "no job fits on 4 nodes")
-        for nodes, cpus, wanted in (([4], [0], "nodes: not whole numbers of 0 to 3"),
+        for nodes, cpus, wanted in (([4], [0], "jobs: nodes=4: not a whole number of 0 to 3"),
                                     ([1, 0], [0], "nodes: not in rising order"),
                                     ([1, 1], [0], "nodes: not in rising order"),
-                                    ([0], [2], "cpus: not whole numbers of 0 to 1")):
+                                    ([0], [2], "jobs: cpus=2: not a whole number of 0 to 1")):
             self.bad("gang-nodes", placed(("CG", nodes, cpus)), wanted)
         self.bad("gang-nodes", placed(*[("CG", [0], [0])] * 65), "more than 64 jobs on one node")

@@ -241,7 +241,7 @@ static void pass(hpcbd_dealer_t *dealer, unsigned seconds, unsigned jobs,
                  const uint64_t *mem)
 {
     for (int64_t end_ns = now_ns + seconds * SECOND; now_ns < end_ns;
-         now_ns += HPCBD_TURNS_SECONDS * SECOND) {
+         now_ns += HPCB_DEAL_REPORT_SECONDS * SECOND) {
         say(dealer, "n1", jobs, mem);
         say(dealer, "n2", jobs, mem);
     }
@@ -274,7 +274,7 @@ START_TEST(the_papers_case_is_dealt)
     hpcbd_dealer_t *dealer = hpcbd_dealer_new(now_ns);
     uint64_t from;
 
-    pass(dealer, HPCBD_DEAL_SECONDS, 4, even);
+    pass(dealer, HPCB_DEAL_SECONDS, 4, even);
     ck_assert_uint_eq(answer.n_jobs, 0);
     ck_assert_int_eq(answer.until, 0);
     say(dealer, "n1", 4, even);
@@ -282,14 +282,14 @@ START_TEST(the_papers_case_is_dealt)
     ck_assert_ptr_null(in_force(1));
     from = answer.jobs[0].from;
     ck_assert_uint_ge(from * QUANTUM,
-                      (uint64_t)(now_ns / 1000) + HPCBD_AHEAD_SECONDS * 1000000);
-    ck_assert_int_ge(answer.until,
-                     now_ns / SECOND + HPCBD_DEAL_UNTIL_SECONDS - HPCBD_AHEAD_SECONDS);
+                      (uint64_t)(now_ns / 1000) + HPCB_DEAL_AHEAD_SECONDS * 1000000);
+    ck_assert_int_ge(answer.until, now_ns / SECOND + HPCBD_DEAL_UNTIL_SECONDS -
+                                       HPCB_DEAL_AHEAD_SECONDS);
     ck_assert_int_le(answer.until, now_ns / SECOND + HPCBD_DEAL_UNTIL_SECONDS);
     say(dealer, "n2", 4, even);
     for (unsigned i = 0; i < 4; i++)
         ck_assert_uint_eq(answer.jobs[i].from, from);
-    pass(dealer, 2 * HPCBD_DEAL_SECONDS, 4, even);
+    pass(dealer, 2 * HPCB_DEAL_SECONDS, 4, even);
     ck_assert(!together(1, 2) && together(1, 4) && together(2, 3));
     ck_assert_uint_eq(in_force(1)->from, from);
     ck_assert_uint_eq(answer.n_jobs, 4);
@@ -304,7 +304,7 @@ START_TEST(a_change_is_told_ahead)
     hpcbd_dealer_t *dealer = hpcbd_dealer_new(now_ns);
     unsigned both = 0;
 
-    pass(dealer, 2 * HPCBD_DEAL_SECONDS, 4, even);
+    pass(dealer, 2 * HPCB_DEAL_SECONDS, 4, even);
     ck_assert(together(1, 4));
     for (unsigned i = 0; i < 20 && !together(1, 2); i++) {
         pass(dealer, 1, 4, odd);
@@ -312,7 +312,7 @@ START_TEST(a_change_is_told_ahead)
     }
     ck_assert_uint_ge(both, 2);
     ck_assert(together(1, 2) || together(1, 3));
-    pass(dealer, 3 * HPCBD_DEAL_SECONDS, 4, odd);
+    pass(dealer, 3 * HPCB_DEAL_SECONDS, 4, odd);
     ck_assert(together(1, 2) && together(3, 4));
     ck_assert_uint_eq(answer.n_jobs, 4);
     hpcbd_dealer_free(dealer);
@@ -359,12 +359,12 @@ START_TEST(who_is_silent_has_no_jobs)
 {
     hpcbd_dealer_t *dealer = hpcbd_dealer_new(now_ns);
 
-    pass(dealer, 2 * HPCBD_DEAL_SECONDS, 4, even);
+    pass(dealer, 2 * HPCB_DEAL_SECONDS, 4, even);
     ck_assert_uint_eq(answer.n_jobs, 4);
     for (unsigned i = 0; i < 10; i++, now_ns += 5 * SECOND)
         say(dealer, "n1", 4, even);
     ck_assert_uint_eq(answer.n_jobs, 0);
-    pass(dealer, 2 * HPCBD_DEAL_SECONDS, 3, even);
+    pass(dealer, 2 * HPCB_DEAL_SECONDS, 3, even);
     ck_assert_uint_eq(answer.n_jobs, 3);
     hpcbd_dealer_free(dealer);
 }
@@ -375,12 +375,12 @@ START_TEST(a_step_of_the_clock_is_survived)
 {
     hpcbd_dealer_t *dealer = hpcbd_dealer_new(now_ns);
 
-    pass(dealer, 2 * HPCBD_DEAL_SECONDS, 4, even);
+    pass(dealer, 2 * HPCB_DEAL_SECONDS, 4, even);
     now_ns -= 3600 * SECOND;
-    pass(dealer, 4 * HPCBD_DEAL_SECONDS, 4, even);
+    pass(dealer, 4 * HPCB_DEAL_SECONDS, 4, even);
     ck_assert(together(1, 4) && !together(1, 2));
     now_ns += 7200 * SECOND;
-    pass(dealer, 4 * HPCBD_DEAL_SECONDS, 4, even);
+    pass(dealer, 4 * HPCB_DEAL_SECONDS, 4, even);
     ck_assert(together(1, 4) && !together(1, 2));
     hpcbd_dealer_free(dealer);
 }
@@ -416,7 +416,7 @@ START_TEST(primaries_leave_guests_their_seats)
     hpcbd_dealer_t *dealer = hpcbd_dealer_new(now_ns);
     char name[HPCB_NAME_MAX];
 
-    for (unsigned i = 0; i < 5; i++, now_ns += HPCBD_AHEAD_SECONDS * SECOND)
+    for (unsigned i = 0; i < 5; i++, now_ns += HPCB_DEAL_AHEAD_SECONDS * SECOND)
         for (unsigned node = 1; node <= ALL; node++) {
             snprintf(name, sizeof(name), "n%u", node);
             begin_report(name);
