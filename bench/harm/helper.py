@@ -4,14 +4,15 @@
 
 helper.py PART DIRECTORY PID: PID is the primary, and files of DIRECTORY say what goes on:
 "alone": the primary is alone; "starts": its guest is being started; "guest": that has
-begun, and these are the names of its cgroup.freeze, a line each; "end": the run is over.
+begun, and these are the names of its cgroup.freeze, a line each; "ends": it is cancelled;
+"after": the primary is alone again; "end": the run is over.
 Pieces of a millisecond come at random, so that no rhythm of the primary meets them more
 or less often.
 
 At its end it prints as JSON what part it has taken, by its own CPU time, of the time in
 which the guest might run ("taken"), and what the primary had in that time ("beside") and
-while it was alone ("alone"): nanoseconds on a CPU and in wait of one.  What starts jobs
-takes a CPU, too, and counts as neither."""
+while it was alone, before and after ("alone"): nanoseconds on a CPU and in wait of one.
+What starts and ends jobs takes a CPU, too, and counts as neither."""
 
 import json
 import os
@@ -39,11 +40,12 @@ def guest_files(name):
 
 def main():
     part, directory, pid = float(sys.argv[1]), *sys.argv[2:4]
-    phases = ["alone", "starts", "guest", "end"]
+    phases = ["alone", "starts", "guest", "ends", "after", "end"]
     primary = os.open(f"/proc/{pid}/schedstat", os.O_RDONLY)
     rng = random.Random(part)
     phase, files, taken, shared = "", [], 0, 0
     had = {"alone": [0, 0], "guest": [0, 0]}
+    counts = {"alone": "alone", "guest": "guest", "after": "alone"}
     seen = time.monotonic_ns()
     before = None
     while not os.path.exists(os.path.join(directory, "end")):
@@ -56,9 +58,9 @@ def main():
             taken += time.thread_time_ns() - begin
         now = time.monotonic_ns()
         figures = [int(word) for word in os.pread(primary, 80, 0).split()[:2]]
-        if before and (may_run or phase == "alone"):
+        if before and phase in counts and (may_run or phase != "guest"):
             for index in range(2):
-                had[phase][index] += figures[index] - before[index]
+                had[counts[phase]][index] += figures[index] - before[index]
         shared += now - seen if may_run else 0
         seen, before = now, figures
         if os.path.exists(os.path.join(directory, phases[0])):

@@ -145,7 +145,7 @@ def document(settings, records):
     yield (f"A primary that computes for 8 ms and sleeps for 2, and a guest that computes all "
            f"the time, on the one CPU of a node; a helper takes a part of the CPU, ahead of "
            f"both, while the guest may run. What both cost is known by the primary's run delay in "
-           f"all of that time and before. hpcbd does not know it. A run takes "
+           f"all of that time, and before and after. hpcbd does not know it. A run takes "
            f"{settings['seconds']:g} s after the guest has begun, less if the guard takes its "
            f"first step on both nodes; two nodes run at a time.")
     yield ""

@@ -131,7 +131,7 @@ class Generated(unittest.TestCase):
             self.assertFalse(is_there(scratch, *row[1:]))
             with open(os.path.join(scratch, "doc", "data", "harm.jsonl"), "w",
                       encoding="ascii") as file:
-                file.write('{"harm":1,"seconds":150}\n')
+                file.write('{"harm":2,"seconds":150}\n')
             self.assertTrue(is_there(scratch, *row[1:]))
             wanted = generate(scratch, *row)
             self.assertEqual(differing(scratch, [row]), [(row[2], wanted, None)])

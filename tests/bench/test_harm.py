@@ -55,9 +55,13 @@ class Helper(unittest.TestCase):
         self.assertGreater(self.helped("0", False)["beside"][0], 0)
         self.assertEqual(self.helped("0", True)["beside"], [0, 0])
 
-    def test_what_starts_jobs_counts_as_neither(self):
-        for phases in ([], ["alone", "starts"]):
-            seen = self.helped("0.1", False, phases=phases, seconds=2)
+    def test_it_looks_at_the_primary_afterwards(self):
+        phases = ["alone", "starts", "guest", "ends", "after"]
+        self.assertGreater(self.helped("0", False, phases=phases)["alone"][0], 5 * 10**8)
+
+    def test_what_starts_and_ends_jobs_counts_as_neither(self):
+        for phases in ([], ["alone", "starts"], ["alone", "starts", "guest", "ends"]):
+            seen = self.helped("0.1", True, phases=phases, seconds=2)
             self.assertEqual(seen["taken"], 0)
             self.assertEqual(seen["beside"], [0, 0])
             self.assertLess(seen["alone"][0], 10**9)
