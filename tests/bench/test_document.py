@@ -17,7 +17,7 @@ import test_membus
 # Of each bench the begin of its file, and records.
 FILES = {
     "gang": ({"gang": 3, "seed": 1}, [test_gang.calm(5), test_gang.disturbed(0)]),
-    "harm": ({"harm": 1, "seconds": 150},
+    "harm": ({"harm": 2, "seconds": 150},
              [test_harm.estimate(0.02, 0.01, 0.03), test_harm.guard(0.02, 80.0)]),
     "membus": ({"membus": 4, "seconds": 40, "mbit": 400, "nodes": 1, "seed": 1,
                 "machine": test_membus.FACTS},

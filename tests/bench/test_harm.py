@@ -57,7 +57,9 @@ class Helper(unittest.TestCase):
 
     def test_it_looks_at_the_primary_afterwards(self):
         phases = ["alone", "starts", "guest", "ends", "after"]
-        self.assertGreater(self.helped("0", False, phases=phases)["alone"][0], 5 * 10**8)
+        # On a busy machine it waits for a CPU as long as it has none.
+        alone = self.helped("0", False, phases=phases, seconds=2)["alone"]
+        self.assertGreater(sum(alone), 5 * 10**8)
 
     def test_what_starts_and_ends_jobs_counts_as_neither(self):
         for phases in ([], ["alone", "starts"], ["alone", "starts", "guest", "ends"]):
