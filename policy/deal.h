@@ -43,9 +43,9 @@
 #define HPCB_DEAL_AHEAD_SECONDS  24
 
 #define HPCB_DEAL_CYCLE_MAX 64
-#define HPCB_DEAL_JOBS_MAX  2048
+#define HPCB_DEAL_JOBS_MAX  8192
 #define HPCB_DEAL_NODES_MAX 8192
-#define HPCB_DEAL_SEATS_MAX 16384
+#define HPCB_DEAL_SEATS_MAX 32768
 /* Seats of one node. */
 #define HPCB_DEAL_NODE_SEATS 64
 
@@ -91,7 +91,7 @@ typedef struct {
     uint64_t seats; /* of the node */
 } hpcb_deal_column_t;
 
-/* Some 15 MB, of which only what is used is touched. */
+/* Some 16 MB, of which only what is used is touched. */
 typedef struct {
     size_t n_jobs, n_nodes, n_seats;
     hpcb_deal_slot_t jobs[HPCB_DEAL_JOBS_MAX]; /* by rising job_id */
@@ -117,7 +117,7 @@ typedef struct {
  * than a sixteenth of the ideal's: less may be noise.
  *
  * With J jobs, S seats and cycles of up to C: O(J * J + S * C * seats of a node), which
- * is a second or more for a deal of the largest size: for a process that may block.
+ * is some seconds for a deal of the largest size: for a process that may block.
  */
 void hpcb_deal(hpcb_deal_t *deal);
 

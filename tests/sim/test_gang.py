@@ -143,6 +143,13 @@ class Gang(unittest.TestCase):
         dealt, by_ids = map(progress, rows("002-mixes", "nodes=[4096]", *settings))
         self.assertNotEqual(dealt, by_ids)
 
+    def test_the_collector_deals_to_all_jobs_of_4096_nodes(self):
+        settings = ("nodes=[4096]", "seconds=10", 'regimes=["ours"]')
+        row, = rows("gang-nodes", *settings)
+        self.assertGreater(row["wide_jobs"], 4000)
+        # Two jobs a CPU, and none waits for more than one quantum.
+        self.assertEqual((row["wide_turns"], row["wide_gap_seconds"]), (0.5, 0.5))
+
     def test_three_jobs_that_meet_in_twos(self):
         """Each pair shares one CPU of one node: one of the three runs at a time, of a cycle
         of four quanta a dealt job has one."""
