@@ -5,6 +5,7 @@ hypervisor take?  run_delay counts every competitor, not only our guest, and doe
 see steal; wall time sees both."""
 
 import os
+import platform
 import time
 from collections import namedtuple
 from contextlib import suppress
@@ -12,6 +13,27 @@ from contextlib import suppress
 Use = namedtuple("Use", "when busy steal idle")  # seconds of all CPUs since boot
 
 TICK = 1.0 / os.sysconf("SC_CLK_TCK")
+
+
+def processor(text):
+    """Its name in the text of /proc/cpuinfo, which is another field on POWER; "" if none is
+    there."""
+    names = [line.partition(":")[2].strip() for line in text.splitlines()
+             if line.startswith(("model name", "cpu\t"))]
+    return names[0] if names else ""
+
+
+def facts():
+    """What a reader of the figures wants to know of the machine; never compared."""
+    with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+        name = processor(file.read())
+    return {"cpu": name or platform.machine(), "cpus": os.cpu_count(),
+            "kernel": platform.release(), "date": time.strftime("%Y-%m-%d", time.gmtime())}
+
+
+def title(found):
+    """Of facts(), in a sentence."""
+    return f"{found['cpu']}, {found['cpus']} CPUs, Linux {found['kernel']}, {found['date']}"
 
 
 def parse_stat(text):

@@ -22,6 +22,13 @@ def format_table(headers, rows, unit_row=None):
     return [line(row) for row in head] + [rule] + [line(row) for row in cells]
 
 
+def markdown_table(headers, rows):
+    """The same in Markdown.  A cell that is None shows as "–"."""
+    def line(row):
+        return "| " + " | ".join("–" if cell is None else str(cell) for cell in row) + " |"
+    return [line(headers), "|" + "---|" * len(headers), *map(line, rows)]
+
+
 def number(value, digits, sign=False):
     """A fixed-point cell; None stays None."""
     if value is None:

@@ -76,8 +76,11 @@ def parse_library(text):
 
 
 def environment(mpi, transport):
-    """Of a launcher, as this user or root."""
-    return dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
+    """Of a launcher, as this user or root.  Without what the caller's own environment says
+    of a library: it would be in both sides of a comparison."""
+    own = {name: value for name, value in os.environ.items()
+           if name != "LD_PRELOAD" and not name.startswith("HPCB_")}
+    return dict(own, OMPI_ALLOW_RUN_AS_ROOT="1",
                 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", **TRANSPORTS.get((mpi, transport), {}))
 
 

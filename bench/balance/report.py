@@ -12,7 +12,7 @@ from collections import Counter
 
 from balance import plan
 from stats import pairs
-from table import format_table, number, percent
+from table import format_table, markdown_table, number, percent
 
 # An iteration is as fast as those at the end when the median of so many is within this.
 WINDOW = 8
@@ -221,12 +221,6 @@ def as_text(results):
                                     promises(results))]
         lines += ["", hung_line(results)] if results.hung else []
     return "\n".join(lines) if lines else "nothing to report yet"
-
-
-def markdown_table(headers, cells):
-    def line(row):
-        return "| " + " | ".join("–" if cell is None else str(cell) for cell in row) + " |"
-    return [line(headers), "|" + "---|" * len(headers), *map(line, cells)]
 
 
 INTRODUCTION = """\

@@ -5,9 +5,10 @@ Markdown."""
 
 import statistics
 
+import machine
 from waits import plan
 from stats import BROKEN, KEPT, UNDECIDED, nested_interval, verdict
-from table import format_table, number, percent
+from table import format_table, markdown_table, number, percent
 
 # A class of waits with less of the waiting time than this says nothing.
 FEW = 0.05
@@ -203,12 +204,6 @@ def remarks(result):
     return found
 
 
-def markdown_table(headers, rows):
-    def line(row):
-        return "| " + " | ".join("–" if cell is None else str(cell) for cell in row) + " |"
-    return [line(headers), "|" + "---|" * len(headers), *map(line, rows)]
-
-
 INTRODUCTION = """\
 # Waits that sleep: what they cost and what they free
 
@@ -234,15 +229,10 @@ side; *undecided*: the limit lies within.
 """
 
 
-def machine_of(settings):
-    facts = settings["machine"]
-    return f"{facts['cpu']}, {facts['cpus']} CPUs, Linux {facts['kernel']}, {facts['date']}"
-
-
 def as_markdown(result):
     settings = result["settings"]
     lines = [INTRODUCTION.format(
-        machine=machine_of(settings), seconds=settings["seconds"],
+        machine=machine.title(settings["machine"]), seconds=settings["seconds"],
         blocks=settings["blocks"], starts=settings["starts"],
         libraries=" ".join(f"--library {name}=PATH" for name in settings["libraries"]))]
     lines += remarks(result)

@@ -83,6 +83,19 @@ class Thesis(unittest.TestCase):
 
 
 class Machine(unittest.TestCase):
+    def test_name_of_the_processor(self):
+        for text, name in (("processor\t: 0\nmodel name\t: Z80 @ 4 MHz\n", "Z80 @ 4 MHz"),
+                           ("processor\t: 0\ncpu\t\t: POWER9\nclock\t\t: 2\n", "POWER9"),
+                           ("processor\t: 0\ncpu MHz\t: 4\n", "")):
+            with self.subTest(name=name):
+                self.assertEqual(machine.processor(text), name)
+
+    def test_facts(self):
+        found = machine.facts()
+        self.assertEqual(sorted(found), ["cpu", "cpus", "date", "kernel"])
+        self.assertTrue(all(found.values()), found)
+        self.assertIn(f", {found['cpus']} CPUs, Linux ", machine.title(found))
+
     def test_busy_is_everything_but_idle_iowait_softirq_steal_and_guest(self):
         busy, steal, idle = machine.parse_stat(
             "cpu  1 2 4 1000 500 8 16 32 1 2\ncpu0 1")

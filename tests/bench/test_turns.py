@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 import turns
 
@@ -124,6 +125,13 @@ class LibraryTest(unittest.TestCase):
         self.assertEqual(turns.launch_command("mpiexec -n 2", library, "p", ["d", 0]),
                          ["mpiexec", "-n", "2", "env", "LD_PRELOAD=/l.so", "A=1", "p", "d", "0"])
         self.assertEqual(turns.environment("mpich", "tcp")["UCX_TLS"], "tcp,self")
+
+    def test_the_callers_own_library_is_in_neither_side(self):
+        own = {"LD_PRELOAD": "/x.so", "HPCB_YIELD": "off", "HPCB_DEBUG": "1", "HPCX": "kept"}
+        with mock.patch.dict(os.environ, own):
+            found = turns.environment("openmpi", "shm")
+        self.assertEqual([name for name in own if name in found], ["HPCX"])
+        self.assertEqual(found["PATH"], os.environ["PATH"])
 
 
 class ChildTest(unittest.TestCase):
