@@ -7,6 +7,7 @@ import re
 import statistics
 
 import machine
+from cluster import last_line
 from stats import BROKEN, KEPT, UNDECIDED, median_interval, verdict
 from table import markdown_table
 
@@ -55,6 +56,14 @@ def parse(text):
 def loaded(text):
     """How many ranks said, because of HPCB_DEBUG, that they have the library."""
     return len(LOADED.findall(text))
+
+
+def reason(out, err):
+    """Of a failure, as a program and its launcher say it.  These frame it and add what they
+    do then: the first line with words says most."""
+    lines = [line.strip() for line in err.splitlines()
+             if re.search(r"\w", line) and not LOADED.search(line)]
+    return lines[0] if lines else last_line(out)
 
 
 def version(text):
@@ -204,12 +213,13 @@ def is_broken(records):
 
 
 def ratio(value):
-    if math.isinf(value):
-        return "∞" if value > 0 else "–"
-    return f"{value:.3f}"
+    return "∞" if value == math.inf else f"{value:.3f}"
 
 
 def interval(found):
+    """None if nothing is known."""
+    if found[0] == -math.inf:
+        return None
     median, low, high = map(ratio, found)
     return f"{median} [{low}..{high}]"
 
@@ -234,9 +244,10 @@ ROWS = ["", "pairs", "time / nothing, worst size", "bytes", "median of the sizes
 
 
 def cells(row):
-    if not row.sizes:
+    if row.worst[0] == -math.inf:
         return [row.benchmark, row.pairs, None, None, None, None, row.verdict]
-    middle = statistics.median(median for median, _, _ in row.sizes.values())
+    middle = statistics.median(median for median, _, _ in row.sizes.values()
+                               if median > -math.inf)
     return [row.benchmark, row.pairs, interval(row.worst), row.worst_size, ratio(middle),
             ", ".join(row.broken_sizes) or None, row.verdict]
 

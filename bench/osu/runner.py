@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import children
 import turns
-from cluster import BenchError, command, last_line
+from cluster import BenchError, command
 from osu import report
 
 KINDS = ("pt2pt", "collective", "one-sided")
@@ -135,7 +135,7 @@ class Bench:
         if status is None:
             return {**found, "failed": f"not done after {self.args.timeout:g} s"}
         if status or not figures:
-            return {**found, "failed": f"status {status}: {last_line(err.strip() or out)}"}
+            return {**found, "failed": f"status {status}: {report.reason(out, err)}"}
         return {**found, "osu": report.version(out), "figures": figures}
 
     def pair(self, row, number):
