@@ -94,16 +94,6 @@ def nested_interval(groups, resamples=1000, seed=0):
             medians[edge], medians[-1 - edge])
 
 
-def stratified_interval(groups, resamples=1000, seed=0):
-    """(median, low, high) of the medians of the groups: its 95 % interval if the groups are
-    all that there are, and the figures of each one a sample of what it could give."""
-    rng = Random(seed)
-    medians = sorted(median(median(rng.choices(group, k=len(group))) for group in groups)
-                     for _ in range(resamples))
-    edge = round(0.025 * (resamples - 1))
-    return median(map(median, groups)), medians[edge], medians[-1 - edge]
-
-
 KEPT, BROKEN, UNDECIDED = "kept", "broken", "undecided"
 LEAST_FIGURES = 3  # to decide by
 

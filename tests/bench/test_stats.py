@@ -61,17 +61,6 @@ class Growth(unittest.TestCase):
             stats.interpolate([], 1)
 
 
-class Stratified(unittest.TestCase):
-    def test_groups_that_differ_do_not_widen_it(self):
-        self.assertEqual(stats.stratified_interval([[1, 1, 1], [2, 2, 2], [9, 9, 9]]),
-                         (2, 2, 2))
-
-    def test_figures_that_differ_do(self):
-        median, low, high = stats.stratified_interval([[1, 2, 3]] * 9)
-        self.assertEqual(median, 2)
-        self.assertTrue(1 <= low < high <= 3)
-
-
 class Thesis(unittest.TestCase):
     """Experiment s3e1 of Stiehr 2004, table 3-4: 7 jobs at 35.45 jobs/h."""
 

@@ -106,11 +106,15 @@ hangs_by_itself() { # hangs_by_itself RANKS PROGRAM [ARGUMENT...]
     return 1
 }
 
+# difference WITHOUT WITH: of what two runs wrote; it says which line is of which run.
+difference() {
+    diff -u -L 'without the library' -L 'with the library' "$1" "$2" >"$work/diff"
+}
+
 # same NAME RANKS PROGRAM [ARGUMENT...]: what $work/without and $work/with say, but for
 # who spins and who sleeps.
 same() {
-    if diff <(grep -vi sleeps "$work/without") <(grep -vi sleeps "$work/with") \
-        >"$work/diff"; then
+    if difference <(grep -vi sleeps "$work/without") <(grep -vi sleeps "$work/with"); then
         ok "$1"
     elif hangs_by_itself "${@:2}"; then
         ok "$1 # SKIP this MPI hangs in it without the library"
@@ -406,7 +410,7 @@ served_in_time() {
     awk '/ took / {
             run = FILENAME ~ /without/ ? "without" : "with"
             part = $0
-            sub(/ took .*/, "", part)
+            sub(/ in a .* took .*/, "", part)
             if (!((run, part) in best) || $NF < best[run, part]) best[run, part] = $NF
             parts[part]
         }
@@ -518,7 +522,7 @@ plain() {
     if ! grep -q 'awake 1' "$work/without"; then
         not_ok "$1"
         explain "$work/without"
-    elif diff "$work/without" "$work/with" >"$work/diff"; then
+    elif difference "$work/without" "$work/with"; then
         ok "$1"
     else
         not_ok "$1"

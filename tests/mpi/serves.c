@@ -5,7 +5,8 @@
 /*
  * A rank that waits serves others all the same: rank 0 waits while rank 1 reads from
  * its memory, counts in it, reduces long vectors with it and sends it long messages.
- * With the argument "times" it also says how many seconds each part took.
+ * With the argument "times" it also says how many seconds each part took.  Each line says
+ * which of the two waits it was.
  */
 #include "late.h"
 #include "say.h"
@@ -19,6 +20,7 @@ static int rank;
 static int times = 300; /* few: ranks that poll on a busy machine take long for one */
 static MPI_Comm world;
 static double *data, *got;
+static const char *const waits[] = {"a receive", "a barrier"};
 
 /* Rank 0 waits for rank 1 in turns by a receive and by a barrier. */
 static void wait_or_end(int turn)
@@ -50,7 +52,8 @@ static void get(int turn)
         }
         MPI_Get(got, LENGTH, MPI_DOUBLE, 0, 0, LENGTH, MPI_DOUBLE, window);
         MPI_Win_unlock(0, window);
-        say("get: %d right, last of the long one %.0f", right, got[LENGTH - 1]);
+        say("get in %s: %d right, last of the long one %.0f", waits[turn], right,
+            got[LENGTH - 1]);
     }
     wait_or_end(turn);
     MPI_Win_free(&window);
@@ -72,12 +75,12 @@ static void fetch_and_op(int turn)
             right += before == i;
         }
         MPI_Win_unlock_all(window);
-        say("fetch and op: %ld right", right);
+        say("fetch and op in %s: %ld right", waits[turn], right);
     }
     wait_or_end(turn);
     MPI_Win_free(&window);
     if (rank == 0)
-        say("fetch and op: counted to %ld", counter);
+        say("fetch and op in %s: counted to %ld", waits[turn], counter);
 }
 
 static void reduce(int turn)
@@ -89,7 +92,7 @@ static void reduce(int turn)
         right += rank == 0 && got[LENGTH - 1] == 2.0 * (LENGTH - 1);
     }
     wait_or_end(turn);
-    say("reduce: %d right", right);
+    say("reduce in %s: %d right", waits[turn], right);
 }
 
 /* The receives are posted, and rank 0 waits for something else. */
@@ -112,7 +115,7 @@ static void rendezvous(int turn)
         MPI_Waitall(MESSAGES, requests, MPI_STATUSES_IGNORE);
     for (int i = 0; i < MESSAGES; i++)
         right += many[(long)i * LENGTH + LENGTH - 1] == LENGTH - 1;
-    say("rendezvous: %d right", right);
+    say("rendezvous in %s: %d right", waits[turn], right);
     free(many);
 }
 
@@ -143,7 +146,7 @@ int main(int argc, char **argv)
             began = now_s();
             parts[i].part(turn);
             if (is_timed)
-                say("%s took %.3f", parts[i].name, now_s() - began);
+                say("%s in %s took %.3f", parts[i].name, waits[turn], now_s() - began);
         }
     free(got);
     MPI_Free_mem(data);
