@@ -5,8 +5,8 @@
 /*
  * A rank that waits serves others all the same: rank 0 waits while rank 1 reads from
  * its memory, counts in it, reduces long vectors with it and sends it long messages.
- * With the argument "times" it also says how many seconds each part took.  Each line says
- * which of the two waits it was.
+ * With the argument "times" it also says how many seconds each part took.  Each line
+ * says which of the two waits it was.
  */
 #include "late.h"
 #include "say.h"
