@@ -3,11 +3,9 @@
 """What bench/osu makes of its pairs of runs: verdicts, and the document."""
 
 import math
-import re
 import statistics
 
 import machine
-from cluster import last_line
 from stats import BROKEN, KEPT, UNDECIDED, median_interval, verdict
 from table import markdown_table
 
@@ -22,54 +20,6 @@ LEAST_PAIRS = 6
 UNKNOWN = (-math.inf, 0.0, math.inf)  # (median, low, high): below any that is known
 NOT_JUDGED = "not judged"
 VERDICTS = (KEPT, UNDECIDED, BROKEN, NOT_JUDGED)
-LOADED = re.compile(r"libhpcb_mpi: [^\n]*\bwaits (?:sleep|stay)\b")
-VERSION = re.compile(r"^# OSU .*\bv(\d[\d.]*)", re.M)
-
-
-def numbers(line):
-    """The numbers of a line; None if it holds anything else."""
-    try:
-        return [float(word) for word in line.split()] or None
-    except ValueError:
-        return None
-
-
-def parse(text):
-    """{message size: seconds or the like, less is better} of what a benchmark prints; the
-    size is "0" if it has none.  A bandwidth becomes its reciprocal.  The line above the
-    numbers says what the columns are."""
-    found, title = {}, ""
-    for line in text.splitlines():
-        row = numbers(line)
-        if row is None:
-            title = line if "(us)" in line or "/s" in line else title
-            continue
-        has_size = "Size" in title
-        if not title or len(row) <= has_size:
-            continue
-        size, value = (row[0], row[1]) if has_size else (0, row[0])
-        if 0 < value < math.inf:
-            found[f"{size:.0f}"] = 1 / value if "/s" in title else value
-    return found
-
-
-def loaded(text):
-    """How many ranks said, because of HPCB_DEBUG, that they have the library."""
-    return len(LOADED.findall(text))
-
-
-def reason(out, err):
-    """Of a failure, as a program and its launcher say it.  These frame it and add what they
-    do then: the first line with words says most."""
-    lines = [line.strip() for line in err.splitlines()
-             if re.search(r"\w", line) and not LOADED.search(line)]
-    return lines[0] if lines else last_line(out)
-
-
-def version(text):
-    """Of the benchmarks, as one prints it; None if it does not."""
-    found = VERSION.search(text)
-    return found.group(1) if found else None
 
 
 def void(record):
@@ -140,6 +90,7 @@ class Row:
         self.voids = [why for record in records if (why := void(record))]
         good = [record for record in records if not void(record)]
         self.pairs = len(good)
+        self.observing = sum(record["with"].get("observes", False) for record in good)
         self.failures = failures(good)
         self.sizes = {size: figure(found) for size, found in ratios(good).items()}
         self.worst = worst(list(self.sizes.values()))
@@ -253,13 +204,16 @@ def cells(row):
 
 
 def remarks(rows):
-    """Sentences on what failed and on pairs that are void."""
+    """Sentences on what failed and on pairs that say less than they should."""
     for row in rows:
         name = "/".join((*row.group, row.benchmark))
         for side, found in row.failures.items():
             if found:
                 yield (f"{name}: {len(found)} of {row.pairs} runs {side} the library failed, "
                        f"the last one: {found[-1]}.")
+        if row.observing:
+            yield (f"{name}: the library only observed in {row.observing} pairs, it knows no "
+                   "hook of this MPI.")
         if row.voids:
             yield (f"{name}: {len(row.voids)} pairs are void, the last one: "
                    f"{row.voids[-1]}.")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import children
 import turns
 from cluster import BenchError, command
-from osu import report
+from osu import output, report
 
 KINDS = ("pt2pt", "collective", "one-sided")
 BUILD_SECONDS = 1800
@@ -130,13 +130,13 @@ class Bench:
             raise BenchError(f"{argv[0]}: {error.strerror}") from None
 
     def outcome(self, status, out, err):
-        found = {"loaded": report.loaded(out + err)}
-        figures = report.parse(out)
+        found = {"loaded": output.loaded(out + err), "observes": output.observes(out + err)}
+        figures = output.parse(out)
         if status is None:
             return {**found, "failed": f"not done after {self.args.timeout:g} s"}
         if status or not figures:
-            return {**found, "failed": f"status {status}: {report.reason(out, err)}"}
-        return {**found, "osu": report.version(out), "figures": figures}
+            return {**found, "failed": f"status {status}: {output.reason(out, err)}"}
+        return {**found, "osu": output.version(out), "figures": figures}
 
     def pair(self, row, number):
         """A record of two runs that follow each other, in random order."""

@@ -14,7 +14,7 @@ import tempfile
 import time
 import unittest
 
-from osu import report
+from osu import output, report
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("HPCB_BUILDDIR", TOP)
@@ -40,32 +40,42 @@ PROGRAMS = {
 
 class Parse(unittest.TestCase):
     def test_latencies(self):
-        self.assertEqual(report.parse("# OSU MPI Latency Test v7\n# Datatype: MPI_CHAR.\n"
+        self.assertEqual(output.parse("# OSU MPI Latency Test v7\n# Datatype: MPI_CHAR.\n"
                                       "# Size       Avg Latency(us)\n1    0.5\n2  0.25\n"),
                          {"1": 0.5, "2": 0.25})
 
     def test_bandwidths_become_times(self):
-        self.assertEqual(report.parse("# Size   MB/s   Messages/s\n1  4.0  4000000\n"),
+        self.assertEqual(output.parse("# Size   MB/s   Messages/s\n1  4.0  4000000\n"),
                          {"1": 0.25})
 
     def test_without_sizes(self):
-        self.assertEqual(report.parse("# Avg Latency(us)\n  1.5\n"), {"0": 1.5})
-        self.assertEqual(report.parse("# Overall = Init + Test\n\n  Overall(us)  Compute(us)\n"
+        self.assertEqual(output.parse("# Avg Latency(us)\n  1.5\n"), {"0": 1.5})
+        self.assertEqual(output.parse("# Overall = Init + Test\n\n  Overall(us)  Compute(us)\n"
                                       "  8.5  3.5\n"), {"0": 8.5})
 
     def test_what_says_nothing(self):
-        self.assertEqual(report.parse("1 2\nerror\n"), {})
-        self.assertEqual(report.parse("# Size  Latency (us)\n8 0.00\n16\n4 nan\n2 inf\n"), {})
+        self.assertEqual(output.parse("1 2\nerror\n"), {})
+        self.assertEqual(output.parse("# Size  Latency (us)\n8 0.00\n16\n4 nan\n2 inf\n"), {})
 
     def test_version(self):
-        self.assertEqual(report.version("\n# OSU MPI Latency Test v5.3\n"), "5.3")
-        self.assertEqual(report.version("# OSU MPI-CUDA Bandwidth Test v7.4\n"), "7.4")
-        self.assertIsNone(report.version("# Size v5\n"))
+        self.assertEqual(output.version("\n# OSU MPI Latency Test v5.3\n"), "5.3")
+        self.assertEqual(output.version("# OSU MPI-CUDA Bandwidth Test v7.4\n"), "7.4")
+        self.assertIsNone(output.version("# Size v5\n"))
 
     def test_ranks_with_the_library(self):
-        self.assertEqual(report.loaded("0: libhpcb_mpi: MPICH: waits sleep where it\n"
+        self.assertEqual(output.loaded("0: libhpcb_mpi: MPICH: waits sleep where it\n"
                                        "libhpcb_mpi: this MPI: waits stay as they are\n"
                                        "libhpcb_mpi: MPI_Foo is called\nwaits sleep\n"), 2)
+        self.assertTrue(output.observes("libhpcb_mpi: this MPI: waits stay as they are\n"))
+        self.assertFalse(output.observes("libhpcb_mpi: MPICH: waits sleep\nwaits stay\n"))
+
+
+class Reason(unittest.TestCase):
+    def test_what_was_said_first(self):
+        self.assertEqual(output.reason("", "-----\n\nMPI_ABORT was invoked\nwith errorcode 1.\n"
+                                       "-----\n"), "MPI_ABORT was invoked")
+        self.assertEqual(output.reason("# Size\nkilled\n", "libhpcb_mpi: MPICH: waits sleep\n"),
+                         "killed")
 
 
 def pair(number, with_, without=None, name="osu_bcast", loaded=(0, 2), **more):
@@ -87,14 +97,6 @@ def pairs(ratios, **more):
 def row_of(records):
     (row,) = report.rows_of(records)
     return row
-
-
-class Reason(unittest.TestCase):
-    def test_what_was_said_first(self):
-        self.assertEqual(report.reason("", "-----\n\nMPI_ABORT was invoked\nwith errorcode 1.\n"
-                                       "-----\n"), "MPI_ABORT was invoked")
-        self.assertEqual(report.reason("# Size\nkilled\n", "libhpcb_mpi: MPICH: waits sleep\n"),
-                         "killed")
 
 
 class Verdict(unittest.TestCase):
@@ -235,7 +237,7 @@ class Document(unittest.TestCase):
                    pair(0, "not done after 2 s", name="osu_hung"),
                    pair(0, "status 1: x", "status 1: y", name="osu_both"),
                    pair(0, {"8": 1.0}, loaded=(0, 1), name="osu_void")]
-        records[0]["with"]["osu"] = "7.4"
+        records[0]["with"].update({"osu": "7.4", "observes": True})
         text = self.text(records)
         for line in (
                 "z80, 2 CPUs, Linux 6, d; OSU 7.4; 100 iterations, collectives of up to 65536 "
@@ -253,6 +255,8 @@ class Document(unittest.TestCase):
                 "not done after 2 s.",
                 "- mpich/shm/hook/osu_both: 1 of 1 runs without the library failed, the last "
                 "one: status 1: y.",
+                "- mpich/shm/hook/osu_0: the library only observed in 1 pairs, it knows no hook "
+                "of this MPI.",
                 "- mpich/shm/hook/osu_void: 1 pairs are void, the last one: 1 of 2 ranks had "
                 "the library."):
             self.assertIn(line, text)
