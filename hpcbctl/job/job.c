@@ -36,6 +36,7 @@
 #include "common/text.h"
 #include "hpcbctl/job/beside.h"
 #include "hpcbctl/job/cpus.h"
+#include "hpcbctl/job/kept.h"
 #include "hpcbctl/job/leftovers.h"
 #include "hpcbctl/status/totals.h"
 #include "hpcbctl/verbs.h"
@@ -282,49 +283,6 @@ static bool describe_end(const hpcb_conf_t *conf, bool conf_read,
     return recorded;
 }
 
-/* A record that was sent may have given its content up (hpcbd_spool_prune). */
-static bool is_written_to(const char *dir, const char *place,
-                          const hpcb_record_t *record)
-{
-    static char text[HPCB_RECORD_BYTES];
-    char path[PATH_MAX];
-    hpcb_record_t old;
-    ssize_t length;
-
-    if (hpcb_record_path(dir, place, record, path, NULL))
-        return false;
-    length = hpcb_file_read_trusted(path, text, sizeof(text), NULL);
-    if (length == 0)
-        return strcmp(place, HPCB_SPOOL_SENT) == 0;
-    return length > 0 && hpcb_record_parse(text, &old, NULL) == 0 &&
-           old.job.uid == record->job.uid;
-}
-
-/* An epilog that has done its work leaves a record, which may have been sent, and no
- * state.  When it is run again it knows less than the first time. */
-static bool is_written(const hpcb_conf_t *conf, const hpcb_record_t *record)
-{
-    return is_written_to(conf->spool_dir, HPCB_SPOOL_RECORDS, record) ||
-           is_written_to(conf->state_dir, HPCB_SPOOL_RECORDS, record) ||
-           is_written_to(conf->spool_dir, HPCB_SPOOL_SENT, record);
-}
-
-/* Where the spool takes no more, the record waits in memory (StateDir is a tmpfs), from
- * where hpcbd sends it as well. */
-static void write_record(const hpcb_conf_t *conf, const hpcb_record_t *record)
-{
-    hpcb_error_t err, second;
-
-    if (hpcb_record_write(conf->spool_dir, record, &err) == 0)
-        return;
-    if (hpcb_record_write(conf->state_dir, record, &second))
-        hpcb_log(HPCB_LOG_ERROR, "job %" PRIu32 ": its record is lost: %.200s; %.200s",
-                 record->job.job_id, err.text, second.text);
-    else
-        hpcb_log(HPCB_LOG_ERROR, "job %" PRIu32 ": its record is in %.100s: %s",
-                 record->job.job_id, conf->state_dir, err.text);
-}
-
 static void add_usage(hpcb_usage_t *sum, const hpcb_usage_t *more)
 {
     sum->cpu_us += more->cpu_us;
@@ -379,9 +337,11 @@ static void meet(const hpcb_conf_t *conf, hpcb_record_t *record)
 
 /*
  * Whether the epilog of a job that has no state here, and that has used nothing, has
- * something to say.  The count may be that of the run to come: slurmctld counts some
- * requeues before it sends the epilog of the run that they end (22.05, _job_complete
- * and _job_requeue_op), also where no prolog of that run was begun here.  But slurmd
+ * something to say.  One that has done its work leaves a record and no state: when it
+ * is run again it knows less than the first time.
+ * The count may be that of the run to come: slurmctld counts some requeues before it
+ * sends the epilog of the run that they end (22.05, _job_complete and
+ * _job_requeue_op), also where no prolog of that run was begun here.  But slurmd
  * may leave out the prolog of a run that follows on another one here (22.05,
  * slurm_cred_handle_reissue relies on _clear_expired_job_states, which looks every two
  * seconds at most): the record of that other one tells.
@@ -392,12 +352,12 @@ static bool is_new(const hpcb_conf_t *conf, const hpcb_record_t *record)
     hpcb_record_t before = *record;
 
     if (hpcb_state_is_over(conf->state_dir, record->job.job_id) ||
-        is_written(conf, record))
+        hpcb_kept_is_written(conf, record))
         return false;
     if (used || record->about.restart == 0)
         return true;
     before.about.restart--;
-    return is_written(conf, &before);
+    return hpcb_kept_is_written(conf, &before);
 }
 
 /* For hpcbctl metrics, which a count less harms less than one too many. */
@@ -417,6 +377,22 @@ static void add_to_totals(const hpcb_conf_t *conf, const hpcb_record_t *record)
     complain(hpcb_totals_add(conf->spool_dir, record->job.klass, &figures, &err), &err);
 }
 
+/* State goes last: killed before that, another `job end` finishes.  The undo log goes
+ * unplayed: what is in it ended with the job, and a process that survived its job must
+ * not be lifted. */
+static void remove_traces(const hpcb_conf_t *conf, hpcb_node_t *node, uint32_t job_id)
+{
+    hpcb_error_t err;
+
+    if (node)
+        complain(hpcb_isolate_cleanup(node, conf->guest_cgroup, job_id, &err), &err);
+    complain(hpcb_state_remove(conf->state_dir, job_id, &err), &err);
+    hpcb_tell(conf->state_dir, "end", job_id, NULL);
+}
+
+/* The epilog script kills it after five seconds, and slurmd runs no second one.  So
+ * what may take long comes last: a disk (the spool, the totals), and what a guest has
+ * left in memory, which may be millions of files. */
 int hpcb_job_end(const hpcb_ctl_t *ctl)
 {
     hpcb_job_state_t asked = {0};
@@ -440,20 +416,14 @@ int hpcb_job_end(const hpcb_ctl_t *ctl)
         meet(&conf, &record);
     counts = recorded || is_new(&conf, &record);
     if (counts)
-        write_record(&conf, &record);
+        hpcb_kept_add(&conf, &record);
     free(record.beside.guests);
-    if (recorded && record.job.klass == HPCB_CLASS_GUEST && conf.guest_remove_ipc)
-        hpcb_leftovers_remove(conf.state_dir, &record.job, HPCB_LEFTOVERS_DIR);
-    if (node)
-        complain(hpcb_isolate_cleanup(node, conf.guest_cgroup, asked.job_id, &err),
-                 &err);
-    /* State goes last: killed before that, another `job end` finishes.  The undo log
-     * goes unplayed: what is in it ended with the job, and a process that survived its
-     * job must not be lifted. */
-    complain(hpcb_state_remove(conf.state_dir, asked.job_id, &err), &err);
-    hpcb_tell(conf.state_dir, "end", asked.job_id, NULL);
+    remove_traces(&conf, node, asked.job_id);
+    hpcb_kept_spool(&conf);
     if (counts)
         add_to_totals(&conf, &record);
+    if (recorded && record.job.klass == HPCB_CLASS_GUEST && conf.guest_remove_ipc)
+        hpcb_leftovers_remove(conf.state_dir, &record.job, HPCB_LEFTOVERS_DIR);
     hpcb_node_close(node);
     return 0;
 }

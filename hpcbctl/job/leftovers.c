@@ -5,8 +5,10 @@
 #include "config.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +19,12 @@
 #include <unistd.h>
 
 #include "common/cleanup.h"
+#include "common/log.h"
 #include "hpcbctl/job/leftovers.h"
 
-#define SECONDS   5
+/* slurmd's epilog has five in all (prolog/epilog.in). */
+#define SECONDS   2
+#define KILL_MS   200
 #define STEP_MS   5
 #define DEPTH_MAX 32
 #define NOBODY    65534 /* no group is needed to remove what is one's own */
@@ -29,6 +34,7 @@ typedef struct {
     dev_t device;
     time_t begin;
     struct timespec end; /* what was made since is not the guest's */
+    bool failed;         /* to remove something of the guest's */
 } owner_t;
 
 typedef struct {
@@ -74,9 +80,15 @@ static int open_dir(const owner_t *owner, int parent, const char *name,
     return openat(parent, name, flags);
 }
 
-static void remove_in(const owner_t *owner, int dir, int depth);
+static void remove_name(owner_t *owner, int dir, const char *name, int flags)
+{
+    if (unlinkat(dir, name, flags) < 0 && errno != ENOENT)
+        owner->failed = true;
+}
 
-static void remove_entry(const owner_t *owner, int dir, const char *name, int depth)
+static void remove_in(owner_t *owner, int dir, int depth);
+
+static void remove_entry(owner_t *owner, int dir, const char *name, int depth)
 {
     struct stat status;
 
@@ -87,14 +99,14 @@ static void remove_entry(const owner_t *owner, int dir, const char *name, int de
         if (depth < DEPTH_MAX)
             remove_in(owner, open_dir(owner, dir, name, &status), depth + 1);
         if (is_left_over(owner, status.st_uid, status.st_ctim))
-            unlinkat(dir, name, AT_REMOVEDIR);
+            remove_name(owner, dir, name, AT_REMOVEDIR);
     } else if (is_left_over(owner, status.st_uid, status.st_ctim)) {
-        unlinkat(dir, name, 0);
+        remove_name(owner, dir, name, 0);
     }
 }
 
 /* Takes the descriptor. */
-static void remove_in(const owner_t *owner, int dir, int depth)
+static void remove_in(owner_t *owner, int dir, int depth)
 {
     hpcb_autoclosedir DIR *handle = dir < 0 ? NULL : fdopendir(dir);
     struct dirent *entry;
@@ -137,29 +149,44 @@ static void __attribute__((noreturn)) be_the_user(owner_t *owner, const char *di
         _exit(EXIT_FAILURE);
     owner->device = status.st_dev;
     remove_in(owner, fd, 0);
-    _exit(EXIT_SUCCESS);
+    _exit(owner->failed ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
-static bool has_ended(pid_t child, unsigned ms)
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Whether it has within that time; status is that of waitpid(2). */
+static bool has_ended(pid_t child, int ms, int *status)
 {
     const struct timespec step = {.tv_nsec = STEP_MS * 1000000};
+    const int64_t end_ms = now_ms() + ms;
 
-    for (; ms >= STEP_MS; ms -= STEP_MS) {
-        if (waitpid(child, NULL, WNOHANG) != 0)
+    for (;;) {
+        if (waitpid(child, status, WNOHANG) != 0)
             return true;
+        if (now_ms() >= end_ms)
+            return false;
         nanosleep(&step, NULL);
     }
-    return false;
 }
 
-/* The user may have stopped it, alarm and all.  What hangs in the kernel (a file system
- * of the user's that does not answer) is init's. */
-static void wait_or_kill(pid_t child)
+/* Whether the child has removed all.  The user may have stopped it, alarm and all.
+ * What hangs in the kernel (a file system of the user's that does not answer) is
+ * init's. */
+static bool wait_or_kill(pid_t child)
 {
-    if (has_ended(child, (SECONDS + 1) * 1000))
-        return;
+    int status = EXIT_FAILURE;
+
+    if (has_ended(child, SECONDS * 1000, &status))
+        return status == 0;
     kill(child, SIGKILL);
-    has_ended(child, 1000);
+    (void)has_ended(child, KILL_MS, &status);
+    return false;
 }
 
 void hpcb_leftovers_remove(const char *state_dir, const hpcb_job_state_t *guest,
@@ -174,6 +201,10 @@ void hpcb_leftovers_remove(const char *state_dir, const hpcb_job_state_t *guest,
     child = fork();
     if (child == 0)
         be_the_user(&owner, dir);
-    if (child > 0)
-        wait_or_kill(child);
+    if (child < 0 || !wait_or_kill(child))
+        hpcb_log(HPCB_LOG_ERROR,
+                 "job %" PRIu32 ": not all that uid %" PRIu32
+                 " has left in %.200s and in "
+                 "System V shared memory is removed (limit %d s)",
+                 guest->job_id, (uint32_t)guest->uid, dir, SECONDS);
 }

@@ -16,8 +16,9 @@
 
 /* Remove what the guest's user owns in dir and in shared memory and has made or changed
  * since the guest began, unless another job of the user is here, or the user is root.
- * A process of the user's does it, and is killed after some seconds; what is left then
- * stays.  Symbolic links are not followed, and other file systems are left alone. */
+ * A process of the user's does it, and is killed after two seconds: a line in the log
+ * says that something stays.  Symbolic links are not followed, and other file systems
+ * are left alone. */
 void hpcb_leftovers_remove(const char *state_dir, const hpcb_job_state_t *guest,
                            const char *dir);
 

@@ -3,8 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The records that wait on a node: SpoolDir/records, and StateDir/records for what the
- * spool had no room for.  Epilogs write there (hpcbctl job end), one process reads.
+ * The records that wait on a node: SpoolDir/records, and StateDir/records for what has
+ * not come to the spool yet.  Epilogs write there (hpcbctl/job/kept.h), one process
+ * reads.
  */
 #ifndef HPCB_HPCBD_RECORDS_SPOOL_H
 #define HPCB_HPCBD_RECORDS_SPOOL_H

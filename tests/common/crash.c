@@ -5,7 +5,9 @@
 #include "config.h"
 
 #include <check.h>
+#include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -18,6 +20,7 @@
 
 static int calls_left; /* 0: never crash */
 static void (*others)(void);
+static const char *slow_dir; /* NULL: none is */
 
 static void step(void)
 {
@@ -39,7 +42,6 @@ static void step(void)
 
 WRAP(mkostemp, (char *path, int flags), (path, flags))
 WRAP(fchmod, (int fd, mode_t mode), (fd, mode))
-WRAP(fsync, (int fd), (fd))
 WRAP(close, (int fd), (fd))
 WRAP(rename, (const char *from, const char *to), (from, to))
 WRAP(link, (const char *from, const char *to), (from, to))
@@ -48,6 +50,26 @@ WRAP(renameat, (int from_dir, const char *from, int to_dir, const char *to),
 WRAP(unlink, (const char *path), (path))
 WRAP(unlinkat, (int dir, const char *path, int flags), (dir, path, flags))
 WRAP(mkdir, (const char *path, mode_t mode), (path, mode))
+
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+
+int __wrap_fsync(int fd)
+{
+    char link[32], path[PATH_MAX] = "";
+
+    step();
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    if (slow_dir && readlink(link, path, sizeof(path) - 1) > 0 &&
+        strncmp(path, slow_dir, strlen(slow_dir)) == 0)
+        _exit(CRASHED);
+    return __real_fsync(fd);
+}
+
+void crash_in_fsync(const char *dir)
+{
+    slow_dir = dir;
+}
 
 ssize_t __real_write(int fd, const void *buf, size_t size);
 ssize_t __wrap_write(int fd, const void *buf, size_t size);

@@ -19,4 +19,8 @@ int crash_everywhere(void (*act)(void), void (*check)(void));
  * called after every run.  Returns the number of calls. */
 int stop_everywhere(void (*act)(void), void (*meanwhile)(void), void (*check)(void));
 
+/* From now on this process dies at the first fsync(2) of a file below dir, as one that
+ * is killed while it waits for a slow disk. */
+void crash_in_fsync(const char *dir);
+
 #endif

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/record.h"
@@ -447,10 +448,40 @@ START_TEST(a_record_in_memory_is_a_record)
     use(3000000, 4096);
     put_file(scratch("spool"), "");
     hpcb_job_end(&ctl);
+    ck_assert_int_eq(count_entries(scratch("state/records")), 1);
     ck_assert_int_eq(unlink(scratch("spool")), 0);
     hpcb_job_end(&ctl);
-    ck_assert_int_eq(count_entries(scratch("state/records")), 1);
-    ck_assert_int_eq(access(record_path(), F_OK), -1);
+    ck_assert_int_eq(count_entries(scratch("state/records")), 0);
+    ck_assert_uint_eq(record().usage.cpu_us, 3000000);
+}
+END_TEST
+
+START_TEST(a_record_that_memory_does_not_take_is_in_the_spool)
+{
+    hpcb_job_begin(&ctl);
+    use(3000000, 4096);
+    put_file(scratch("state/records"), "");
+    hpcb_job_end(&ctl);
+    ck_assert_uint_eq(record().usage.cpu_us, 3000000);
+    ck_assert_int_eq(count_entries(scratch("state/jobs")), 0);
+}
+END_TEST
+
+/* Nothing is to be moved, and nothing written once more by every epilog. */
+START_TEST(one_directory_for_state_and_spool_keeps_the_record)
+{
+    struct stat before, after;
+
+    hpcb_job_begin(&ctl);
+    use(3000000, 4096);
+    ck_assert_int_eq(symlink("state", scratch("spool")), 0);
+    hpcb_job_end(&ctl);
+    ck_assert_uint_eq(record().usage.cpu_us, 3000000);
+    ck_assert_int_eq(stat(record_path(), &before), 0);
+    begin_other(4000000009u, "day", 0);
+    end_other(4000000009u);
+    ck_assert_int_eq(stat(record_path(), &after), 0);
+    ck_assert_uint_eq(after.st_ino, before.st_ino);
 }
 END_TEST
 
@@ -537,6 +568,95 @@ START_TEST(killed_anywhere_the_next_run_is_whole)
 }
 END_TEST
 
+/* Ends the job in a process that is killed when the spool's disk is slow. */
+static void end_with_a_slow_spool(void)
+{
+    pid_t pid = fork();
+    int status;
+
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        crash_in_fsync(scratch("spool"));
+        end_job();
+        _exit(EXIT_SUCCESS);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) != EXIT_SUCCESS);
+}
+
+START_TEST(killed_with_a_slow_spool_nothing_stays_and_no_record_is_lost)
+{
+    prepare();
+    end_with_a_slow_spool();
+    ck_assert_int_eq(count_entries(scratch("state/jobs")), 0);
+    ck_assert_int_eq(count_entries(scratch("state/records")), 1);
+    ck_assert_int_eq(access(record_path(), F_OK), -1);
+    end_job();
+    ck_assert_uint_eq(record().usage.cpu_us, 3000000);
+    ck_assert_int_eq(count_entries(scratch("state/records")), 0);
+}
+END_TEST
+
+START_TEST(an_epilog_spools_the_record_of_one_that_was_killed)
+{
+    prepare();
+    end_with_a_slow_spool();
+    begin_other(4000000009u, "day", 0);
+    end_other(4000000009u);
+    ck_assert_uint_eq(record().usage.cpu_us, 3000000);
+    ck_assert_int_eq(count_entries(scratch("spool/records")), 3); /* and a torn one */
+    ck_assert_int_eq(count_entries(scratch("state/records")), 0);
+}
+END_TEST
+
+/* No other epilog of the job comes: what another job's epilog finds must do, unless the
+ * job's state tells that its epilog did not finish. */
+static void expect_record_or_state(void)
+{
+    bool is_left = access(scratch("state/jobs/" JOB), F_OK) == 0;
+
+    if (is_left)
+        end_job();
+    begin_other(4000000009u, "day", 0);
+    end_other(4000000009u);
+    ck_assert_uint_eq(record().usage.cpu_us, 3000000);
+    ck_assert_int_eq(access(scratch("state/jobs/" JOB), F_OK), -1);
+    setenv("SLURM_JOB_PARTITION", "guest", 1);
+    prepare();
+}
+
+START_TEST(killed_anywhere_another_jobs_epilog_has_the_record)
+{
+    prepare();
+    ck_assert_int_ge(crash_everywhere(end_job, expect_record_or_state), 5);
+}
+END_TEST
+
+/* What hpcb_leftovers_remove finds when it is called. */
+static bool left_after_state, left_after_record;
+
+void __real_hpcb_leftovers_remove(const char *state_dir, const hpcb_job_state_t *guest,
+                                  const char *dir);
+void __wrap_hpcb_leftovers_remove(const char *state_dir, const hpcb_job_state_t *guest,
+                                  const char *dir);
+
+void __wrap_hpcb_leftovers_remove(const char *state_dir, const hpcb_job_state_t *guest,
+                                  const char *dir)
+{
+    left_after_state = access(scratch("state/jobs/" JOB), F_OK) != 0;
+    left_after_record = access(record_path(), F_OK) == 0;
+    __real_hpcb_leftovers_remove(state_dir, guest, dir);
+}
+
+START_TEST(what_the_guest_left_in_memory_goes_last)
+{
+    prepare();
+    end_job();
+    ck_assert(left_after_state);
+    ck_assert(left_after_record);
+}
+END_TEST
+
 static void prepare_primary(void)
 {
     unlink(record_path());
@@ -589,11 +709,17 @@ static Suite *suite(void)
     tcase_add_test(tc, hostile_environments_end_in_exit_code_0);
     tcase_add_test(tc, a_name_among_what_was_sent_is_a_record);
     tcase_add_test(tc, a_record_in_memory_is_a_record);
+    tcase_add_test(tc, a_record_that_memory_does_not_take_is_in_the_spool);
+    tcase_add_test(tc, one_directory_for_state_and_spool_keeps_the_record);
     tcase_add_test(tc, a_full_spool_keeps_nothing_of_the_job);
     tcase_add_test(tc, killed_anywhere_another_epilog_finishes);
     tcase_add_test(tc, killed_anywhere_a_requeue_makes_no_second_record);
     tcase_add_test(tc, killed_anywhere_the_next_run_is_whole);
     tcase_add_test(tc, killed_anywhere_the_guests_beside_are_known);
+    tcase_add_test(tc, killed_with_a_slow_spool_nothing_stays_and_no_record_is_lost);
+    tcase_add_test(tc, an_epilog_spools_the_record_of_one_that_was_killed);
+    tcase_add_test(tc, killed_anywhere_another_jobs_epilog_has_the_record);
+    tcase_add_test(tc, what_the_guest_left_in_memory_goes_last);
     suite_add_tcase(s, tc);
     return s;
 }

@@ -10,12 +10,14 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "common/log.h"
 #include "hpcbctl/job/leftovers.h"
 #include "tests/common/tmp.h"
 
@@ -24,11 +26,23 @@
 #define STOPPER 61235 /* nobody else's: all that it has is stopped */
 #define MANY    2000
 
+/* Of the epilog's five seconds, with room for a machine that does other things. */
+#define LONGEST_SECONDS 4
+
 static char state_dir[TEST_TMP_MAX], shm[TEST_TMP_MAX];
 static hpcb_job_state_t guest;
+static char logged[512];
+
+static void take_line(hpcb_log_level_t level, const char *line)
+{
+    (void)level;
+    snprintf(logged, sizeof(logged), "%s", line);
+}
 
 static void start(void)
 {
+    logged[0] = '\0';
+    hpcb_log_set_sink(take_line);
     test_tmp_dir(state_dir);
     test_tmp_dir(shm);
     ck_assert_int_eq(chmod(shm, 01777), 0);
@@ -92,6 +106,7 @@ START_TEST(what_the_guest_left_goes)
     end();
     ck_assert(!is_there("file"));
     ck_assert(!is_there("closed"));
+    ck_assert_str_eq(logged, "");
 }
 END_TEST
 
@@ -111,6 +126,18 @@ START_TEST(what_is_another_s_stays)
     ck_assert(is_there("dir/mine"));
     ck_assert(!is_there("link"));
     ck_assert(is_there("shared"));
+}
+END_TEST
+
+START_TEST(what_cannot_be_removed_is_logged)
+{
+    start();
+    make_dir("shared", USER);
+    make_file("shared/theirs", OTHER);
+    end();
+    ck_assert_msg(strstr(logged, "job 7: ") && strstr(logged, "uid 1234") &&
+                      strstr(logged, shm),
+                  "the log says \"%s\"", logged);
 }
 END_TEST
 
@@ -161,7 +188,6 @@ START_TEST(what_is_root_s_stays)
 }
 END_TEST
 
-/* One that a process has attached stays. */
 static pid_t begin_to_stop_all(uid_t uid)
 {
     pid_t attacker = fork();
@@ -176,12 +202,22 @@ static pid_t begin_to_stop_all(uid_t uid)
         kill(-1, SIGSTOP);
 }
 
-/* An epilog that does not end drains the node. */
+static time_t seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+/* An epilog that does not end drains the node, and one that is killed leaves things
+ * undone. */
 START_TEST(a_user_who_stops_it_holds_up_nobody)
 {
     pid_t attacker;
     char name[32];
     int tries = 0;
+    time_t begin;
 
     start();
     guest.uid = STOPPER;
@@ -192,7 +228,9 @@ START_TEST(a_user_who_stops_it_holds_up_nobody)
             snprintf(name, sizeof(name), "%d_%d", tries, i);
             make_file(name, STOPPER);
         }
+        begin = seconds();
         end();
+        ck_assert_int_le(seconds() - begin, LONGEST_SECONDS);
         for (int i = 0; i < MANY; i++) {
             snprintf(name, sizeof(name), "%d_%d", tries, i);
             if (is_there(name))
@@ -201,11 +239,13 @@ START_TEST(a_user_who_stops_it_holds_up_nobody)
         }
     } while (!*name && ++tries < 20);
     ck_assert_msg(*name, "nobody was stopped in %d tries", tries);
+    ck_assert_ptr_nonnull(strstr(logged, "not all that uid 61235 has left"));
     kill(attacker, SIGKILL);
     ck_assert_int_eq(waitpid(attacker, NULL, 0), attacker);
 }
 END_TEST
 
+/* One that a process has attached stays. */
 START_TEST(shared_memory_of_system_v_goes)
 {
     struct shmid_ds status;
@@ -240,6 +280,7 @@ int main(void)
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, what_the_guest_left_goes);
     tcase_add_test(tc, what_is_another_s_stays);
+    tcase_add_test(tc, what_cannot_be_removed_is_logged);
     tcase_add_test(tc, what_was_there_before_stays);
     tcase_add_test(tc, another_job_of_the_user_keeps_it);
     tcase_add_test(tc, what_is_root_s_stays);
