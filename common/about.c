@@ -17,7 +17,7 @@
 #include "common/text.h"
 
 #define FILE_BYTES 2048
-#define FILE_MODE  0644
+#define FILE_MODE  0600
 
 typedef enum { NUMBER, LONG_NUMBER, TEXT } type_t;
 

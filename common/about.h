@@ -5,7 +5,8 @@
 /*
  * What reports want to know of a job and a node learns from slurmd, slurmctld's
  * job_submit plugin and SPANK: StateDir/jobs/<jobid>.about (Key=Value), written by the
- * prolog, of which a later line counts.  Nothing is decided by it.  libc only.
+ * prolog, of which a later line counts.  Nothing is decided by it.  Only root reads it:
+ * users may not see jobs of others (slurm.conf's PrivateData).  libc only.
  */
 #ifndef HPCB_COMMON_ABOUT_H
 #define HPCB_COMMON_ABOUT_H

@@ -23,7 +23,7 @@
 /* Two newlines, two words, three numbers, the end. */
 #define LINE_BYTES 80
 #define FILE_BYTES (2 * HPCB_BESIDE_MAX * LINE_BYTES)
-#define FILE_MODE  0644
+#define FILE_MODE  0600
 
 static int path_of(char *path, const char *state_dir, uint32_t primary,
                    hpcb_error_t *err)

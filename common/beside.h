@@ -6,7 +6,8 @@
  * Which guests were on the node beside a primary, and what they used meanwhile:
  * StateDir/jobs/<primary>.beside, a line a reading of a guest's CPU time.  One is taken
  * of each guest that is there when the primary begins, one by each guest that ends, and
- * one of each guest that is still there when the primary ends.  libc only.
+ * one of each guest that is still there when the primary ends.  Only root reads it.
+ * libc only.
  */
 #ifndef HPCB_COMMON_BESIDE_H
 #define HPCB_COMMON_BESIDE_H

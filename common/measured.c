@@ -13,6 +13,7 @@
 #include "common/text.h"
 
 #define MEASURE_LINE (HPCB_MEASURED_WHY_MAX + 64)
+#define FILE_MODE    0600
 
 void hpcb_measure_unknown(hpcb_measure_t *measure, const char *why)
 {
@@ -82,7 +83,7 @@ int hpcb_measured_save(const char *state_dir, uint32_t job_id,
     n += restraint_lines(&measured->restraint, text + n, sizeof(text) - (size_t)n);
     if (path_of(state_dir, job_id, path, sizeof(path)) < 0)
         return hpcb_error(err, "%.200s is too long", state_dir);
-    return hpcb_file_swap(path, text, (size_t)n, 0644, err);
+    return hpcb_file_swap(path, text, (size_t)n, FILE_MODE, err);
 }
 
 /* "BYTES P95" or "- WHY". */

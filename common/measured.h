@@ -5,6 +5,7 @@
 /*
  * What hpcbd has measured of a job on this node so far, for the record that the epilog
  * writes: StateDir/jobs/<id>.measured.  A daemon that is started again goes on from it.
+ * Only root reads it.
  */
 #ifndef HPCB_COMMON_MEASURED_H
 #define HPCB_COMMON_MEASURED_H

@@ -51,6 +51,18 @@ START_TEST(nothing_is_known_of_a_job_without_file)
 }
 END_TEST
 
+START_TEST(others_cannot_read_it)
+{
+    static const hpcb_about_t about = {.name = "secret"};
+
+    make_state();
+    ck_assert_int_eq(hpcb_about_add_array(scratch("state"), 8, 70, 0, NULL), 0);
+    ck_assert_int_eq(mode_of(scratch("state/jobs/8.about")), 0600);
+    ck_assert_int_eq(hpcb_about_save(scratch("state"), 7, &about, NULL), 0);
+    ck_assert_int_eq(mode_of(scratch("state/jobs/7.about")), 0600);
+}
+END_TEST
+
 START_TEST(what_others_may_write_to_is_not_believed)
 {
     hpcb_about_t about = {.restart = 1};
@@ -110,6 +122,7 @@ int main(void)
 
     tcase_add_test(test, what_is_saved_is_loaded);
     tcase_add_test(test, nothing_is_known_of_a_job_without_file);
+    tcase_add_test(test, others_cannot_read_it);
     tcase_add_test(test, what_others_may_write_to_is_not_believed);
     tcase_add_test(test, the_environment_is_read_strictly);
     tcase_add_test(test, a_program_without_slash_is_both);

@@ -173,6 +173,13 @@ START_TEST(the_file_has_an_end)
 }
 END_TEST
 
+START_TEST(others_cannot_read_it)
+{
+    note(false, 2, 2000, 30);
+    ck_assert_int_eq(mode_of(scratch("state/jobs/7.beside")), 0600);
+}
+END_TEST
+
 START_TEST(what_others_may_write_is_not_believed)
 {
     hpcb_error_t err = {""};
@@ -205,6 +212,7 @@ static Suite *suite(void)
                         (int)(sizeof(odd_lines) / sizeof(odd_lines[0])));
     tcase_add_test(tc, too_many_are_not_known);
     tcase_add_test(tc, the_file_has_an_end);
+    tcase_add_test(tc, others_cannot_read_it);
     tcase_add_test(tc, what_others_may_write_is_not_believed);
     suite_add_tcase(s, tc);
     return s;

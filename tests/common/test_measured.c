@@ -30,6 +30,18 @@ static void start(void)
     snprintf(path, sizeof(path), "%s/jobs/7.measured", dir);
 }
 
+START_TEST(others_cannot_read_it)
+{
+    static const hpcb_measured_t measured = {.elected_us = 1};
+    struct stat status;
+
+    start();
+    ck_assert_int_eq(hpcb_measured_save(dir, 7, &measured, NULL), 0);
+    ck_assert_int_eq(stat(path, &status), 0);
+    ck_assert_int_eq(status.st_mode & 0777, 0600);
+}
+END_TEST
+
 START_TEST(comes_back)
 {
     hpcb_measured_t in = {.network = {.known = true, .bytes = UINT64_MAX, .p95 = 7},
@@ -253,6 +265,7 @@ int main(void)
     tcase_add_test(tcase, no_word_of_a_job_that_ends_meanwhile);
     tcase_add_test(tcase, words_that_were_left_are_removed);
     tcase_add_test(tcase, comes_back);
+    tcase_add_test(tcase, others_cannot_read_it);
     tcase_add_test(tcase, a_long_reason_is_cut);
     tcase_add_test(tcase, no_file_is_a_reason);
     tcase_add_test(tcase, damage_is_not_known);
