@@ -59,6 +59,17 @@ struct hpcb_rank {
     unsigned n_noted;
 };
 
+/* `hpcbctl release` may have replayed and removed the log since, also while this is
+ * being written. */
+static int write_knob(const hpcb_rank_t *rank, const char *knob, const char *text,
+                      hpcb_error_t *err)
+{
+    if (hpcb_undo_renew(rank->spec.undo, err) < 0 ||
+        hpcb_knob_write(rank->group, knob, text, err) < 0)
+        return -1;
+    return hpcb_undo_renew(rank->spec.undo, err);
+}
+
 /* Cut dir, of a task of Slurm's, after its component task_<T>; -1 where there is none.
  */
 static int cut_at_task(char *dir, size_t job_length)
@@ -346,10 +357,12 @@ static int pin_all(hpcb_rank_t *rank, hpcb_error_t *err)
     pid_t pids[PROCESSES_MAX];
     unsigned n = list(rank->group, pids);
 
+    if (hpcb_undo_renew(rank->spec.undo, err) < 0)
+        return -1;
     for (unsigned i = 0; i < n; i++)
         if (pin_one(rank, pids[i], err) < 0 && !has_gone(errno))
             return -1;
-    return 0;
+    return hpcb_undo_renew(rank->spec.undo, err);
 }
 
 static int check_weight(const hpcb_rank_t *rank, hpcb_error_t *err)
@@ -391,7 +404,7 @@ int hpcb_rank_weigh(hpcb_rank_t *rank, uint32_t weight, hpcb_error_t *err)
     if (weight == rank->weight)
         return 0;
     snprintf(text, sizeof(text), "%" PRIu32, weight);
-    if (hpcb_knob_write(rank->group, rank->knob, text, err) < 0)
+    if (write_knob(rank, rank->knob, text, err) < 0)
         return -1;
     rank->weight = weight;
     return 0;
@@ -412,7 +425,6 @@ static int note_knob(const hpcb_rank_t *rank, const char *knob, hpcb_error_t *er
 static int begin_limits(hpcb_rank_t *rank, int version, hpcb_error_t *err)
 {
     const char *knob = hpcb_quota_knob(version);
-    char period[16];
     hpcb_quota_t quota;
 
     rank->limits = LIMITS_REFUSED;
@@ -426,12 +438,17 @@ static int begin_limits(hpcb_rank_t *rank, int version, hpcb_error_t *err)
     if (note_knob(rank, knob, err) < 0 ||
         (version == 1 && note_knob(rank, HPCB_QUOTA_PERIOD, err) < 0))
         return -1;
-    snprintf(period, sizeof(period), "%d", HPCB_RANK_PERIOD_US);
-    if (version == 1 &&
-        hpcb_knob_write(rank->group, HPCB_QUOTA_PERIOD, period, err) < 0)
-        return -1;
     rank->limits = LIMITS_READY;
     return 0;
+}
+
+/* v1: with every quota, because a release gives the period back. */
+static int write_period(const hpcb_rank_t *rank, hpcb_error_t *err)
+{
+    char text[16];
+
+    snprintf(text, sizeof(text), "%d", HPCB_RANK_PERIOD_US);
+    return write_knob(rank, HPCB_QUOTA_PERIOD, text, err);
 }
 
 int hpcb_rank_limit(hpcb_rank_t *rank, uint32_t share, hpcb_error_t *err)
@@ -451,7 +468,8 @@ int hpcb_rank_limit(hpcb_rank_t *rank, uint32_t share, hpcb_error_t *err)
     if (share < HPCB_SHARE_ONE)
         quota.us = hpcb_share_quota(share, quota.period_us);
     hpcb_quota_text(version, &quota, text);
-    if (hpcb_knob_write(rank->group, hpcb_quota_knob(version), text, err) < 0)
+    if ((version == 1 && write_period(rank, err) < 0) ||
+        write_knob(rank, hpcb_quota_knob(version), text, err) < 0)
         return -1;
     rank->share = share;
     return 0;
@@ -467,10 +485,11 @@ int hpcb_rank_hint(hpcb_rank_t *rank, unsigned cpu, unsigned below, hpcb_error_t
     if (!*rank->preference &&
         hpcb_frequency_note(spec->node, cpu, spec->undo, rank->preference, err) < 0)
         return -1;
-    if (hpcb_frequency_set(spec->node, cpu, below, rank->preference, err) < 0)
+    if (hpcb_undo_renew(spec->undo, err) < 0 ||
+        hpcb_frequency_set(spec->node, cpu, below, rank->preference, err) < 0)
         return -1;
     rank->below = below;
-    return 0;
+    return hpcb_undo_renew(spec->undo, err);
 }
 
 int hpcb_rank_pin(hpcb_rank_t *rank, unsigned cpu, hpcb_error_t *err)

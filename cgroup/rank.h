@@ -15,7 +15,8 @@
  * there weights only go down: nothing outside of the job is pushed back.
  *
  * What a crash leaves behind is found without memory of it: groups of ours by their
- * names, everything else by the undo log.
+ * names, everything else by the undo log.  `hpcbctl release` may replay and remove that
+ * at any time: what is changed after that is noted again.
  */
 #ifndef HPCB_CGROUP_RANK_H
 #define HPCB_CGROUP_RANK_H
@@ -79,9 +80,9 @@ int hpcb_rank_weigh(hpcb_rank_t *rank, uint32_t weight, hpcb_error_t *err);
 /*
  * Let it run for `share` of the time of a CPU at most (millionths, policy/share.h), in
  * each period of HPCB_RANK_PERIOD_US; HPCB_SHARE_ONE: as long as it likes.  For ranks
- * that share a core, but no CPU, and so no scheduler that would weigh them.  One write,
- * or none where it is so already.  0, or -1 with err and errno as above, or EBUSY: it
- * has a quota that is not ours, or the first one could not be set.
+ * that share a core, but no CPU, and so no scheduler that would weigh them.  One write
+ * (v1: two), or none where it is so already.  0, or -1 with err and errno as above, or
+ * EBUSY: it has a quota that is not ours, or the first one could not be set.
  */
 #define HPCB_RANK_PERIOD_US 10000
 int hpcb_rank_limit(hpcb_rank_t *rank, uint32_t share, hpcb_error_t *err);

@@ -577,6 +577,78 @@ START_TEST(a_group_that_goes_is_noticed)
 }
 END_TEST
 
+/* hpcbctl release, beside a daemon that lives, which is killed later. */
+START_TEST(what_is_changed_after_a_release_is_undone_too)
+{
+    pid_t pid = task_v2(0);
+    unsigned cpu = last_cpu();
+    hpcb_rank_t *rank;
+
+    put(USER "task_0/cpu.max", "max 100000\n");
+    rank = open_rank(4, 0, pid);
+    for (uint32_t weight = 20; weight < 23; weight++) {
+        ck_assert_int_eq(hpcb_rank_weigh(rank, weight, &err), 0);
+        ck_assert_int_eq(hpcb_rank_limit(rank, weight * 10000, &err), 0);
+        ck_assert_int_eq(hpcb_rank_pin(rank, cpu, &err), 0);
+        ck_assert_int_eq(hpcb_rank_look(rank, &err), 0);
+        ck_assert_str_ne(fake_read(USER "task_0/cpu.weight"), "100");
+        ck_assert_str_ne(fake_read(USER "task_0/cpu.max"), "max 100000");
+        ck_assert(is_on(pid, cpu));
+        ck_assert_int_gt(hpcb_ranks_release(node, state, "hpcb_balance", &err), 0);
+        ck_assert_str_eq(fake_read(USER "task_0/cpu.weight"), "100");
+        ck_assert_str_eq(fake_read(USER "task_0/cpu.max"), "max 100000");
+        ck_assert(same_places(pid));
+    }
+    hpcb_rank_close(rank);
+}
+END_TEST
+
+/* A log of one kind of change only: each renews it. */
+START_TEST(each_change_after_a_release_is_noted)
+{
+    pid_t pid = task_v2(0);
+    unsigned cpu = last_cpu();
+    hpcb_rank_t *rank;
+
+    put(USER "task_0/cpu.max", "max 100000\n");
+    rank = open_rank(4, 0, pid);
+    ck_assert_int_eq(hpcb_rank_limit(rank, 250000, &err), 0);
+    ck_assert_int_eq(hpcb_rank_pin(rank, cpu, &err), 0);
+    ck_assert_int_gt(hpcb_ranks_release(node, state, "hpcb_balance", &err), 0);
+    ck_assert_int_eq(hpcb_rank_weigh(rank, 20, &err), 0);
+    ck_assert_int_gt(hpcb_ranks_release(node, state, "hpcb_balance", &err), 0);
+    ck_assert_str_eq(fake_read(USER "task_0/cpu.weight"), "100");
+    ck_assert_int_eq(hpcb_rank_limit(rank, 500000, &err), 0);
+    ck_assert_int_gt(hpcb_ranks_release(node, state, "hpcb_balance", &err), 0);
+    ck_assert_str_eq(fake_read(USER "task_0/cpu.max"), "max 100000");
+    ck_assert_int_eq(hpcb_rank_weigh(rank, 100, &err), 0);
+    ck_assert_int_gt(hpcb_ranks_release(node, state, "hpcb_balance", &err), 0);
+    ck_assert_int_eq(hpcb_rank_look(rank, &err), 0);
+    ck_assert(is_on(pid, cpu));
+    ck_assert_int_gt(hpcb_ranks_release(node, state, "hpcb_balance", &err), 0);
+    ck_assert(same_places(pid));
+    hpcb_rank_close(rank);
+}
+END_TEST
+
+/* A quota is a part of the period, which a release has given back. */
+START_TEST(v1_a_limit_after_a_release_has_its_period)
+{
+    hpcb_rank_t *rank;
+
+    put(CPU "cpu.cfs_quota_us", "-1\n");
+    put(CPU "cpu.cfs_period_us", "100000\n");
+    rank = open_rank(5, 0, fake_task(100));
+    ck_assert_int_eq(hpcb_rank_limit(rank, 250000, &err), 0);
+    ck_assert_int_gt(hpcb_undo_replay(state, 5, &err), 0);
+    ck_assert_str_eq(fake_read(OURS "0/cpu.cfs_period_us"), "100000");
+    ck_assert_int_eq(hpcb_rank_limit(rank, 300000, &err), 0);
+    ck_assert_str_eq(fake_read(OURS "0/cpu.cfs_period_us"), "10000");
+    ck_assert_str_eq(fake_read(OURS "0/cpu.cfs_quota_us"), "3000");
+    hpcb_rank_close(rank);
+}
+END_TEST
+
 /* More changes than crash_at makes. */
 #define CRASHES 14
 
@@ -591,6 +663,7 @@ int main(void)
     tcase_add_checked_fixture(v1, setup_v1, teardown);
     tcase_add_test(v1, v1_makes_a_group_and_removes_it);
     tcase_add_test(v1, v1_limits);
+    tcase_add_test(v1, v1_a_limit_after_a_release_has_its_period);
     tcase_add_test(v1, v1_what_waits_can_be_done_by_another);
     tcase_add_test(v1, v1_a_task_that_has_ended_leaves_no_group);
     tcase_add_test(v1, v1_takes_in_what_the_meter_has);
@@ -607,6 +680,8 @@ int main(void)
     tcase_add_test(v2, v2_moves_nothing);
     tcase_add_test(v2, v2_limits);
     tcase_add_test(v2, limits_are_undone_after_a_crash);
+    tcase_add_test(v2, what_is_changed_after_a_release_is_undone_too);
+    tcase_add_test(v2, each_change_after_a_release_is_noted);
     tcase_add_test(v2, a_quota_of_somebody_else_stays);
     tcase_add_test(v2, a_limit_that_failed_is_not_tried_again);
     tcase_add_test(v2, v2_without_groups_of_tasks_says_so);
