@@ -554,6 +554,8 @@ typedef struct {
     hpcb_conf_t *conf;
     hpcb_capacity_t *rows; /* NULL: only checked */
     size_t n_rows;
+    bool tolerant; /* go on after a line that is wrong */
+    bool flawed;   /* there was one; the first is in err */
     hpcb_error_t *err;
 } reader_t;
 
@@ -702,6 +704,16 @@ static int check_whole(const reader_t *reader)
                       conf->window_max_period);
 }
 
+/* -1: to be told. */
+static int tolerate(reader_t *reader)
+{
+    if (!reader->tolerant)
+        return -1;
+    reader->flawed = true;
+    reader->err = NULL;
+    return 0;
+}
+
 /* All of a file; what it says goes where reader points, over what is there. */
 static int read_lines(reader_t *reader, const char *text, size_t length)
 {
@@ -717,7 +729,7 @@ static int read_lines(reader_t *reader, const char *text, size_t length)
         const char *stop = newline ? newline : end;
 
         reader->line++;
-        if (read_line(reader, text, (size_t)(stop - text)))
+        if (read_line(reader, text, (size_t)(stop - text)) && tolerate(reader))
             return -1;
         text = stop + (newline != NULL);
     }
@@ -760,6 +772,20 @@ int hpcb_conf_load(const char *path, hpcb_conf_t *conf, hpcb_error_t *err)
     hpcb_autofree char *text = read_file(path, &length, err);
 
     return text ? hpcb_conf_parse(path, text, length, conf, err) : -1;
+}
+
+int hpcb_conf_salvage(const char *path, hpcb_conf_t *conf, hpcb_error_t *err)
+{
+    reader_t reader = {.path = path, .conf = conf, .tolerant = true, .err = err};
+    hpcb_autofree char *text = NULL;
+    size_t length;
+
+    hpcb_conf_defaults(conf);
+    text = read_file(path, &length, err);
+    if (!text || read_lines(&reader, text, length))
+        return -1;
+    errno = EINVAL;
+    return reader.flawed ? -1 : 0;
 }
 
 int hpcb_conf_capacities(const char *path, hpcb_capacity_t *rows, size_t *count,

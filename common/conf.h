@@ -130,7 +130,12 @@ void hpcb_conf_defaults(hpcb_conf_t *conf);
  */
 int hpcb_conf_load(const char *path, hpcb_conf_t *conf, hpcb_error_t *err);
 
-/* The same from memory: length bytes of text that were read from path. */
+/* The same for what has to work with a damaged file too: conf has what lines without a
+ * mistake say, and defaults for the rest, also if -1 is returned.  err tells the first
+ * mistake. */
+int hpcb_conf_salvage(const char *path, hpcb_conf_t *conf, hpcb_error_t *err);
+
+/* As hpcb_conf_load from memory: length bytes of text that were read from path. */
 int hpcb_conf_parse(const char *path, const char *text, size_t length,
                     hpcb_conf_t *conf, hpcb_error_t *err);
 

@@ -24,13 +24,13 @@ _hpcbctl() {
     local verb='' at
     for ((at = 1; at < COMP_CWORD; at++)); do
         case ${COMP_WORDS[at]} in
-        -c | --config | -o | --output | --nodes | --remote | --wait | -u | --user) ((at++)) ;;
+        -c | --config | -o | --output | --nodes | --remote | --state-dir | --wait | -u | --user) ((at++)) ;;
         -*) ;;
         *) verb=${COMP_WORDS[at]} && break ;;
         esac
     done
     case ${COMP_WORDS[COMP_CWORD - 1]} in
-    -c | --config | -o | --output) _hpcb_files && return ;;
+    -c | --config | -o | --output | --state-dir) _hpcb_files && return ;;
     --nodes) _hpcb_nodes && return ;;
     esac
     if [[ ${COMP_WORDS[COMP_CWORD]} = -* ]]; then

@@ -56,6 +56,7 @@ static const char general_help[] =
     "      --nodes LIST    guests: these nodes only; check: these nodes too\n"
     "      --remote CMD    guests stop, check: how nodes are reached (ssh), or none\n"
     "      --wait SECONDS  guests stop: how long (60)\n"
+    "      --state-dir DIR release: StateDir, if hpc-balance.conf cannot tell\n"
     "  -u, --user USER, -n, --name NAME, -e, --executable NAME, -a, --all\n"
     "                      profile: which ones\n"
     "  -h, --help          this text, or that of the verb\n"
@@ -92,14 +93,16 @@ static const verb_t verbs[] = {
      "Prints which mechanisms this node has and why not the others, its topology, and\n"
      "the jobs here with class, mechanism in force and usage so far.\n"},
     {"release", NULL, hpcb_release,
-     "Usage: hpcbctl [--config FILE] release [--json]\n"
+     "Usage: hpcbctl [--config FILE] release [--state-dir DIR] [--json]\n"
      "\n"
      "Undoes everything that was done to jobs on this node: tasks leave the guests'\n"
      "groups, knobs get back what they held before, our groups are removed.  Records "
      "of\n"
-     "running jobs stay, so that later steps of guests are guests.  Needs root.\n"},
+     "running jobs stay, so that later steps of guests are guests.  Works without a "
+     "valid\n"
+     "configuration too; then --state-dir says where StateDir is.  Needs root.\n"},
     {"release", "windows", hpcb_release_windows,
-     "Usage: hpcbctl [--config FILE] release windows\n"
+     "Usage: hpcbctl [--config FILE] release windows [--state-dir DIR]\n"
      "\n"
      "Makes favoured and balanced jobs normal again and thaws guests, after hpcbd was\n"
      "killed; guests stay guests.  Needs root.\n"},
@@ -359,6 +362,10 @@ static const char *misplaced(const hpcb_ctl_t *ctl, const verb_t *verb)
     if ((ctl->nodes || ctl->remote) && verb->run != hpcb_guests &&
         verb->run != run_check)
         return "--nodes and --remote are for guests and check";
+    if (ctl->state_dir && strcmp(verb->name, "release") != 0)
+        return "--state-dir is for release";
+    if (ctl->state_dir && ctl->state_dir[0] != '/')
+        return "--state-dir: give an absolute path";
     if (ctl->wait && verb->run != hpcb_guests)
         return "--wait is for guests stop";
     if (ctl->remote && !ctl->nodes && verb->run == run_check)
@@ -420,6 +427,7 @@ static const struct option options[] = {
     {"output", required_argument, NULL, 'o'},
     {"remote", required_argument, NULL, 'R'},
     {"seconds", required_argument, NULL, 'S'},
+    {"state-dir", required_argument, NULL, 'T'},
     {"user", required_argument, NULL, 'u'},
     {"help", no_argument, NULL, 'h'},
     {"version", no_argument, NULL, 'V'},
@@ -451,6 +459,9 @@ int main(int argc, char **argv)
             break;
         case 'S':
             ctl.seconds = optarg;
+            break;
+        case 'T':
+            ctl.state_dir = optarg;
             break;
         case 'N':
             ctl.net = optarg;

@@ -16,6 +16,7 @@ typedef struct {
     const char *cpus, *seconds, *net;  /* calibrate: as given, or NULL */
     bool force;                        /* calibrate */
     const char *nodes, *remote, *wait; /* guests, check: as given, or NULL */
+    const char *state_dir;             /* release: --state-dir, or NULL */
     const char *sub;                   /* second word of the verb, or NULL */
     const char *user; /* profile: --user, --name, --executable, or NULL; --all */
     const char *name;
@@ -34,7 +35,8 @@ int hpcb_check_nodes(const hpcb_ctl_t *ctl);
 /* 0; 1 where this node cannot be looked at. */
 int hpcb_status(const hpcb_ctl_t *ctl);
 
-/* 0 when everything was undone; 1 with a line for what was not. */
+/* 0 when everything was undone; 1 with a line for what was not, or if it may have been
+ * looked for in the wrong place. */
 int hpcb_release(const hpcb_ctl_t *ctl);
 
 /* The same for what hpcbd has done to favoured jobs, and nothing else. */

@@ -47,6 +47,7 @@
 #include "hpcbctl/job/balance.h"
 #include "hpcbctl/output.h"
 #include "hpcbctl/job/release.h"
+#include "hpcbctl/job/release_conf.h"
 #include "hpcbctl/tasks.h"
 #include "hpcbctl/verbs.h"
 #include "sensor/meter.h"
@@ -519,7 +520,6 @@ static void release_memory(const hpcb_conf_t *conf, unsigned *problems)
 int hpcb_release(const hpcb_ctl_t *ctl)
 {
     hpcb_autojson json_object *report = NULL;
-    char path[PATH_MAX];
     hpcb_node_t *node;
     unsigned problems = 0;
     hpcb_conf_t conf;
@@ -529,9 +529,9 @@ int hpcb_release(const hpcb_ctl_t *ctl)
         hpcb_log(HPCB_LOG_ERROR, "release: only root can undo what was done to jobs");
         return 1;
     }
-    if (hpcb_conf_load(hpcb_conf_find(ctl->conf_path, path, sizeof(path)), &conf,
-                       &err) < 0 ||
-        hpcb_node_open("/", &node, &err) < 0) {
+    if (!hpcb_release_conf(ctl, &conf))
+        problems++;
+    if (hpcb_node_open("/", &node, &err) < 0) {
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
         return 1;
     }

@@ -19,6 +19,7 @@
 #include "hpcbctl/job/balance.h"
 #include "hpcbctl/output.h"
 #include "hpcbctl/verbs.h"
+#include "hpcbctl/job/release_conf.h"
 #include "hpcbctl/job/windows.h"
 
 json_object *hpcb_windows_ask(const char *state_dir, hpcb_error_t *err)
@@ -193,9 +194,8 @@ int hpcb_release_windows(const hpcb_ctl_t *ctl)
     hpcb_conf_t conf;
     hpcb_error_t err;
     int favoured, frozen, balanced, slices;
+    bool sure = hpcb_release_conf(ctl, &conf);
 
-    if (load_conf(ctl, &conf))
-        return 1;
     if (snprintf(dir, sizeof(dir), "%s/window", conf.state_dir) >= (int)sizeof(dir) ||
         hpcb_node_open("/", &node, &err) < 0) {
         hpcb_log(HPCB_LOG_ERROR, "release windows: this node cannot be looked at");
@@ -215,5 +215,5 @@ int hpcb_release_windows(const hpcb_ctl_t *ctl)
     printf("%d settings of favoured and %d of balanced jobs undone, %d groups of "
            "guests thawed, slices of %d threads given back\n",
            favoured, balanced, frozen, slices);
-    return 0;
+    return sure ? 0 : 1;
 }

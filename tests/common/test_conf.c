@@ -692,6 +692,28 @@ START_TEST(loading_names_what_is_wrong_with_the_file)
 }
 END_TEST
 
+START_TEST(what_is_right_in_a_damaged_file_can_be_had)
+{
+    const char *file = scratch("x.conf");
+    hpcb_conf_t conf;
+    hpcb_error_t err = {""};
+
+    put_file(file, "GuestPartition=low\nnonsense\nSpoolDir=relative\nStateDir=/run/x");
+    ck_assert_int_eq(hpcb_conf_salvage(file, &conf, &err), -1);
+    ck_assert_int_eq(errno, EINVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "x.conf:2: nonsense"));
+    ck_assert_str_eq(conf.guest_partition, "low");
+    ck_assert_str_eq(conf.state_dir, "/run/x");
+    ck_assert_str_eq(conf.spool_dir, "/var/spool/hpc-balance");
+    ck_assert_int_eq(hpcb_conf_salvage("/nonexistent.conf", &conf, &err), -1);
+    ck_assert_int_eq(errno, ENOENT);
+    ck_assert_str_eq(conf.state_dir, "/run/hpc-balance");
+    put_file(file, "StateDir=/run/x\n");
+    ck_assert_int_eq(hpcb_conf_salvage(file, &conf, NULL), 0);
+    ck_assert_str_eq(conf.state_dir, "/run/x");
+}
+END_TEST
+
 START_TEST(loading_survives_binary_junk)
 {
     hpcb_conf_t conf;
@@ -941,6 +963,7 @@ int main(void)
     tcase_add_test(tc, the_nodes_name_is_expanded);
     tcase_add_test(tc, root_is_told_its_name_by_slurmd);
     tcase_add_test(tc, loading_names_what_is_wrong_with_the_file);
+    tcase_add_test(tc, what_is_right_in_a_damaged_file_can_be_had);
     tcase_add_test(tc, loading_survives_binary_junk);
     tcase_add_test(tc, the_file_is_found_in_order);
     tcase_add_test(tc, configless_nodes_have_the_file_in_its_usual_place);

@@ -9,7 +9,7 @@ number=0
 out=$(mktemp -d) || exit 99
 trap 'rm -rf "$out"' EXIT
 unset SLURM_JOB_ID SLURM_JOB_UID SLURM_CONF HPC_BALANCE_CONF
-echo 1..95
+echo 1..97
 
 verdict() { # verdict DESCRIPTION FLAW
     number=$((number + 1))
@@ -72,6 +72,8 @@ refuses "unknown verb ''" ""
 refuses "check: takes no argument" check me
 refuses "status: takes no argument" status n1 n2
 refuses "release: give nothing or windows" release 17
+refuses "status: --state-dir is for release" status --state-dir /run
+refuses "release: --state-dir: give an absolute path" release windows --state-dir run
 refuses "snapshot: takes no argument" snapshot here
 refuses "calibrate: takes no argument" calibrate n1
 refuses "status: --cpus, --seconds, --net and --force are for calibrate" status --force

@@ -25,6 +25,7 @@
 #include "common/state.h"
 #include "hpcbctl/output.h"
 #include "hpcbctl/job/release.h"
+#include "hpcbctl/job/release_conf.h"
 #include "hpcbctl/verbs.h"
 #include "sensor/meter.h"
 #include "tests/cgroup/fake_core.h"
@@ -304,14 +305,90 @@ START_TEST(refuses_users)
 }
 END_TEST
 
-START_TEST(needs_its_configuration)
+/* Of a file with that text. */
+static bool find_conf(const char *text, const char *state_dir, hpcb_conf_t *conf)
 {
-    const hpcb_ctl_t ctl = {.conf_path = "/nonexistent"};
+    char dir[TEST_TMP_MAX], path[TEST_TMP_MAX + 32];
+    const hpcb_ctl_t ctl = {.conf_path = path, .state_dir = state_dir};
+    FILE *stream;
 
+    test_tmp_dir(dir);
+    snprintf(path, sizeof(path), "%s/hpc-balance.conf", dir);
+    stream = text ? fopen(path, "w") : NULL;
+    if (stream) {
+        fputs(text, stream);
+        fclose(stream);
+    }
     fixture_keep_log();
-    if (geteuid() != 0)
-        return;
-    ck_assert_int_eq(hpcb_release(&ctl), 1);
+    fixture_log[0] = '\0';
+    return hpcb_release_conf(&ctl, conf);
+}
+
+#define GOOD_LINES "StateDir=/run/other\nGuestCgroup=others\n"
+
+START_TEST(works_by_its_configuration)
+{
+    hpcb_conf_t conf;
+
+    ck_assert(find_conf(GOOD_LINES, NULL, &conf));
+    ck_assert_str_eq(conf.state_dir, "/run/other");
+    ck_assert_str_eq(fixture_log, "");
+    ck_assert(find_conf(GOOD_LINES, "/run/third", &conf));
+    ck_assert_str_eq(conf.state_dir, "/run/third");
+    ck_assert_str_eq(conf.guest_cgroup, "others");
+    ck_assert_str_eq(fixture_log, "");
+}
+END_TEST
+
+static bool is_one_line(const char *text)
+{
+    const char *end = strchr(text, '\n');
+
+    return end && !end[1];
+}
+
+/* What is right in the file counts. */
+START_TEST(works_with_a_damaged_configuration)
+{
+    hpcb_conf_t conf;
+
+    ck_assert(!find_conf("Bogus=1\n" GOOD_LINES "YieldSpin=\377\n", NULL, &conf));
+    ck_assert_str_eq(conf.state_dir, "/run/other");
+    ck_assert_str_eq(conf.guest_cgroup, "others");
+    ck_assert_ptr_nonnull(strstr(fixture_log, "hpc-balance.conf:1: Bogus=1"));
+    ck_assert_ptr_nonnull(strstr(fixture_log, "StateDir=/run/other"));
+    ck_assert_ptr_nonnull(strstr(fixture_log, "--state-dir"));
+    ck_assert(is_one_line(fixture_log));
+    ck_assert(find_conf("Bogus=1\n" GOOD_LINES, "/run/third", &conf));
+    ck_assert_str_eq(conf.state_dir, "/run/third");
+    ck_assert_str_eq(conf.guest_cgroup, "others");
+    ck_assert(is_one_line(fixture_log));
+}
+END_TEST
+
+START_TEST(works_without_a_configuration)
+{
+    hpcb_conf_t conf, defaults;
+
+    hpcb_conf_defaults(&defaults);
+    ck_assert(!find_conf(NULL, NULL, &conf));
+    ck_assert_str_eq(conf.state_dir, defaults.state_dir);
+    ck_assert_str_eq(conf.guest_cgroup, defaults.guest_cgroup);
+    ck_assert(is_one_line(fixture_log));
+    ck_assert(find_conf(NULL, "/run/third", &conf));
+    ck_assert_str_eq(conf.state_dir, "/run/third");
+}
+END_TEST
+
+/* As hpcbd does, where nobody has named a file. */
+START_TEST(no_file_means_defaults)
+{
+    const hpcb_ctl_t ctl = {.conf_path = NULL};
+    hpcb_conf_t conf;
+
+    setenv("HPC_BALANCE_CONF", "/nonexistent", 1);
+    fixture_keep_log();
+    ck_assert(hpcb_release_conf(&ctl, &conf));
     ck_assert_ptr_nonnull(strstr(fixture_log, "/nonexistent"));
 }
 END_TEST
@@ -501,7 +578,10 @@ int main(void)
     tcase_add_test(tcase, leaves_groups_of_others);
     tcase_add_test(tcase, forgets_what_is_older_than_the_boot);
     tcase_add_test(tcase, refuses_users);
-    tcase_add_test(tcase, needs_its_configuration);
+    tcase_add_test(tcase, works_by_its_configuration);
+    tcase_add_test(tcase, works_with_a_damaged_configuration);
+    tcase_add_test(tcase, works_without_a_configuration);
+    tcase_add_test(tcase, no_file_means_defaults);
     tcase_add_test(tcase, takes_cookies_of_guests);
     tcase_add_test(tcase, ends_realtime_of_guests);
     tcase_add_test(tcase, restores_oom_scores);
