@@ -413,3 +413,12 @@ int hpcb_undo_replay_all(const char *state_dir, hpcb_error_t *err)
     }
     return failed ? -1 : undone;
 }
+
+int hpcb_undo_replay_lent(const char *state_dir, hpcb_error_t *err)
+{
+    char lent[PATH_MAX];
+
+    if (hpcb_knob_path(state_dir, HPCB_UNDO_LENT, lent, sizeof(lent), err) < 0)
+        return -1;
+    return hpcb_undo_replay_all(lent, err);
+}

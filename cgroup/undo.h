@@ -66,6 +66,12 @@ int hpcb_undo_replay(const char *state_dir, uint32_t job_id, hpcb_error_t *err);
  * or -1 with the first error when something could not be put back. */
 int hpcb_undo_replay_all(const char *state_dir, hpcb_error_t *err);
 
+/* Below StateDir: logs of the limits that hpcbd sets on guests' memory. */
+#define HPCB_UNDO_LENT "lent"
+
+/* hpcb_undo_replay_all of these: guests have the limits that Slurm gave them. */
+int hpcb_undo_replay_lent(const char *state_dir, hpcb_error_t *err);
+
 /*
  * What the first of the job's tasks that the log knows had for attribute: children that
  * no log knows had inherited it, but for us.  1 with old, 0 where no line says, -1 with

@@ -507,11 +507,9 @@ static void release_balance(const hpcb_conf_t *conf, const hpcb_node_t *node,
 /* Limits that hpcbd has set below Slurm's. */
 static void release_memory(const hpcb_conf_t *conf, unsigned *problems)
 {
-    char dir[PATH_MAX];
     hpcb_error_t err;
 
-    if (hpcb_knob_path(conf->state_dir, "lent", dir, sizeof(dir), &err) == 0 &&
-        hpcb_undo_replay_all(dir, &err) >= 0)
+    if (hpcb_undo_replay_lent(conf->state_dir, &err) >= 0)
         return;
     hpcb_log(HPCB_LOG_ERROR, "memory of guests: %s", err.text);
     ++*problems;

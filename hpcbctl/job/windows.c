@@ -12,6 +12,7 @@
 #include "cgroup/favour.h"
 #include "cgroup/freeze.h"
 #include "cgroup/slices.h"
+#include "cgroup/undo.h"
 #include "common/cleanup.h"
 #include "common/conf.h"
 #include "common/log.h"
@@ -193,8 +194,8 @@ int hpcb_release_windows(const hpcb_ctl_t *ctl)
     hpcb_node_t *node;
     hpcb_conf_t conf;
     hpcb_error_t err;
-    int favoured, frozen, balanced, slices;
-    bool sure = hpcb_release_conf(ctl, &conf);
+    int favoured, frozen, balanced, slices, lent;
+    bool sure = hpcb_release_conf(ctl, &conf), failed;
 
     if (snprintf(dir, sizeof(dir), "%s/window", conf.state_dir) >= (int)sizeof(dir) ||
         hpcb_node_open("/", &node, &err) < 0) {
@@ -202,18 +203,23 @@ int hpcb_release_windows(const hpcb_ctl_t *ctl)
         return 1;
     }
     favoured = hpcb_favour_release(node, dir, conf.window_cgroup, &err);
-    frozen = hpcb_freeze_release(node, conf.state_dir, favoured < 0 ? NULL : &err);
-    balanced =
-        hpcb_balance_release(node, &conf, favoured < 0 || frozen < 0 ? NULL : &err);
-    slices = hpcb_slices_release(
-        node, favoured < 0 || frozen < 0 || balanced < 0 ? NULL : &err);
+    failed = favoured < 0;
+    frozen = hpcb_freeze_release(node, conf.state_dir, failed ? NULL : &err);
+    failed |= frozen < 0;
+    balanced = hpcb_balance_release(node, &conf, failed ? NULL : &err);
+    failed |= balanced < 0;
+    slices = hpcb_slices_release(node, failed ? NULL : &err);
+    failed |= slices < 0;
+    lent = hpcb_undo_replay_lent(conf.state_dir, failed ? NULL : &err);
+    failed |= lent < 0;
     hpcb_node_close(node);
-    if (favoured < 0 || frozen < 0 || balanced < 0 || slices < 0) {
+    if (failed) {
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
         return 1;
     }
     printf("%d settings of favoured and %d of balanced jobs undone, %d groups of "
-           "guests thawed, slices of %d threads given back\n",
-           favoured, balanced, frozen, slices);
+           "guests thawed, slices of %d threads and memory limits of %d guests given "
+           "back\n",
+           favoured, balanced, frozen, slices, lent);
     return sure ? 0 : 1;
 }

@@ -669,7 +669,7 @@ int hpcbd_memory_guard(void *conf)
     guard.registry.node = guard.node;
     guard.registry.guest_cgroup = guard.conf->guest_cgroup;
     be_ready();
-    if (hpcbd_limit_release(guard.conf->state_dir, &err) < 0)
+    if (hpcb_undo_replay_lent(guard.conf->state_dir, &err) < 0)
         hpcb_log(HPCB_LOG_ERROR, "memory: %s", err.text);
     guard.psi = watch_psi(guard.node);
     guard.jobs = watch_jobs(guard.conf);

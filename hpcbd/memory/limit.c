@@ -132,7 +132,7 @@ static int note_limit(hpcbd_limit_t *limit, const char *state_dir, uint32_t job_
 
     if (limit->undo)
         return hpcb_undo_renew(limit->undo, err);
-    if (hpcb_knob_path(state_dir, HPCBD_MEMORY_LENT, lent, sizeof(lent), err) < 0 ||
+    if (hpcb_knob_path(state_dir, HPCB_UNDO_LENT, lent, sizeof(lent), err) < 0 ||
         hpcb_knob_path(dir, knob_of(version), path, sizeof(path), err) < 0 ||
         hpcb_undo_open(lent, job_id, &limit->undo, err) < 0)
         return -1;
@@ -211,16 +211,7 @@ void hpcbd_limit_end(hpcbd_limit_t *limit, const char *state_dir, uint32_t job_i
     hpcb_undo_close(limit->undo);
     limit->undo = NULL;
     limit->set = 0;
-    if (hpcb_knob_path(state_dir, HPCBD_MEMORY_LENT, lent, sizeof(lent), &err) < 0 ||
+    if (hpcb_knob_path(state_dir, HPCB_UNDO_LENT, lent, sizeof(lent), &err) < 0 ||
         hpcb_undo_replay(lent, job_id, &err) < 0)
         hpcb_log(HPCB_LOG_ERROR, "job %" PRIu32 ": %s", job_id, err.text);
-}
-
-int hpcbd_limit_release(const char *state_dir, hpcb_error_t *err)
-{
-    char lent[PATH_MAX];
-
-    if (hpcb_knob_path(state_dir, HPCBD_MEMORY_LENT, lent, sizeof(lent), err) < 0)
-        return -1;
-    return hpcb_undo_replay_all(lent, err) < 0 ? -1 : 0;
 }

@@ -9,7 +9,8 @@
  * would have to be Slurm's parent of primaries too, and tasks that leave Slurm's groups
  * are lost to it.
  *
- * What Slurm had is in an undo log in StateDir/lent before it changes.
+ * What Slurm had is in an undo log in StateDir/lent before it changes.  What a guard
+ * that died has left behind is for hpcb_undo_replay_lent.
  */
 #ifndef HPCB_HPCBD_MEMORY_LIMIT_H
 #define HPCB_HPCBD_MEMORY_LIMIT_H
@@ -18,9 +19,6 @@
 #include <stdint.h>
 #include "cgroup/node.h"
 #include "cgroup/undo.h"
-
-/* Below StateDir: undo logs as cgroup/undo.h has them. */
-#define HPCBD_MEMORY_LENT "lent"
 
 /* All zero at first. */
 typedef struct {
@@ -57,9 +55,5 @@ void hpcbd_limit_reclaim(int version, const char *dir, uint64_t bytes);
 
 /* The job has gone, or is to have Slurm's limit again. */
 void hpcbd_limit_end(hpcbd_limit_t *limit, const char *state_dir, uint32_t job_id);
-
-/* What a guard that died has left behind: Slurm's limits come into force again.  0, or
- * -1 with err if one could not. */
-int hpcbd_limit_release(const char *state_dir, hpcb_error_t *err);
 
 #endif

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "cgroup/undo.h"
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "hpcbd/memory/memory.h"
 #include "hpcbd/memory/end.h"
 #include "hpcbd/memory/guard.h"
-#include "hpcbd/memory/limit.h"
 #include "hpcbd/memory/report.h"
 #include "hpcbd/records/wire_live.h"
 #include "hpcbd/node/saturation.h"
@@ -65,7 +65,7 @@ static void stop(hpcbd_t *daemon)
     (void)daemon;
     hpcbd_worker_stop(&reporter);
     hpcbd_worker_stop(&guard);
-    hpcbd_limit_release(settings->state_dir, NULL);
+    hpcb_undo_replay_lent(settings->state_dir, NULL);
 }
 
 static void add_count(json_object *object, const char *key, uint64_t value)

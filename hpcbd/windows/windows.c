@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include "cgroup/slices.h"
+#include "cgroup/undo.h"
 #include "common/log.h"
 #include "common/window.h"
 #include "hpcbd/windows/calm.h"
@@ -61,6 +62,7 @@ _Static_assert(HPCB_WINDOW_PERIOD_MIN_NS == 1000 * HPCB_WINDOW_PERIOD_MIN_US &&
 
 static struct {
     hpcbd_t *daemon;
+    pid_t pid; /* of the daemon */
     hpcb_node_t *node;
     hpcbd_freeze_t *freeze;
     hpcbd_calm_t *calm;
@@ -541,13 +543,12 @@ void hpcbd_window_suspend(const char *why)
     reconsider();
 }
 
-/* In the watchdog's process, and when the daemon starts. */
-static void release(void *arg)
+/* Also when the daemon starts. */
+static void release(void)
 {
     const hpcb_conf_t *conf = &engine.daemon->conf;
     hpcb_error_t err;
 
-    (void)arg;
     /* First what spins ahead of everybody, guests that begin to run again included. */
     if (hpcb_favour_release(engine.node, engine.state_dir, conf->window_cgroup, &err) <
         0)
@@ -556,6 +557,27 @@ static void release(void *arg)
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
     if (hpcb_slices_release(engine.node, &err) < 0)
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
+}
+
+/* The process that sets them (hpcbd/memory/guard) ends with the daemon, and would set
+ * them again before. */
+static void release_memory(void)
+{
+    const struct timespec step = {.tv_nsec = 5000000};
+    hpcb_error_t err;
+
+    for (int i = 0; i < 20 && getppid() == engine.pid; i++)
+        nanosleep(&step, NULL);
+    if (hpcb_undo_replay_lent(engine.daemon->conf.state_dir, &err) < 0)
+        hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
+}
+
+/* In the watchdog's process. */
+static void release_all(void *arg)
+{
+    (void)arg;
+    release();
+    release_memory();
 }
 
 /* Without a watchdog nobody is favoured; looks try again. */
@@ -602,14 +624,15 @@ static int add_timers(hpcb_loop_t *loop, hpcb_error_t *err)
 static int start(hpcbd_t *daemon, hpcb_error_t *err)
 {
     engine.daemon = daemon;
+    engine.pid = getpid();
     engine.registry.gone = job_gone;
     engine.guard =
-        (hpcbd_guard_t){.name = "windows", .release = release, .gone = guard};
+        (hpcbd_guard_t){.name = "windows", .release = release_all, .gone = guard};
     if (hpcbd_guard_dir(daemon->conf.state_dir, "window", engine.state_dir, err) < 0 ||
         hpcb_node_open("/", &engine.node, err) < 0)
         return -1;
     /* A daemon before this one may have been killed. */
-    release(NULL);
+    release();
     engine.freeze = hpcbd_freeze_new(engine.node, daemon->conf.state_dir);
     if (engine.freeze)
         engine.calm = hpcbd_calm_new(engine.node, engine.freeze, engine.state_dir);

@@ -305,6 +305,64 @@ START_TEST(refuses_users)
 }
 END_TEST
 
+/* "/" is a copy of a snapshot there; no real task is looked at. */
+static const char *slash;
+
+int __real_hpcb_node_open(const char *path, hpcb_node_t **node, hpcb_error_t *err);
+int __wrap_hpcb_node_open(const char *path, hpcb_node_t **node, hpcb_error_t *err);
+int __wrap_hpcb_node_open(const char *path, hpcb_node_t **node, hpcb_error_t *err)
+{
+    return __real_hpcb_node_open(slash && strcmp(path, "/") == 0 ? slash : path, node,
+                                 err);
+}
+
+int __wrap_hpcb_favour_release(const hpcb_node_t *node, const char *dir,
+                               const char *cgroup, hpcb_error_t *err);
+int __wrap_hpcb_favour_release(const hpcb_node_t *node, const char *dir,
+                               const char *cgroup, hpcb_error_t *err)
+{
+    (void)node, (void)dir, (void)cgroup, (void)err;
+    return 0;
+}
+
+int __wrap_hpcb_slices_release(const hpcb_node_t *node, hpcb_error_t *err);
+int __wrap_hpcb_slices_release(const hpcb_node_t *node, hpcb_error_t *err)
+{
+    (void)node, (void)err;
+    return 0;
+}
+
+/* hpcbd, which lowered it, has been killed. */
+START_TEST(windows_gives_guests_their_memory_limit_back)
+{
+    char lent[PATH_MAX], state[PATH_MAX], limit[PATH_MAX];
+    const hpcb_ctl_t ctl = {.state_dir = state};
+    int output = dup(STDOUT_FILENO), nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    hpcb_undo_t *undo;
+    hpcb_error_t err;
+
+    slash = fake_start("v2-slurm22");
+    setenv("HPC_BALANCE_CONF", "/nonexistent", 1);
+    snprintf(state, sizeof(state), "%s/state", slash);
+    snprintf(lent, sizeof(lent), "%s/state/" HPCB_UNDO_LENT, slash);
+    snprintf(limit, sizeof(limit), "%s/" V2_JOB "/memory.max", slash);
+    ck_assert_int_eq(hpcb_undo_open(lent, 4, &undo, &err), 0);
+    ck_assert_int_eq(hpcb_undo_note_file(undo, limit, "max", &err), 0);
+    hpcb_undo_close(undo);
+    fake_write(V2_JOB "/memory.max", "1048576\n");
+    fixture_keep_log();
+    dup2(nothing, STDOUT_FILENO);
+    ck_assert_msg(hpcb_release_windows(&ctl) == 0, "%s", fixture_log);
+    fflush(stdout);
+    dup2(output, STDOUT_FILENO);
+    close(output);
+    close(nothing);
+    ck_assert_str_eq(fake_read(V2_JOB "/memory.max"), "max");
+    slash = NULL;
+    fake_stop();
+}
+END_TEST
+
 /* Of a file with that text. */
 static bool find_conf(const char *text, const char *state_dir, hpcb_conf_t *conf)
 {
@@ -578,6 +636,7 @@ int main(void)
     tcase_add_test(tcase, leaves_groups_of_others);
     tcase_add_test(tcase, forgets_what_is_older_than_the_boot);
     tcase_add_test(tcase, refuses_users);
+    tcase_add_test(tcase, windows_gives_guests_their_memory_limit_back);
     tcase_add_test(tcase, works_by_its_configuration);
     tcase_add_test(tcase, works_with_a_damaged_configuration);
     tcase_add_test(tcase, works_without_a_configuration);

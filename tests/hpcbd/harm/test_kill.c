@@ -3,9 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * A daemon that stops guests for experiments, for their harm and for crumbs, and gives
- * a primary long slices, is killed at random moments: nothing stays stopped or sliced,
- * and what Slurm has suspended meanwhile stays suspended.  Its parts, its watchdog and
+ * A daemon that stops guests for experiments, for their harm and for crumbs, gives a
+ * primary long slices and a guest a memory limit, is killed at random moments: nothing
+ * stays stopped, sliced or limited, and what Slurm has suspended meanwhile stays
+ * suspended.  Its parts, its watchdog and
  * its loop are the real ones, on a copy of a snapshot; the tasks are real, too.  Time
  * goes faster there, and somebody sets the clock.  Experiments and crumbs decide for
  * themselves; about the guard's levels and slices the test does, more often.
@@ -36,6 +37,7 @@
 #include "cgroup/slices.h"
 #include "cgroup/steps.h"
 #include "cgroup/task.h"
+#include "cgroup/undo.h"
 #include "common/state.h"
 #include "hpcbd/gang/gang.h"
 #include "hpcbd/harm/crumbs.h"
@@ -70,7 +72,7 @@ static struct {
 
 static const char *root;
 static char guest_dir[PATH_MAX], freezer[PATH_MAX + 64], suspender[PATH_MAX + 64],
-    state_dir[PATH_MAX];
+    memory_limit[PATH_MAX + 64], state_dir[PATH_MAX];
 static pid_t task; /* of the primary */
 static char own_slice[HPCB_TASK_TEXT_MAX];
 static bool slices; /* this kernel has them */
@@ -334,6 +336,7 @@ static void make_guest(const char *primary_dir)
     put_number(group, "cgroup.procs", "%lld\n", fake_task(101));
     put_figures(guest_dir, 0);
     snprintf(freezer, sizeof(freezer), "%s/" HPCB_FREEZE_KNOB, group);
+    snprintf(memory_limit, sizeof(memory_limit), "%s/memory.max", guest_dir);
     snprintf(suspender, sizeof(suspender), "%s/step_0/user/" HPCB_FREEZE_KNOB,
              guest_dir);
     save_job(GUEST, HPCB_CLASS_GUEST, guest_dir);
@@ -478,6 +481,20 @@ static int start_parts(kind_t kind)
     return daemon_of_test.loop ? 0 : -1;
 }
 
+/* As the guard of memory has it. */
+static int limit_guest(void)
+{
+    char lent[PATH_MAX + 16];
+    hpcb_undo_t *undo;
+
+    snprintf(lent, sizeof(lent), "%s/" HPCB_UNDO_LENT, state_dir);
+    if (hpcb_undo_open(lent, GUEST, &undo, NULL) < 0 ||
+        hpcb_undo_note_file(undo, memory_limit, "max", NULL) < 0)
+        return -1;
+    put_file(memory_limit, "1048576\n");
+    return 0;
+}
+
 /* Its watchdog has this standard input, too, and nothing else of what is open. */
 static void __attribute__((noreturn)) be_daemon(int input, unsigned number, kind_t kind)
 {
@@ -487,7 +504,7 @@ static void __attribute__((noreturn)) be_daemon(int input, unsigned number, kind
     close(input);
     seed = number;
     begin_to_run_fast();
-    if (start_parts(kind) < 0)
+    if (start_parts(kind) < 0 || limit_guest() < 0)
         _exit(2);
     timer =
         hpcb_loop_timer(daemon_of_test.loop, CLOCK_MONOTONIC, on_timer, &kind, NULL);
@@ -608,6 +625,8 @@ static void run_round(unsigned number, bool whole)
     count(suspended);
     wait_for_watchdog(ends[0]);
     close(ends[0]);
+    ck_assert_msg(whole || strcmp(get_file(memory_limit), "max") == 0,
+                  "round %u: the guest keeps its limit", number);
     if (whole)
         run_next_daemon();
     ck_assert_msg(!is_stopped(), "round %u: the guest stays stopped", number);

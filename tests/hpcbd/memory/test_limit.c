@@ -93,7 +93,7 @@ START_TEST(what_a_killed_guard_left_behind_is_undone)
 
     limit_to(&limit, 2, 512 * MIB);
     is("memory.max", "536870912");
-    ck_assert_msg(hpcbd_limit_release(state_dir, &err) == 0, "%s", err.text);
+    ck_assert_msg(hpcb_undo_replay_lent(state_dir, &err) == 1, "%s", err.text);
     is("memory.max", "max");
     limit_to(&another, 2, 256 * MIB);
     ck_assert(another.own == UINT64_MAX);
