@@ -25,7 +25,6 @@
 #include "cgroup/tree.h"
 #include "common/cleanup.h"
 
-#define PROCS_MAX    (1 << 20)
 #define NAP_FIRST_NS 1000000 /* doubled each time: 0.25 s in all */
 #define NAP_LAST_NS  128000000
 
@@ -128,14 +127,12 @@ static int by_number(const void *a, const void *b)
 
 static int read_procs(const char *dir, pid_t **pids, size_t *count, hpcb_error_t *err)
 {
-    hpcb_autofree char *text = malloc(PROCS_MAX);
+    hpcb_autofree char *text = hpcb_knob_read_all(dir, "cgroup.procs", err);
     char *save = NULL;
     size_t used = 0, lines = 1;
     pid_t *list;
 
     if (!text)
-        return hpcb_error(err, "%s: out of memory", dir);
-    if (hpcb_knob_read(dir, "cgroup.procs", text, PROCS_MAX, err) < 0)
         return -1;
     for (const char *p = text; *p; p++)
         lines += *p == '\n';

@@ -22,6 +22,7 @@ typedef struct {
     const char *own; /* the target's job */
     hpcb_cpus_t held;
     size_t threads;
+    int unread; /* errno of a list of processes, 0: none */
 } look_t;
 
 static int add_process(pid_t pid, void *arg)
@@ -68,10 +69,14 @@ static bool is_guest(const hpcb_target_t *target, const char *job)
 static int add_job(const char *job, void *arg)
 {
     look_t *look = arg;
+    int rc;
 
     if (strcmp(job, look->own) == 0 || is_guest(look->target, job))
         return 0;
-    return hpcb_steps_busy(look->target->node, job, add_process, look) > 0;
+    rc = hpcb_steps_busy(look->target->node, job, add_process, look);
+    if (rc < 0 && !hpcb_knob_gone(errno))
+        look->unread = errno;
+    return rc > 0 || look->unread;
 }
 
 int hpcb_held_cpus(const hpcb_target_t *target, hpcb_cpus_t *held, hpcb_error_t *err)
@@ -83,7 +88,10 @@ int hpcb_held_cpus(const hpcb_target_t *target, hpcb_cpus_t *held, hpcb_error_t 
         return -1;
     look.own = own;
     if (hpcb_steps_jobs(target->node, own, add_job, &look) != 0) {
-        errno = E2BIG;
+        errno = look.unread ? look.unread : E2BIG;
+        if (look.unread)
+            return hpcb_error(err, "cannot list the processes of this node's jobs: %s",
+                              strerror(errno));
         return hpcb_error(err, "the jobs of this node have more than %d threads",
                           THREADS_MAX);
     }

@@ -15,6 +15,8 @@
 #include "cgroup/knob.h"
 #include "common/file.h"
 
+#define ALL_FIRST 16384 /* bytes of hpcb_knob_read_all: 2000 processes */
+
 static const hpcb_knob_ops_t kernel = {hpcb_file_read, hpcb_file_write, mkdir, rmdir};
 static const hpcb_knob_ops_t *ops = &kernel;
 static unsigned kept; /* files of hpcb_knob_write_kept */
@@ -53,6 +55,24 @@ int hpcb_knob_read(const char *dir, const char *name, char *buf, size_t size,
     if (n > 0 && buf[n - 1] == '\n')
         buf[n - 1] = '\0';
     return 0;
+}
+
+/* The kernel does not say how long a list is: each try has twice the room. */
+char *hpcb_knob_read_all(const char *dir, const char *name, hpcb_error_t *err)
+{
+    for (size_t size = ALL_FIRST;; size *= 2) {
+        char *text = malloc(size);
+
+        if (!text) {
+            hpcb_error(err, "%s/%s: out of memory", dir, name);
+            return NULL;
+        }
+        if (hpcb_knob_read(dir, name, text, size, err) == 0)
+            return text;
+        free(text);
+        if (errno != EFBIG || size >= HPCB_KNOB_ALL_MAX)
+            return NULL;
+    }
 }
 
 int hpcb_knob_number(const char *dir, const char *name, uint64_t *value,

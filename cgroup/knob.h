@@ -36,6 +36,16 @@ const hpcb_knob_ops_t *hpcb_knob_set_ops(const hpcb_knob_ops_t *ops);
 /* Content of dir/name without the newline at its end. */
 int hpcb_knob_read(const char *dir, const char *name, char *buf, size_t size,
                    hpcb_error_t *err);
+
+/*
+ * Return the whole of dir/name, as hpcb_knob_read, for lists that may have any length
+ * (cgroup.procs, cgroup.threads); the caller frees it.  The bound is what the kernel
+ * can list at most: 4194304 ids (PID_MAX_LIMIT) of seven digits, one a line.  NULL with
+ * errno and err if it is larger (EFBIG) or memory is short (ENOMEM): that is not an
+ * empty list.
+ */
+#define HPCB_KNOB_ALL_MAX ((size_t)32 << 20)
+char *hpcb_knob_read_all(const char *dir, const char *name, hpcb_error_t *err);
 /* A single number; "max" gives UINT64_MAX. */
 int hpcb_knob_number(const char *dir, const char *name, uint64_t *value,
                      hpcb_error_t *err);

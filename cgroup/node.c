@@ -20,21 +20,15 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "cgroup/knob.h"
 #include "cgroup/node.h"
 #include "cgroup/parse.h"
-
-/* A container host has thousands of mounts; beyond this something is wrong. */
-#define MOUNTINFO_MAX (8u << 20)
-/* One line per hierarchy, each path at most PATH_MAX. */
-#define CGROUP_FILE_MAX (16u * PATH_MAX)
+#include "common/cleanup.h"
 
 int hpcb_node_job_group(const char *group, uint32_t job_id, char *name, size_t size)
 {
@@ -60,39 +54,6 @@ static const char *const names[HPCB_CTL_COUNT][2] = {
     [HPCB_CTL_FREEZER] = {"freezer", NULL},   [HPCB_CTL_IO] = {"blkio", "io"},
     [HPCB_CTL_UNIFIED] = {NULL, "cgroup2"},
 };
-
-/* Read a file of unknown size; the caller frees it. */
-static char *read_whole(const char *path, size_t limit, hpcb_error_t *err)
-{
-    size_t used = 0, size = 16384;
-    char *text = NULL;
-    ssize_t n = 1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-
-    while (fd >= 0 && n > 0) {
-        char *larger = size <= limit ? realloc(text, size) : NULL;
-
-        if (!larger) {
-            errno = EFBIG;
-            n = -1;
-            break;
-        }
-        text = larger;
-        n = read(fd, text + used, size - used - 1);
-        used += n > 0 ? (size_t)n : 0;
-        size += used + 1 == size ? size : 0;
-    }
-    if (fd < 0 || n < 0) {
-        hpcb_error(err, "%s: %s", path, strerror(errno));
-        free(text);
-        text = NULL;
-    } else {
-        text[used] = '\0';
-    }
-    if (fd >= 0)
-        close(fd);
-    return text;
-}
 
 /* Split text into mounts, at most one a line; the caller frees the array. */
 static hpcb_mount_line_t *split_mounts(char *text, size_t *count)
@@ -183,13 +144,11 @@ static void take_v2_controllers(hpcb_node_t *node)
 
 static int read_mounts(hpcb_node_t *node, hpcb_error_t *err)
 {
-    char path[PATH_MAX], *text;
+    static const char name[] = "proc/self/mountinfo";
+    hpcb_autofree char *text = hpcb_knob_read_all(node->root, name, err);
     hpcb_mount_line_t *all;
     size_t count;
 
-    if (hpcb_knob_path(node->root, "proc/self/mountinfo", path, sizeof(path), err) < 0)
-        return -1;
-    text = read_whole(path, MOUNTINFO_MAX, err);
     if (!text)
         return -1;
     all = split_mounts(text, &count);
@@ -201,9 +160,8 @@ static int read_mounts(hpcb_node_t *node, hpcb_error_t *err)
             take_line(node, &all[i]);
     }
     take_v2_controllers(node);
-    free(text);
     if (!all)
-        return hpcb_error(err, "%s: out of memory", path);
+        return hpcb_error(err, "%s/%s: out of memory", node->root, name);
     free(all);
     return 0;
 }
@@ -266,23 +224,21 @@ static int task_path(const hpcb_node_t *node, pid_t pid, hpcb_controller_t contr
 {
     const mount_t *mount = &node->mounts[controller];
     const char *name = hpcb_node_controller_name(controller, mount->version);
-    char file[PATH_MAX], tail[64], path[PATH_MAX], *text;
+    hpcb_autofree char *text = NULL;
+    char file[64], path[PATH_MAX];
     int rc;
 
     if (!mount->version) {
         errno = ENOENT;
         return hpcb_error(err, "no cgroup hierarchy with %s is mounted", name);
     }
-    snprintf(tail, sizeof(tail), "proc/%d/cgroup", (int)pid);
-    if (hpcb_knob_path(node->root, tail, file, sizeof(file), err) < 0)
-        return -1;
-    text = read_whole(file, CGROUP_FILE_MAX, err);
+    snprintf(file, sizeof(file), "proc/%d/cgroup", (int)pid);
+    text = hpcb_knob_read_all(node->root, file, err);
     if (!text)
         return -1;
     rc = hpcb_parse_cgroup(text, mount->version == 1 ? name : NULL, path, sizeof(path));
-    free(text);
     if (rc < 0)
-        return hpcb_error(err, "%s: no usable line for %s", file, name);
+        return hpcb_error(err, "%s/%s: no usable line for %s", node->root, file, name);
     if (hpcb_parse_below(mount->root, path, rest, size) < 0)
         return hpcb_error(err, "task %d is in %s group %s, which %s does not show",
                           (int)pid, name, path, mount->point);

@@ -17,7 +17,6 @@
 #include "common/cleanup.h"
 #include "common/file.h"
 
-#define PROCS_MAX 65536
 #define DEPTH_MAX 16
 
 static bool is_dir(const char *path)
@@ -30,11 +29,12 @@ static bool is_dir(const char *path)
 /* Take pid out of the list in path. */
 static int strike(const char *path, const char *pid)
 {
-    hpcb_autofree char *text = malloc(PROCS_MAX), *kept = calloc(1, PROCS_MAX);
+    hpcb_autofree char *text = hpcb_knob_read_all(path, "", NULL);
+    hpcb_autofree char *kept = text ? calloc(1, strlen(text) + 2) : NULL;
     char *save = NULL, *end = kept;
     bool found = false;
 
-    if (!text || !kept || hpcb_file_read(path, text, PROCS_MAX, NULL) < 0)
+    if (!kept)
         return -1;
     for (char *one = strtok_r(text, "\n", &save); one;
          one = strtok_r(NULL, "\n", &save)) {

@@ -30,7 +30,6 @@
 /* Processes of a rank that are placed and read: the task, a wrapper or two around it,
  * and what it starts. */
 #define PROCESSES_MAX 32
-#define PROCS_TEXT    8192
 
 typedef struct {
     pid_t pid;
@@ -219,10 +218,11 @@ void hpcb_rank_leave(hpcb_rank_t *rank)
 /* Up to PROCESSES_MAX of the group at dir. */
 static unsigned list(const char *dir, pid_t pids[static PROCESSES_MAX])
 {
-    char text[PROCS_TEXT], *save = NULL;
+    hpcb_autofree char *text = hpcb_knob_read_all(dir, "cgroup.procs", NULL);
+    char *save = NULL;
     unsigned n = 0;
 
-    if (hpcb_knob_read(dir, "cgroup.procs", text, sizeof(text), NULL) < 0)
+    if (!text)
         return 0;
     for (char *pid = strtok_r(text, "\n", &save); pid && n < PROCESSES_MAX;
          pid = strtok_r(NULL, "\n", &save))

@@ -15,9 +15,8 @@
 #include "cgroup/task.h"
 #include "common/cleanup.h"
 
-#define DEPTH_MAX 8         /* step_N/user/task_N is 3; a job of root's may make more */
-#define BOUND_MAX 256       /* all tasks of a step are bound to CPUs of the job */
-#define PROCS_MAX (1 << 18) /* bytes of cgroup.procs: more than 30 000 processes */
+#define DEPTH_MAX 8   /* step_N/user/task_N is 3; a job of root's may make more */
+#define BOUND_MAX 256 /* all tasks of a step are bound to CPUs of the job */
 
 typedef struct {
     hpcb_process_visit_t visit;
@@ -70,14 +69,16 @@ static const char *next_dir(DIR *handle, const char *dir, const char *prefix,
     return NULL;
 }
 
+/* No list: the group has gone, or it is a threaded one, whose processes the domain
+ * above lists. */
 static int group(const char *dir, walk_t *walk)
 {
-    hpcb_autofree char *text = malloc(PROCS_MAX);
+    hpcb_autofree char *text = hpcb_knob_read_all(dir, "cgroup.procs", NULL);
     char *save = NULL;
     int rc = 0;
 
-    if (!text || hpcb_knob_read(dir, "cgroup.procs", text, PROCS_MAX, NULL) < 0)
-        return 0;
+    if (!text)
+        return hpcb_knob_gone(errno) || errno == EOPNOTSUPP ? 0 : -1;
     for (char *pid = strtok_r(text, "\n", &save); pid && rc == 0;
          pid = strtok_r(NULL, "\n", &save)) {
         walk->count++;

@@ -27,7 +27,7 @@ int hpcb_steps_job(const hpcb_node_t *node, pid_t pid, char *dir, size_t size,
 bool hpcb_steps_is_extern(const hpcb_node_t *node, pid_t pid);
 
 /* The processes of all steps of the job in dir, the extern step included.  0, what
- * visit returned, or -1 when dir cannot be read. */
+ * visit returned, or -1 with errno if dir or a list of processes cannot be read. */
 int hpcb_steps_each(const hpcb_node_t *node, const char *dir,
                     hpcb_process_visit_t visit, void *arg);
 

@@ -14,19 +14,16 @@
 #include "cgroup/tree.h"
 #include "common/cleanup.h"
 
-#define DEPTH_MAX 16        /* a job run by root may have made groups below ours */
-#define PASSES    8         /* against processes that fork while they are moved */
-#define PROCS_MAX (1 << 20) /* bytes of cgroup.procs: more than 100 000 processes */
+#define DEPTH_MAX 16 /* a job run by root may have made groups below ours */
+#define PASSES    8  /* against processes that fork while they are moved */
 
 static int move_all(const char *dir, const char *to, hpcb_error_t *err)
 {
-    hpcb_autofree char *text = malloc(PROCS_MAX);
+    hpcb_autofree char *text = hpcb_knob_read_all(dir, "cgroup.procs", err);
     char *save = NULL;
     int rc = 0;
 
     if (!text)
-        return hpcb_error(err, "%s: out of memory", dir);
-    if (hpcb_knob_read(dir, "cgroup.procs", text, PROCS_MAX, err) < 0)
         return hpcb_knob_gone(errno) ? 0 : -1;
     for (char *pid = strtok_r(text, "\n", &save); pid;
          pid = strtok_r(NULL, "\n", &save)) {

@@ -14,7 +14,6 @@
 #include "common/cleanup.h"
 #include "sensor/threads.h"
 
-#define BYTES_MAX (256 * 1024) /* of one group: 30000 threads */
 #define DEPTH_MAX 8
 
 typedef struct {
@@ -37,11 +36,9 @@ static int visit_lines(const walk_t *walk, char *text)
 
 static int visit_group(const walk_t *walk, const char *dir, ino_t group)
 {
-    hpcb_autofree char *text = malloc(BYTES_MAX);
+    hpcb_autofree char *text = hpcb_knob_read_all(dir, "cgroup.threads", walk->err);
 
     if (!text)
-        return hpcb_error(walk->err, "no memory");
-    if (hpcb_knob_read(dir, "cgroup.threads", text, BYTES_MAX, walk->err) < 0)
         return hpcb_knob_gone(errno) ? 0 : -1;
     if (!text[0] || (walk->visitor->enter && !walk->visitor->enter(group, walk->arg)))
         return 0;

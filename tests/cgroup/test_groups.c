@@ -175,6 +175,33 @@ START_TEST(removes_a_group_in_turmoil)
 }
 END_TEST
 
+#define MANY 200000
+
+START_TEST(a_group_of_any_size)
+{
+    const char *root = fake_start("v1-hybrid");
+    hpcb_node_t *node = open_node(root);
+    char path[PATH_MAX];
+    size_t count = 0;
+    pid_t *pids;
+    FILE *file;
+
+    make_group(node, HPCB_CTL_CPU, "g");
+    snprintf(path, sizeof(path), "%s/cgroup.procs", dir_of(node, HPCB_CTL_CPU, "g"));
+    file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    for (int i = 0; i < MANY; i++)
+        fprintf(file, "%d\n", 4000000 - i);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_int_eq(hpcb_group_tasks(node, HPCB_CTL_CPU, "g", &pids, &count, NULL), 0);
+    ck_assert_uint_eq(count, MANY);
+    ck_assert_int_eq(pids[0], 4000000 - MANY + 1);
+    free(pids);
+    hpcb_node_close(node);
+    fake_stop();
+}
+END_TEST
+
 static const char *const bad_groups[] = {"",   "/",       "/g", "g/",   "g//a",
                                          "..", "g/../..", ".",  "g/./a"};
 
@@ -202,6 +229,7 @@ int main(void)
     tcase_add_loop_test(tcase, on_snapshots, 0, 3);
     tcase_add_test(tcase, on_the_kernel);
     tcase_add_test(tcase, removes_a_group_in_turmoil);
+    tcase_add_test(tcase, a_group_of_any_size);
     tcase_add_loop_test(tcase, refuses_odd_names, 0, 9);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);

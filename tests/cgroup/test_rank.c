@@ -548,6 +548,29 @@ START_TEST(times_are_summed)
 }
 END_TEST
 
+START_TEST(a_rank_of_thousands_of_processes_has_times)
+{
+    pid_t pid = fake_task(100);
+    hpcb_rank_t *rank = open_rank(5, 0, pid);
+    hpcb_rank_times_t times = {0, 0};
+    char text[64], *all = calloc(40000, 8);
+    size_t used;
+
+    ck_assert_ptr_nonnull(all);
+    used = (size_t)sprintf(all, "%d\n", (int)pid);
+    for (int i = 0; i < 30000; i++)
+        used += (size_t)sprintf(all + used, "%d\n", 4000000 + i);
+    put(OURS "0/cgroup.procs", all);
+    free(all);
+    snprintf(text, sizeof(text), "proc/%d/schedstat", (int)pid);
+    put(text, "100 20 7\n");
+    ck_assert_int_eq(hpcb_rank_times(rank, &times), 0);
+    ck_assert_uint_eq(times.run_ns, 100);
+    put(OURS "0/cgroup.procs", "");
+    hpcb_rank_close(rank);
+}
+END_TEST
+
 START_TEST(a_weight_that_somebody_else_changes_is_noticed)
 {
     hpcb_rank_t *rank = open_rank(4, 0, task_v2(0));
@@ -674,6 +697,7 @@ int main(void)
     tcase_add_test(v1, programs_that_place_their_threads_are_left_alone);
     tcase_add_test(v1, whether_a_task_has_begun);
     tcase_add_test(v1, times_are_summed);
+    tcase_add_test(v1, a_rank_of_thousands_of_processes_has_times);
     suite_add_tcase(suite, v1);
     tcase_add_checked_fixture(v2, setup_v2, teardown);
     tcase_add_test(v2, v2_uses_slurms_group_and_gives_the_weight_back);

@@ -12,7 +12,9 @@
 #include "cgroup/knob.h"
 #include "sensor/rows.h"
 #include "sensor/sensor.h"
+#include "sensor/threads.h"
 #include "tests/cgroup/fake_kernel.h"
+#include "tests/common/tmp.h"
 
 #define JOB "sys/fs/cgroup/unified/hpcb/job_5"
 
@@ -306,6 +308,36 @@ START_TEST(every_row_has_a_name_and_a_figure)
 }
 END_TEST
 
+static int count_thread(pid_t tid, void *arg, hpcb_error_t *err)
+{
+    unsigned *count = arg;
+
+    (void)tid;
+    (void)err;
+    ++*count;
+    return 0;
+}
+
+START_TEST(a_group_may_have_any_number_of_threads)
+{
+    static const hpcb_threads_visitor_t visitor = {.visit = count_thread};
+    char dir[TEST_TMP_MAX], path[TEST_TMP_MAX + 32];
+    unsigned count = 0;
+    hpcb_error_t err;
+    FILE *file;
+
+    test_tmp_dir(dir);
+    snprintf(path, sizeof(path), "%s/cgroup.threads", dir);
+    file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    for (int i = 0; i < 40000; i++)
+        fprintf(file, "%d\n", 4000000 + i);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_msg(hpcb_threads_each(dir, &visitor, &count, &err) == 0, "%s", err.text);
+    ck_assert_uint_eq(count, 40000);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("sensor");
@@ -322,6 +354,7 @@ int main(void)
     tcase_add_test(tcase, what_measures_needs_no_reason);
     tcase_add_test(tcase, a_job_without_tasks_has_no_group);
     tcase_add_test(tcase, every_row_has_a_name_and_a_figure);
+    tcase_add_test(tcase, a_group_may_have_any_number_of_threads);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
