@@ -19,6 +19,7 @@
  */
 #include "config.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -29,6 +30,7 @@
 #include "cgroup/node.h"
 #include "cgroup/parse.h"
 #include "common/cleanup.h"
+#include "common/text.h"
 
 int hpcb_node_job_group(const char *group, uint32_t job_id, char *name, size_t size)
 {
@@ -218,27 +220,98 @@ const char *hpcb_node_controller_name(hpcb_controller_t controller, int version)
     return name ? name : names[controller][version == 1 ? 1 : 0];
 }
 
-/* The task's path below the controller's mount. */
+int hpcb_node_threads(const hpcb_node_t *node, pid_t pid,
+                      int (*visit)(pid_t tid, void *arg), void *arg)
+{
+    hpcb_autoclosedir DIR *handle = NULL;
+    struct dirent *entry;
+    char name[64], dir[PATH_MAX];
+    int rc = 0;
+
+    snprintf(name, sizeof(name), "proc/%d/task", (int)pid);
+    if (hpcb_knob_path(node->root, name, dir, sizeof(dir), NULL) < 0)
+        return 0;
+    handle = opendir(dir);
+    for (int n = 0;
+         rc == 0 && n < HPCB_NODE_THREADS_MAX && handle && (entry = readdir(handle));) {
+        uint64_t tid;
+
+        if (hpcb_text_u64(entry->d_name, INT32_MAX, &tid) < 0 || (pid_t)tid == pid)
+            continue;
+        n++;
+        rc = visit((pid_t)tid, arg);
+    }
+    return rc;
+}
+
+/* The group that file (of /proc) names for the controller. */
+static int read_group(const hpcb_node_t *node, const char *file,
+                      hpcb_controller_t controller, char path[PATH_MAX],
+                      hpcb_error_t *err)
+{
+    int version = node->mounts[controller].version;
+    const char *name = hpcb_node_controller_name(controller, version);
+    hpcb_autofree char *text = hpcb_knob_read_all(node->root, file, err);
+
+    if (!text)
+        return -1;
+    if (hpcb_parse_cgroup(text, version == 1 ? name : NULL, path, PATH_MAX) == 0)
+        return 0;
+    return hpcb_error(err, "%s/%s: no usable line for %s", node->root, file, name);
+}
+
+typedef struct {
+    const hpcb_node_t *node;
+    pid_t pid;
+    hpcb_controller_t controller;
+    char *path; /* PATH_MAX */
+} search_t;
+
+static int ask_thread(pid_t tid, void *arg)
+{
+    const search_t *search = arg;
+    char file[64], path[PATH_MAX];
+
+    snprintf(file, sizeof(file), "proc/%d/task/%d/cgroup", (int)search->pid, (int)tid);
+    if (read_group(search->node, file, search->controller, path, NULL) < 0 ||
+        strcmp(path, "/") == 0)
+        return 0;
+    strcpy(search->path, path);
+    return 1;
+}
+
+static bool is_zombie(const hpcb_node_t *node, pid_t pid)
+{
+    char file[64], text[1024];
+    const char *state;
+
+    snprintf(file, sizeof(file), "proc/%d/stat", (int)pid);
+    if (hpcb_knob_read(node->root, file, text, sizeof(text), NULL) < 0)
+        return false;
+    /* Behind the command's name, which may hold anything. */
+    state = strrchr(text, ')');
+    return state && strncmp(state, ") Z", 3) == 0;
+}
+
+/* The task's path below the controller's mount.  v1 shows "/" for every zombie, which a
+ * main thread is that has called pthread_exit: the others are where the process is. */
 static int task_path(const hpcb_node_t *node, pid_t pid, hpcb_controller_t controller,
                      char *rest, size_t size, hpcb_error_t *err)
 {
     const mount_t *mount = &node->mounts[controller];
     const char *name = hpcb_node_controller_name(controller, mount->version);
-    hpcb_autofree char *text = NULL;
     char file[64], path[PATH_MAX];
-    int rc;
+    search_t search = {node, pid, controller, path};
 
     if (!mount->version) {
         errno = ENOENT;
         return hpcb_error(err, "no cgroup hierarchy with %s is mounted", name);
     }
     snprintf(file, sizeof(file), "proc/%d/cgroup", (int)pid);
-    text = hpcb_knob_read_all(node->root, file, err);
-    if (!text)
+    if (read_group(node, file, controller, path, err) < 0)
         return -1;
-    rc = hpcb_parse_cgroup(text, mount->version == 1 ? name : NULL, path, sizeof(path));
-    if (rc < 0)
-        return hpcb_error(err, "%s/%s: no usable line for %s", node->root, file, name);
+    if (mount->version == 1 && strcmp(path, "/") == 0 && is_zombie(node, pid))
+        hpcb_node_threads(node, pid, ask_thread, &search);
     if (hpcb_parse_below(mount->root, path, rest, size) < 0)
         return hpcb_error(err, "task %d is in %s group %s, which %s does not show",
                           (int)pid, name, path, mount->point);

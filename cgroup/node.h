@@ -58,7 +58,18 @@ const char *hpcb_node_mount(const hpcb_node_t *node, hpcb_controller_t controlle
 const char *hpcb_node_controller_name(hpcb_controller_t controller, int version);
 
 /*
- * The directory of task pid in the controller's hierarchy.  -1 with errno ENOENT where
+ * Call visit for the threads of process pid without its main one, at most
+ * HPCB_NODE_THREADS_MAX: /proc/PID of a process whose main thread has ended, while
+ * others run on, has neither memory nor files.  What is not 0 ends the walk and is what
+ * it returns; 0 also if there are none.
+ */
+#define HPCB_NODE_THREADS_MAX 4096
+int hpcb_node_threads(const hpcb_node_t *node, pid_t pid,
+                      int (*visit)(pid_t tid, void *arg), void *arg);
+
+/*
+ * The directory of task pid in the controller's hierarchy; of a process whose main
+ * thread has ended, that of its other threads.  -1 with errno ENOENT where
  * the task or the controller is not there, EXDEV where the task is in a group outside
  * of what is mounted here (a cgroup namespace): such a path is never followed.
  */

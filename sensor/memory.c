@@ -105,6 +105,7 @@ typedef struct {
     const hpcb_node_t *node;
     char dir[PATH_MAX]; /* the job's group, "" until it is found */
     unsigned asked;
+    pid_t pid;       /* whose memory is added */
     uint64_t mapped; /* anonymous and shared memory, with what is shared once */
     uint64_t huge;
 } scan_t;
@@ -122,16 +123,10 @@ static int find_group(pid_t pid, void *arg)
     return ++scan->asked == ASKED_MAX;
 }
 
-/* A process that has gone meanwhile uses nothing. */
-static int add_process(pid_t pid, void *arg)
+static void add_rollup(const char *text, scan_t *scan)
 {
-    scan_t *scan = arg;
     uint64_t anon, shmem, locked;
-    char name[64], text[TEXT_BYTES];
 
-    snprintf(name, sizeof(name), "proc/%d/smaps_rollup", (int)pid);
-    if (hpcb_node_read(scan->node, name, text, sizeof(text), NULL) < 0)
-        return 0;
     scan->huge +=
         field_or_0(text, "Private_Hugetlb") + field_or_0(text, "Shared_Hugetlb");
     locked = field_or_0(text, "Locked");
@@ -140,6 +135,30 @@ static int add_process(pid_t pid, void *arg)
     if (!field(text, "Pss_Anon", &anon))
         anon = field_or_0(text, "Pss");
     scan->mapped += anon + shmem > locked ? anon + shmem : locked;
+}
+
+static int add_thread(pid_t tid, void *arg)
+{
+    scan_t *scan = arg;
+    char name[64], text[TEXT_BYTES];
+
+    snprintf(name, sizeof(name), "proc/%d/task/%d/smaps_rollup", (int)scan->pid,
+             (int)tid);
+    if (hpcb_node_read(scan->node, name, text, sizeof(text), NULL) < 0 || !text[0])
+        return 0;
+    add_rollup(text, scan);
+    return 1;
+}
+
+/* All threads share it, so one that lives will do.  A process that has gone meanwhile
+ * uses nothing. */
+static int add_process(pid_t pid, void *arg)
+{
+    scan_t *scan = arg;
+
+    scan->pid = pid;
+    if (!add_thread(pid, scan))
+        hpcb_node_threads(scan->node, pid, add_thread, scan);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -147,6 +148,49 @@ pid_t real_burner(void)
     sched_setaffinity(0, sizeof(one), &one);
     for (volatile unsigned long i = 0;; i = i + 1)
         ;
+}
+
+static void *touch_and_wait(void *bytes)
+{
+    char *memory = malloc(*(size_t *)bytes + 1);
+
+    if (!memory)
+        _exit(1);
+    for (size_t i = 0; i <= *(size_t *)bytes; i += 1024)
+        ((volatile char *)memory)[i] = 1;
+    for (;;)
+        pause();
+    return NULL;
+}
+
+static bool is_zombie(pid_t pid)
+{
+    char path[64], state = '?';
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    file = fopen(path, "r");
+    if (!file || fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+        abort();
+    fclose(file);
+    return state == 'Z';
+}
+
+pid_t real_leaderless(size_t bytes)
+{
+    static size_t touched;
+    pid_t pid = real_fork();
+    pthread_t thread;
+
+    if (pid == 0) {
+        touched = bytes;
+        if (pthread_create(&thread, NULL, touch_and_wait, &touched) != 0)
+            _exit(1);
+        pthread_exit(NULL);
+    }
+    for (int i = 0; i < 1000 && !is_zombie(pid); i++)
+        real_sleep_ms(10);
+    return pid;
 }
 
 real_time_t real_time(pid_t pid)

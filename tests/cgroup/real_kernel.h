@@ -10,6 +10,7 @@
 #define HPCB_TESTS_REAL_KERNEL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -31,6 +32,10 @@ pid_t real_fork(void);
 
 /* A busy loop in a session of its own, bound to one CPU (the same for all). */
 pid_t real_burner(void);
+
+/* A process whose main thread has ended, while another one that has touched bytes of
+ * memory runs on. */
+pid_t real_leaderless(size_t bytes);
 
 typedef struct {
     uint64_t cpu_us;

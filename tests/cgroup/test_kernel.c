@@ -19,6 +19,7 @@
 #include "cgroup/knob.h"
 #include "cgroup/mechanism.h"
 #include "cgroup/task.h"
+#include "common/file.h"
 #include "tests/cgroup/real_kernel.h"
 
 #define GUESTS "hpcb_guest"
@@ -231,6 +232,37 @@ START_TEST(takes_every_thread)
 }
 END_TEST
 
+#define JOB "slurm_n1/uid_0/job_7"
+
+/* pthread_exit(3) in main. */
+START_TEST(a_job_without_main_thread_is_found)
+{
+    char wanted[PATH_MAX], dir[PATH_MAX], id[16];
+    hpcb_error_t err;
+    const char *mount;
+    pid_t pid;
+
+    if (!enter())
+        return;
+    mount = hpcb_node_mount(node, HPCB_CTL_CPU);
+    snprintf(dir, sizeof(dir), "%s/" JOB "/step_0", mount);
+    ck_assert_int_eq(hpcb_file_mkdirs(dir, 0755, NULL), 0);
+    pid = real_leaderless(0);
+    snprintf(id, sizeof(id), "%d", (int)pid);
+    ck_assert_int_eq(hpcb_knob_write(mount, JOB "/step_0/cgroup.procs", id, NULL), 0);
+    snprintf(wanted, sizeof(wanted), "%s/" JOB, mount);
+    ck_assert_msg(hpcb_node_job_dir(node, pid, HPCB_CTL_CPU, dir, sizeof(dir), &err) ==
+                      0,
+                  "%s", err.text);
+    ck_assert_str_eq(dir, wanted);
+    real_reap(pid);
+    /* Nobody waits for threads of a process that has ended. */
+    ck_assert_int_eq(hpcb_node_job_dir(node, pid, HPCB_CTL_CPU, dir, sizeof(dir), NULL),
+                     -1);
+    hpcb_node_close(node);
+}
+END_TEST
+
 static int one_guest(uint32_t job)
 {
     hpcb_target_t target;
@@ -332,6 +364,7 @@ int main(void)
     tcase_add_test(tcase, read_only_mount_leaves_sched_idle);
     tcase_add_test(tcase, verifies_without_privilege);
     tcase_add_test(tcase, takes_every_thread);
+    tcase_add_test(tcase, a_job_without_main_thread_is_found);
     tcase_add_test(tcase, many_creators);
     tcase_add_test(tcase, freezes_the_metered_job);
     suite_add_tcase(suite, tcase);

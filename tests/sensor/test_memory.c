@@ -20,6 +20,7 @@
 #include "common/file.h"
 #include "sensor/memory.h"
 #include "tests/cgroup/fake_kernel.h"
+#include "tests/cgroup/real_kernel.h"
 #include "tests/common/tmp.h"
 
 #define MIB ((uint64_t)1024 * 1024)
@@ -263,6 +264,104 @@ START_TEST(within_a_hundredth_of_what_is_touched)
 }
 END_TEST
 
+/* pthread_exit(3) in main: /proc/PID itself tells nothing any more. */
+START_TEST(memory_of_a_process_without_main_thread_counts)
+{
+    hpcb_node_t *node = open_node("/");
+    bool v2 = hpcb_node_version(node, HPCB_CTL_FREEZER) == 2;
+    char path[PATH_MAX], text[32], dir[TEST_TMP_MAX];
+    hpcb_memory_t memory = {0};
+    pid_t pid = real_leaderless(32 * MIB);
+
+    test_tmp_dir(dir);
+    snprintf(path, sizeof(path), "%s/step_0/%s", dir, v2 ? "user" : "");
+    ck_assert_int_eq(hpcb_file_mkdirs(path, 0755, NULL), 0);
+    snprintf(text, sizeof(text), "%d\n", (int)pid);
+    knob(path, "cgroup.procs", text);
+    for (int i = 0; i < 1000 && memory.used < 32 * MIB; i++) {
+        real_sleep_ms(10);
+        ck_assert_int_eq(hpcb_memory_job(node, dir, "", true, &memory, NULL), 0);
+    }
+    real_reap(pid);
+    ck_assert_uint_ge(memory.used, 32 * MIB);
+    hpcb_node_close(node);
+}
+END_TEST
+
+static int count_thread(pid_t tid, void *arg)
+{
+    unsigned *count = arg;
+
+    (void)tid;
+    ++*count;
+    return 0;
+}
+
+static void copy_real(const char *root, pid_t pid, const char *name)
+{
+    char real[64], path[PATH_MAX], text[4096];
+
+    snprintf(real, sizeof(real), "/proc/%d/%s", (int)pid, name);
+    snprintf(path, sizeof(path), "%s/proc/%d", root, (int)pid);
+    ck_assert_int_gt(hpcb_file_read(real, text, sizeof(text), NULL), 0);
+    knob(path, name, text);
+}
+
+/* v1 shows "/" for its main thread, and every controller. */
+START_TEST(the_group_of_a_process_without_main_thread_is_found)
+{
+    const char *root = fake_start("v1-hybrid");
+    hpcb_node_t *node = open_node(root);
+    pid_t like = fake_task(100), pid = real_leaderless(0);
+    char job[PATH_MAX], dir[PATH_MAX], task[PATH_MAX + 32], text[8192];
+    hpcb_memory_t memory;
+
+    enlist(node, like, "", job);
+    ck_assert_int_eq(
+        hpcb_node_job_dir(node, like, HPCB_CTL_MEMORY, dir, sizeof(dir), NULL), 0);
+    knob(dir, "memory.usage_in_bytes", "1000000\n");
+    knob(dir, "memory.stat", "total_inactive_file 0\n");
+    /* What the kernel says of pid, but in the copy's hierarchies. */
+    snprintf(task, sizeof(task), "%s/proc/%d/task/%d", root, (int)pid, (int)pid + 1);
+    ck_assert_int_eq(hpcb_file_mkdirs(task, 0755, NULL), 0);
+    snprintf(text, sizeof(text), "%s", fake_read("proc/100/cgroup"));
+    knob(task, "cgroup", text);
+    snprintf(task, sizeof(task), "%s/proc/%d", root, (int)pid);
+    knob(task, "cgroup", "6:freezer:/\n4:memory:/\n1:cpu:/\n0::/\n");
+    copy_real(root, pid, "stat");
+    snprintf(task, sizeof(task), "%s/step_0", job);
+    snprintf(text, sizeof(text), "%d\n", (int)pid);
+    knob(task, "cgroup.procs", text);
+
+    ck_assert_int_eq(hpcb_memory_job(node, job, "", false, &memory, NULL), 0);
+    ck_assert_str_eq(memory.dir, dir);
+    ck_assert_uint_eq(memory.used, 1000000);
+    ck_assert(!memory.exiting);
+    real_reap(pid);
+    hpcb_node_close(node);
+    fake_stop();
+}
+END_TEST
+
+START_TEST(threads_that_are_asked_are_bounded)
+{
+    const char *root = fake_start("v1-hybrid");
+    hpcb_node_t *node = open_node(root);
+    char path[PATH_MAX];
+    unsigned asked = 0;
+
+    for (int tid = 8; tid < HPCB_NODE_THREADS_MAX + 18; tid++) {
+        snprintf(path, sizeof(path), "%s/proc/7/task/%d", root, tid);
+        ck_assert_int_eq(hpcb_file_mkdirs(path, 0755, NULL), 0);
+    }
+    ck_assert_int_eq(hpcb_node_threads(node, 7, count_thread, &asked), 0);
+    ck_assert_uint_eq(asked, HPCB_NODE_THREADS_MAX);
+    ck_assert_int_eq(hpcb_node_threads(node, 6, count_thread, &asked), 0);
+    hpcb_node_close(node);
+    fake_stop();
+}
+END_TEST
+
 START_TEST(stalls_are_thousandths)
 {
     const char *root = fake_start("v2-slurm22");
@@ -299,6 +398,9 @@ int main(void)
     tcase_add_test(tcase, what_exiting_processes_had_still_counts);
     tcase_add_test(tcase, a_job_without_processes_uses_nothing);
     tcase_add_test(tcase, within_a_hundredth_of_what_is_touched);
+    tcase_add_test(tcase, memory_of_a_process_without_main_thread_counts);
+    tcase_add_test(tcase, the_group_of_a_process_without_main_thread_is_found);
+    tcase_add_test(tcase, threads_that_are_asked_are_bounded);
     tcase_add_test(tcase, stalls_are_thousandths);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);

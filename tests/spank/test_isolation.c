@@ -101,7 +101,7 @@ START_TEST(node_not_readable)
         refused(&step, 1);
     else
         ck_assert_str_eq(step.out, "primary oom 0\n");
-    ck_assert_int_eq(host_log_count("info: hpc_balance: /nonexistent"), 1);
+    ck_assert_int_eq(host_log_count("info: hpc_balance: cannot read /nonexistent"), 1);
 }
 END_TEST
 
