@@ -127,6 +127,12 @@ static int carry_out(hpcb_target_t target, const hpcb_siblings_plan_t *plan,
     return -1;
 }
 
+/* It changes a knob, and somebody has to put that back. */
+static bool is_change(hpcb_siblings_how_t how)
+{
+    return how == HPCB_SIBLINGS_AVOID || how == HPCB_SIBLINGS_THROTTLE;
+}
+
 /* What was in force and is not wanted any more.  A cookie stays as long as the task. */
 static void take_back(hpcb_target_t target, const hpcb_siblings_task_t *task,
                       hpcb_siblings_how_t now)
@@ -134,8 +140,7 @@ static void take_back(hpcb_target_t target, const hpcb_siblings_task_t *task,
     hpcb_siblings_how_t before = task->plan.how;
     hpcb_error_t why;
 
-    if (before == now ||
-        (before != HPCB_SIBLINGS_AVOID && before != HPCB_SIBLINGS_THROTTLE))
+    if (before == now || !is_change(before))
         return;
     target.cpus = &task->base;
     target.share = 0;
@@ -154,9 +159,7 @@ static int follow(const hpcb_target_t *target, const hpcb_siblings_plan_t *plan,
     if (plan->cookie && carry_out(*target, &cookie, err) < 0)
         return -1;
     *failed = plan->how;
-    if (plan->how != HPCB_SIBLINGS_AVOID && plan->how != HPCB_SIBLINGS_THROTTLE)
-        return 0;
-    return carry_out(*target, plan, err);
+    return is_change(plan->how) ? carry_out(*target, plan, err) : 0;
 }
 
 static int decide(const hpcb_target_t *target, const hpcb_siblings_want_t *want,
@@ -182,9 +185,60 @@ static int decide(const hpcb_target_t *target, const hpcb_siblings_want_t *want,
         add_reason(reasons, row_of(failed)->name, &why);
         give_up(&left, failed);
     }
+    if (plan.how == HPCB_SIBLINGS_HELPLESS && is_change(task->plan.how))
+        return -1;
     take_back(*target, task, plan.how);
     task->plan = plan;
     return plan.how == HPCB_SIBLINGS_HELPLESS ? -1 : 0;
+}
+
+/* Whether there is a log that may be relied upon: what was done without one is in it
+ * now. */
+static bool is_logged(const hpcb_target_t *target, hpcb_siblings_task_t *task)
+{
+    if (!target->undo)
+        return false;
+    if (!task->unlogged)
+        return true;
+    if (hpcb_undo_hand_over(task->unlogged, target->undo, NULL) < 0)
+        return false;
+    hpcb_siblings_forget(task);
+    return true;
+}
+
+/* The notes are kept for as long as somebody watches over the task. */
+static int decide_unlogged(hpcb_target_t target, const hpcb_siblings_want_t *want,
+                           hpcb_siblings_facts_t *facts, hpcb_siblings_task_t *task,
+                           hpcb_error_t *reasons)
+{
+    int rc;
+
+    if (!task->unlogged)
+        hpcb_undo_open(NULL, target.job_id, &task->unlogged, NULL);
+    target.undo = task->unlogged;
+    rc = decide(&target, want, facts, task, reasons);
+    if (task->unlogged && hpcb_undo_empty(task->unlogged))
+        hpcb_siblings_forget(task);
+    return rc;
+}
+
+static int decide_in_any_case(const hpcb_target_t *target,
+                              const hpcb_siblings_want_t *want,
+                              hpcb_siblings_facts_t *facts, hpcb_siblings_task_t *task,
+                              hpcb_error_t *reasons)
+{
+    const hpcb_siblings_plan_t before = task->plan;
+
+    reasons->text[0] = '\0';
+    if (is_logged(target, task)) {
+        int rc = decide(target, want, facts, task, reasons);
+
+        if (!hpcb_undo_broken(target->undo))
+            return rc;
+        task->plan = before;
+        reasons->text[0] = '\0';
+    }
+    return decide_unlogged(*target, want, facts, task, reasons);
 }
 
 int hpcb_siblings_lower(const hpcb_target_t *target, const hpcb_siblings_want_t *want,
@@ -206,13 +260,18 @@ int hpcb_siblings_lower(const hpcb_target_t *target, const hpcb_siblings_want_t 
         return 0;
     if (read_facts(target, &known, task, &facts, err) < 0)
         return -1;
-    reasons.text[0] = '\0';
-    if (decide(target, &known, &facts, task, &reasons) == 0)
+    if (decide_in_any_case(target, &known, &facts, task, &reasons) == 0)
         return 0;
     return hpcb_error(err, "%s",
                       reasons.text[0] ? reasons.text
                                       : "GuestSiblings allows nothing "
                                         "that this node has");
+}
+
+void hpcb_siblings_forget(hpcb_siblings_task_t *task)
+{
+    hpcb_undo_close(task->unlogged);
+    task->unlogged = NULL;
 }
 
 int hpcb_siblings_punish(const hpcb_target_t *target, const hpcb_siblings_want_t *want,

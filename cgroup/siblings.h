@@ -32,17 +32,26 @@ typedef struct {
     bool group;                /* it is the step's cpuset, the same for all its tasks */
     hpcb_cpus_t base;          /* where the task might run if it were not kept off */
     hpcb_siblings_plan_t plan; /* in force */
+    /* What was before, if the undo log could not be written; NULL: the log has it. */
+    hpcb_undo_t *unlogged;
 } hpcb_siblings_task_t;
 
 /*
  * Decide for target->pid and carry it out; task->plan says what is in force then, and
  * what was before it is taken back.  A mechanism that fails is undone, and the next one
- * tried.  0 where something is in force or nothing is needed now (a node whose sysfs
- * does not tell its cores counts as one without SMT); -1 with err, which says why each
- * one failed, where the guest stays exposed.  As root; waits for nothing.
+ * tried; if none is left, what was in force before stays.
+ * All of it changes the guest only, so it is done also without an undo log
+ * (target->undo is NULL or cannot be written): task->unlogged has the notes then, and
+ * they go to the log with the first call that finds it working.  0 where something is
+ * in force or nothing is needed now (a node whose sysfs does not tell its cores counts
+ * as one without SMT); -1 with err, which says why each one failed, where the guest
+ * stays exposed.  As root; waits for nothing.
  */
 int hpcb_siblings_lower(const hpcb_target_t *target, const hpcb_siblings_want_t *want,
                         hpcb_siblings_task_t *task, hpcb_error_t *err);
+
+/* Release what task holds; what is in force stays. */
+void hpcb_siblings_forget(hpcb_siblings_task_t *task);
 
 /* Throttle target whatever else is in force: for a guest that takes its cookie off. */
 int hpcb_siblings_punish(const hpcb_target_t *target, const hpcb_siblings_want_t *want,

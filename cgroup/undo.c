@@ -220,6 +220,30 @@ void hpcb_undo_scope(hpcb_undo_t *undo, const char *mechanism, pid_t pid)
     undo->target = pid;
 }
 
+bool hpcb_undo_empty(const hpcb_undo_t *undo)
+{
+    for (size_t i = 0; i < undo->count; i++) {
+        if (undo->notes[i].active)
+            return false;
+    }
+    return true;
+}
+
+int hpcb_undo_hand_over(const hpcb_undo_t *undo, hpcb_undo_t *to, hpcb_error_t *err)
+{
+    for (size_t i = 0; i < undo->count; i++) {
+        const note_t *note = &undo->notes[i];
+
+        if (!note->active)
+            continue;
+        hpcb_undo_scope(to, note->mechanism, note->target);
+        if (keep_copy(to, note->entry.pid, note->entry.start, note->entry.name,
+                      note->entry.old, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* 1 when put back, 0 when it has gone, -1 with err. */
 static int restore(const hpcb_undo_entry_t *entry, hpcb_error_t *err)
 {

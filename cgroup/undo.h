@@ -48,6 +48,14 @@ int hpcb_undo_renew(hpcb_undo_t *undo, hpcb_error_t *err);
 /* True after a note could not be written to the log (no space, read-only). */
 bool hpcb_undo_broken(const hpcb_undo_t *undo);
 
+/* True if there is nothing that hpcb_undo_revert would put back. */
+bool hpcb_undo_empty(const hpcb_undo_t *undo);
+
+/* Note in to what undo, a handle in memory, has noted and not put back.  0, or -1 with
+ * err if not all of it could be noted: then undo still has it, and may be asked again.
+ */
+int hpcb_undo_hand_over(const hpcb_undo_t *undo, hpcb_undo_t *to, hpcb_error_t *err);
+
 /*
  * Put back, newest first, what was noted through this handle for mechanism and pid,
  * and forget it.  The lines stay in the log: to replay them again does no harm.  0, or

@@ -58,7 +58,9 @@ static struct {
     hpcb_cpus_t held;
     int64_t held_ms;         /* when held was found, 0: never */
     struct timespec held_at; /* time stamp of placement then */
-    bool complained;
+    bool complained;         /* each of the two once a step */
+    bool complained_of_log;
+    bool had_log; /* the undo log was there once */
     /* The watching thread's, once it runs. */
     struct timespec seen; /* time stamp of placement at the last look */
     unsigned rounds;      /* since the last look */
@@ -242,18 +244,34 @@ static int known_held(const hpcb_step_t *step, const hpcb_target_t *target,
     return 0;
 }
 
-static void complain(const hpcb_step_t *step, const hpcb_error_t *err)
+/* Whether *said was false. */
+static bool first_time(bool *said)
 {
     bool first;
 
     pthread_mutex_lock(&guest.lock);
-    first = !guest.complained;
-    guest.complained = true;
+    first = !*said;
+    *said = true;
     pthread_mutex_unlock(&guest.lock);
-    if (first)
+    return first;
+}
+
+static void complain(const hpcb_step_t *step, const hpcb_error_t *err)
+{
+    if (first_time(&guest.complained))
         hpcb_log(HPCB_LOG_INFO,
                  "guest job %u: it may run beside primaries on one core: %s",
                  step->job_id, err->text);
+}
+
+static void complain_of_log(const hpcb_step_t *step)
+{
+    if (first_time(&guest.complained_of_log))
+        hpcb_log(
+            HPCB_LOG_ERROR,
+            "guest job %u: the undo log cannot be written, its tasks are kept from "
+            "running beside primaries without it",
+            step->job_id);
 }
 
 static void lower(const hpcb_step_t *step, guest_task_t *task)
@@ -269,13 +287,31 @@ static void lower(const hpcb_step_t *step, guest_task_t *task)
         return;
     if (want.cores && known_held(step, &target, &held) == 0)
         want.held = &held;
-    if (hpcb_undo_open(step->conf.state_dir, step->job_id, &undo, &err) < 0 &&
-        hpcb_undo_open(NULL, step->job_id, &undo, &err) < 0)
+    if (hpcb_undo_open(step->conf.state_dir, step->job_id, &undo, &err) < 0)
         hpcb_log(HPCB_LOG_DEBUG, "%s", err.text);
     target.undo = undo;
     if (hpcb_siblings_lower(&target, &want, &task->task, &err) < 0)
         complain(step, &err);
+    if (task->task.unlogged)
+        complain_of_log(step);
     hpcb_undo_close(undo);
+}
+
+/* `hpcbctl release` (or the job's end) has taken the undo log away, and with it what we
+ * did: then nothing is done again.  One that could never be written says nothing. */
+static bool released(const hpcb_step_t *step)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof(path), "%s/jobs/%u.undo", step->conf.state_dir,
+                     step->job_id);
+    bool there = n > 0 && (size_t)n < sizeof(path) && access(path, F_OK) == 0;
+    bool gone;
+
+    pthread_mutex_lock(&guest.lock);
+    guest.had_log |= there;
+    gone = guest.had_log && !there;
+    pthread_mutex_unlock(&guest.lock);
+    return gone;
 }
 
 void hpcb_spank_siblings_task(const hpcb_step_t *step, pid_t pid)
@@ -297,8 +333,11 @@ void hpcb_spank_siblings_task(const hpcb_step_t *step, pid_t pid)
     if (make_task(pid, &task) < 0)
         return;
     lower(step, &task);
-    if (add_task(&task) < 0)
-        hpcb_log(HPCB_LOG_DEBUG, "no memory to watch over task %ld", (long)pid);
+    (void)released(step);
+    if (add_task(&task) == 0)
+        return;
+    hpcb_log(HPCB_LOG_DEBUG, "no memory to watch over task %ld", (long)pid);
+    hpcb_siblings_forget(&task.task);
 }
 
 static bool lives(const guest_task_t *task)
@@ -344,17 +383,6 @@ static void look_at_cookies(const hpcb_step_t *step, const guest_task_t *task)
         if (lives(&other))
             punish(step, other.pid);
     }
-}
-
-/* `hpcbctl release` (or the job's end) has taken the undo log away, and with it what we
- * did: then nothing is done again. */
-static bool released(const hpcb_step_t *step)
-{
-    char path[PATH_MAX];
-    int n = snprintf(path, sizeof(path), "%s/jobs/%u.undo", step->conf.state_dir,
-                     step->job_id);
-
-    return n < 0 || (size_t)n >= sizeof(path) || access(path, F_OK) < 0;
 }
 
 static bool due(const hpcb_step_t *step)
@@ -407,6 +435,8 @@ void hpcb_spank_siblings_exit(const hpcb_step_t *step)
 {
     if (step->klass != HPCB_CLASS_GUEST && step->node && step->tasks)
         tell_guests(step);
+    for (size_t i = 0; i < guest.count; i++)
+        hpcb_siblings_forget(&guest.tasks[i].task);
     free(guest.tasks);
     free(guest.cores);
     guest.tasks = NULL;

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "cgroup/core_sched.h"
 #include "cgroup/cores.h"
 #include "cgroup/held.h"
@@ -454,6 +455,155 @@ START_TEST(kept_off_with_a_cookie)
 }
 END_TEST
 
+/* A directory in its place: nothing can be written to it, by root either. */
+static void block_log(void)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "%s/jobs/%d.undo", state, JOB);
+    ck_assert(unlink(path) == 0 || errno == ENOENT);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+}
+
+/* Every look at a guest has a handle of its own. */
+static void reopen(hpcb_target_t *target, bool blocked)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "%s/jobs/%d.undo", state, JOB);
+    if (!blocked)
+        ck_assert_int_eq(rmdir(path), 0);
+    hpcb_undo_close(undo);
+    ck_assert_int_eq(hpcb_undo_open(state, JOB, &undo, NULL), 0);
+    target->undo = undo;
+}
+
+START_TEST(throttled_without_a_log)
+{
+    hpcb_siblings_task_t task = {0};
+    hpcb_target_t target;
+    hpcb_error_t err;
+
+    if (!two_cpus())
+        return;
+    target = v1_guest("1");
+    block_log();
+    lower(&target, &all, &task, HPCB_SIBLINGS_NOTHING);
+    ck_assert_ptr_null(task.unlogged);
+    v1_primary("step_0", "0");
+    lower(&target, &all, &task, HPCB_SIBLINGS_THROTTLE);
+    ck_assert_ptr_nonnull(task.unlogged);
+    ck_assert_str_eq(fake_read(V1_QUOTA), "1000");
+    ck_assert_str_eq(hpcb_siblings_state(&target, &err), "sibling-throttle");
+    /* Taken back without a log, and once more, and still no log. */
+    put_pid(V1_STEPS "uid_7002/job_6/step_0", 999999);
+    reopen(&target, true);
+    lower(&target, &all, &task, HPCB_SIBLINGS_NOTHING);
+    ck_assert_str_eq(fake_read(V1_QUOTA), "-1");
+    v1_primary("step_0", "0");
+    lower(&target, &all, &task, HPCB_SIBLINGS_THROTTLE);
+    ck_assert_str_eq(fake_read(V1_QUOTA), "1000");
+    /* The log works again: it says what was there at first. */
+    reopen(&target, false);
+    lower(&target, &all, &task, HPCB_SIBLINGS_THROTTLE);
+    ck_assert_ptr_null(task.unlogged);
+    ck_assert_str_eq(fake_read(V1_QUOTA), "1000");
+    ck_assert_int_ge(hpcb_undo_replay(state, JOB, NULL), 1);
+    ck_assert_str_eq(fake_read(V1_QUOTA), "-1");
+    end();
+}
+END_TEST
+
+START_TEST(kept_off_without_a_log)
+{
+    hpcb_siblings_task_t task = {0};
+    hpcb_target_t target;
+
+    if (!two_cpus())
+        return;
+    target = v1_guest("0-1");
+    v1_primary("step_0", "0");
+    bind_to(target.pid, "0");
+    block_log();
+    lower(&target, &all, &task, HPCB_SIBLINGS_AVOID);
+    ck_assert_ptr_nonnull(task.unlogged);
+    ck_assert_str_eq(fake_read(V1_SET), "0");
+    /* No thread is left, then one again. */
+    v1_primary("step_0", "0-1");
+    reopen(&target, true);
+    lower(&target, &all, &task, HPCB_SIBLINGS_THROTTLE);
+    ck_assert_str_eq(fake_read(V1_SET), "0-1");
+    ck_assert_str_eq(fake_read(V1_QUOTA), "2000");
+    v1_primary("step_0", "0");
+    lower(&target, &all, &task, HPCB_SIBLINGS_AVOID);
+    ck_assert_str_eq(fake_read(V1_QUOTA), "-1");
+    reopen(&target, false);
+    lower(&target, &all, &task, HPCB_SIBLINGS_AVOID);
+    ck_assert_ptr_null(task.unlogged);
+    ck_assert_str_eq(fake_read(V1_SET), "0");
+    ck_assert_int_ge(hpcb_undo_replay(state, JOB, NULL), 1);
+    ck_assert_str_eq(fake_read(V1_SET), "0-1");
+    end();
+}
+END_TEST
+
+/* There is not even a handle (no directory); a cookie comes without a log, too. */
+START_TEST(lowered_where_no_log_can_be_opened)
+{
+    hpcb_siblings_task_t task = {0};
+    hpcb_target_t target;
+    hpcb_error_t err;
+
+    if (!two_cpus())
+        return;
+    target = v1_guest("1");
+    v1_primary("step_0", "0");
+    target.undo = NULL;
+    lower(&target, &all, &task, HPCB_SIBLINGS_THROTTLE);
+    ck_assert_ptr_nonnull(task.unlogged);
+    ck_assert_str_eq(fake_read(V1_QUOTA), "1000");
+    hpcb_siblings_forget(&task);
+    end();
+    memset(&task, 0, sizeof(task));
+    target = v1_guest("1");
+    v1_primary("step_0", "0");
+    fake_core_fail(0);
+    block_log();
+    lower(&target, &all, &task, HPCB_SIBLINGS_COOKIE);
+    ck_assert_str_eq(hpcb_siblings_state(&target, &err), "core-cookie");
+    ck_assert_str_eq(fake_read(V1_QUOTA), "-1");
+    hpcb_siblings_forget(&task);
+    end();
+}
+END_TEST
+
+/* Not at full speed because the new quota cannot be written. */
+START_TEST(what_was_in_force_stays_if_nothing_else_can_be_done)
+{
+    hpcb_siblings_want_t want = {.throttle = true, .difference = 5};
+    hpcb_siblings_task_t task = {0};
+    hpcb_target_t target;
+    hpcb_error_t err;
+
+    if (!two_cpus())
+        return;
+    target = v1_guest("0-1");
+    v1_primary("step_0", "0-1");
+    lower(&target, &want, &task, HPCB_SIBLINGS_THROTTLE);
+    ck_assert_str_eq(fake_read(V1_QUOTA), "2000");
+    want.difference = 4;
+    fake_fail("/cpu.cfs_quota_us", EROFS);
+    ck_assert_int_eq(hpcb_siblings_lower(&target, &want, &task, &err), -1);
+    fake_fail("", 0);
+    ck_assert_str_eq(fake_read(V1_QUOTA), "2000");
+    ck_assert_int_eq(task.plan.how, HPCB_SIBLINGS_THROTTLE);
+    put_pid(V1_STEPS "uid_7002/job_6/step_0", 999999);
+    lower(&target, &want, &task, HPCB_SIBLINGS_NOTHING);
+    ck_assert_str_eq(fake_read(V1_QUOTA), "-1");
+    end();
+}
+END_TEST
+
 /* The group would not take it, or the task ignores it: undone, and the next one. */
 START_TEST(what_fails_is_undone)
 {
@@ -682,6 +832,10 @@ int main(void)
     tcase_add_loop_test(tcase, throttled_by_the_table, 0, 6);
     tcase_add_test(tcase, kept_on_the_primarys_own_thread);
     tcase_add_test(tcase, kept_off_with_a_cookie);
+    tcase_add_test(tcase, throttled_without_a_log);
+    tcase_add_test(tcase, kept_off_without_a_log);
+    tcase_add_test(tcase, lowered_where_no_log_can_be_opened);
+    tcase_add_test(tcase, what_was_in_force_stays_if_nothing_else_can_be_done);
     tcase_add_test(tcase, what_fails_is_undone);
     tcase_add_loop_test(tcase, who_holds_what, 0,
                         (int)(sizeof(holders) / sizeof(holders[0])));

@@ -599,6 +599,31 @@ START_TEST(works_without_a_log)
 }
 END_TEST
 
+START_TEST(what_was_noted_without_a_log_goes_to_one)
+{
+    hpcb_undo_t *memory, *undo;
+
+    ck_assert_int_eq(hpcb_undo_open(NULL, JOB, &memory, NULL), 0);
+    ck_assert(hpcb_undo_empty(memory));
+    hpcb_undo_scope(memory, "one", 10);
+    ck_assert_int_eq(hpcb_undo_note_file(memory, knob, "first", NULL), 0);
+    put(knob, "second");
+    ck_assert(!hpcb_undo_empty(memory));
+    undo = open_undo();
+    ck_assert_int_eq(mkdir(log_file, 0700), 0);
+    ck_assert_int_eq(hpcb_undo_hand_over(memory, undo, NULL), -1);
+    ck_assert(hpcb_undo_broken(undo));
+    hpcb_undo_close(undo);
+    ck_assert_int_eq(rmdir(log_file), 0);
+    undo = open_undo();
+    ck_assert_int_eq(hpcb_undo_hand_over(memory, undo, NULL), 0);
+    hpcb_undo_close(memory);
+    hpcb_undo_close(undo);
+    ck_assert_int_eq(replay(), 1);
+    ck_assert_str_eq(get(knob), "first");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("undo");
@@ -627,6 +652,7 @@ int main(void)
     tcase_add_test(tcase, a_log_that_stays_open_forgets_ended_tasks);
     tcase_add_test(tcase, replays_a_log_of_any_size);
     tcase_add_test(tcase, works_without_a_log);
+    tcase_add_test(tcase, what_was_noted_without_a_log_goes_to_one);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -18,8 +18,11 @@
 #include <unistd.h>
 #include "tests/spank/tests.h"
 
-#define JOB    9
-#define CPU    "sys/devices/system/cpu/"
+#define JOB 9
+#define CPU "sys/devices/system/cpu/"
+#define UNLOGGED                                                                       \
+    "info: hpc_balance: guest job 9: the undo log cannot be written, its tasks are "   \
+    "kept from running beside primaries without it"
 #define BESIDE "info: hpc_balance: guest job 9: it may run beside primaries"
 
 static host_step_t a_step(int tasks)
@@ -54,6 +57,23 @@ START_TEST(says_so_once)
     ck_assert_int_eq(host_log_count("sibling-throttle: "), 1);
     ck_assert_int_eq(host_log_count("error:"), 0);
     ck_assert_str_eq(step.err, "");
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(step.status[i], 0);
+}
+END_TEST
+
+/* With sched_setaffinity alone: nothing else is to be had on this node. */
+START_TEST(kept_off_without_a_log)
+{
+    host_step_t step = a_step(3);
+
+    test_load("GuestSiblings=avoid\n", false);
+    put_smt(true);
+    test_record(JOB, "guest", "none", false);
+    test_write("state/jobs/9.undo/in-the-way", "\n");
+    host_step(&step);
+    ck_assert_int_eq(host_log_count(UNLOGGED), 1);
+    ck_assert_int_eq(host_log_count(BESIDE), 0);
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(step.status[i], 0);
 }
@@ -132,6 +152,7 @@ TCase *siblings_tests(void)
 
     tcase_add_checked_fixture(tc, test_setup, test_teardown);
     tcase_add_test(tc, says_so_once);
+    tcase_add_test(tc, kept_off_without_a_log);
     tcase_add_test(tc, refuses_where_demanded);
     tcase_add_loop_test(tc, says_nothing, 0, 3);
     tcase_add_loop_test(tc, primaries_tell_guests, 0, 2);
