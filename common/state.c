@@ -41,6 +41,7 @@
 #define CORES        ".cores"
 #define USAGE        ".usage"
 #define USAGE_LATE   ".usage.late"
+#define UNDO         ".undo"
 #define USAGE_BYTES  16384 /* of one job; some 150 steps */
 #define LOCK_TRIES   50    /* of 1 ms */
 
@@ -129,16 +130,19 @@ enum {
     BEGIN,
     SLUID,
     WINDOW,
+    BOOT,
     N_KEYS
 };
 
-/* Records of Slurms before 26.05 have no SLUID, most jobs no window. */
-#define NEEDED_KEYS ((1u << N_KEYS) - 1 - (1u << SLUID) - (1u << WINDOW))
+/* Records of Slurms before 26.05 have no SLUID, most jobs no window, and those of
+ * earlier releases of ours no boot. */
+#define NEEDED_KEYS ((1u << N_KEYS) - 1 - (1u << SLUID) - (1u << WINDOW) - (1u << BOOT))
 
 static const char *const key_names[N_KEYS] = {
     [JOB_ID] = "JobId",        [UID] = "Uid",     [CLASS] = "Class",
     [POLICY] = "Policy",       [BEGIN] = "Begin", [YIELD_WAITS] = "YieldWaits",
     [PARTITION] = "Partition", [SLUID] = "Sluid", [WINDOW] = "Window",
+    [BOOT] = "Boot",
 };
 
 static int read_value(unsigned key, const char *value, hpcb_job_state_t *state)
@@ -163,6 +167,8 @@ static int read_value(unsigned key, const char *value, hpcb_job_state_t *state)
         return read_sluid(value, state->sluid);
     case WINDOW:
         return hpcb_window_parse(value, &state->window);
+    case BOOT:
+        return hpcb_text_copy(state->boot, sizeof(state->boot), value);
     case BEGIN:
         return hpcb_text_u64(value, UINT64_MAX, &state->begin_us);
     }
@@ -236,22 +242,36 @@ int hpcb_state_load(const char *state_dir, uint32_t job_id, hpcb_job_state_t *st
     return 0;
 }
 
+static void read_boot(char boot[HPCB_BOOT_MAX])
+{
+    char text[HPCB_BOOT_MAX + 2];
+
+    boot[0] = '\0';
+    if (hpcb_file_read("/proc/sys/kernel/random/boot_id", text, sizeof(text), NULL) < 0)
+        return;
+    text[strcspn(text, "\n")] = '\0';
+    (void)hpcb_text_copy(boot, HPCB_BOOT_MAX, text);
+}
+
 static int render(const hpcb_job_state_t *state, char *text, hpcb_error_t *err)
 {
     bool bad_class =
         state->klass != HPCB_CLASS_PRIMARY && state->klass != HPCB_CLASS_GUEST;
     bool windowed = state->window.period_us != 0;
-    char window[HPCB_WINDOW_TEXT_MAX];
-    int n = snprintf(
-        text, RECORD_BYTES,
-        "JobId=%" PRIu32 "\nUid=%" PRIu32 "\nClass=%s\nPolicy=%s\n"
-        "YieldWaits=%s\nPartition=%s\nBegin=%" PRIu64 "\n%s%s%s%s%s%s",
-        state->job_id, (uint32_t)state->uid, hpcb_class_name(state->klass),
-        hpcb_policy_name(state->policy), state->yield_waits ? "yes" : "no",
-        state->partition, state->begin_us, *state->sluid ? "Sluid=" : "", state->sluid,
-        *state->sluid ? "\n" : "", windowed ? "Window=" : "",
-        windowed ? hpcb_window_print(&state->window, window, sizeof(window)) : "",
-        windowed ? "\n" : "");
+    char window[HPCB_WINDOW_TEXT_MAX], boot[HPCB_BOOT_MAX];
+    int n;
+
+    read_boot(boot);
+    n = snprintf(text, RECORD_BYTES,
+                 "JobId=%" PRIu32 "\nUid=%" PRIu32 "\nClass=%s\nPolicy=%s\n"
+                 "YieldWaits=%s\nPartition=%s\nBegin=%" PRIu64 "\n%s%s%s%s%s%s%s%s%s",
+                 state->job_id, (uint32_t)state->uid, hpcb_class_name(state->klass),
+                 hpcb_policy_name(state->policy), state->yield_waits ? "yes" : "no",
+                 state->partition, state->begin_us, *state->sluid ? "Sluid=" : "",
+                 state->sluid, *state->sluid ? "\n" : "", windowed ? "Window=" : "",
+                 windowed ? hpcb_window_print(&state->window, window, sizeof(window))
+                          : "",
+                 windowed ? "\n" : "", *boot ? "Boot=" : "", boot, *boot ? "\n" : "");
 
     if (state->job_id && !bad_class && is_word(state->partition) &&
         is_sluid(state->sluid) && n < RECORD_BYTES)
@@ -266,37 +286,6 @@ static int render(const hpcb_job_state_t *state, char *text, hpcb_error_t *err)
 
 /* What to do about the record at path that is there already. */
 typedef enum { LEFTOVER_KEEP, LEFTOVER_REPLACE, LEFTOVER_UNKNOWN } leftover_t;
-
-static void forget_usage(const char *state_dir, uint32_t job_id)
-{
-    char path[PATH_MAX];
-
-    if (job_path(path, state_dir, job_id, USAGE, NULL) == 0)
-        unlink(path);
-    if (job_path(path, state_dir, job_id, USAGE_LATE, NULL) == 0)
-        unlink(path);
-}
-
-static leftover_t judge_leftover(const char *state_dir, const hpcb_job_state_t *state,
-                                 hpcb_error_t *err)
-{
-    hpcb_job_state_t old = {0};
-    hpcb_error_t why = {""};
-
-    if (hpcb_state_load(state_dir, state->job_id, &old, &why) == 0) {
-        if (old.uid == state->uid)
-            return LEFTOVER_KEEP;
-        hpcb_error(&why, "it is of uid %" PRIu32, (uint32_t)old.uid);
-        forget_usage(state_dir, state->job_id);
-    } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EIO) {
-        /* It may be a good one, which must win. */
-        hpcb_error(err, "%s", why.text);
-        return LEFTOVER_UNKNOWN;
-    }
-    hpcb_log(HPCB_LOG_ERROR, "replacing an old record of job %" PRIu32 ": %s",
-             state->job_id, why.text);
-    return LEFTOVER_REPLACE;
-}
 
 /* The job that a file in jobs/ belongs to, with what follows the number, or 0. */
 static uint32_t job_of_file(const char *name, const char **rest)
@@ -350,8 +339,15 @@ static int remove_file(const char *state_dir, int jobs, const char *name,
                       strerror(errno));
 }
 
-/* All files of the job but its record, whatever it is called now. */
-static int remove_rest(const char *state_dir, DIR *dir, uint32_t job_id,
+/* A file that is not there yet (common/file.c): its writer may be at it. */
+static bool is_being_written(const char *rest)
+{
+    return strncmp(rest, ".tmp", strlen(".tmp")) == 0;
+}
+
+/* All files of the job but its record, whatever it is called now, and on demand its
+ * undo log. */
+static int remove_rest(const char *state_dir, DIR *dir, uint32_t job_id, bool keep_undo,
                        hpcb_error_t *err)
 {
     struct dirent *entry;
@@ -361,8 +357,10 @@ static int remove_rest(const char *state_dir, DIR *dir, uint32_t job_id,
         const char *rest;
         uint32_t id = job_of_file(entry->d_name, &rest);
 
-        if (id != 0 && id == job_id && *rest == '.' && strcmp(rest, OVER) != 0 &&
-            remove_file(state_dir, dirfd(dir), entry->d_name, err))
+        if (id == 0 || id != job_id || *rest != '.' || strcmp(rest, OVER) == 0 ||
+            (keep_undo && (strcmp(rest, UNDO) == 0 || is_being_written(rest))))
+            continue;
+        if (remove_file(state_dir, dirfd(dir), entry->d_name, err))
             status = -1;
     }
     return status;
@@ -372,7 +370,7 @@ static int finish_removal(const char *state_dir, DIR *dir, uint32_t job_id,
                           hpcb_error_t *err)
 {
     char over[32];
-    int status = remove_rest(state_dir, dir, job_id, err);
+    int status = remove_rest(state_dir, dir, job_id, false, err);
 
     snprintf(over, sizeof(over), "%" PRIu32 OVER, job_id);
     return remove_file(state_dir, dirfd(dir), over, err) ? -1 : status;
@@ -391,6 +389,52 @@ static void drop_leftovers(const char *state_dir, uint32_t job_id)
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
 }
 
+/* What is there of a job that no record tells of, or a record of an earlier run.  What
+ * its undo log says may have to be undone still, but not after a reboot. */
+static void clear_rest(const char *state_dir, uint32_t job_id, bool rebooted)
+{
+    hpcb_autoclosedir DIR *dir = NULL;
+    hpcb_error_t err;
+
+    dir = open_jobs(state_dir, &err);
+    if (!dir || remove_rest(state_dir, dir, job_id, !rebooted, &err))
+        hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
+}
+
+static bool is_of_this_boot(const hpcb_job_state_t *old)
+{
+    char boot[HPCB_BOOT_MAX];
+
+    read_boot(boot);
+    return !*old->boot || !*boot || strcmp(old->boot, boot) == 0;
+}
+
+static leftover_t judge_leftover(const char *state_dir, const hpcb_job_state_t *state,
+                                 hpcb_error_t *err)
+{
+    hpcb_job_state_t old = {0};
+    hpcb_error_t why = {""};
+    bool rebooted = false;
+
+    if (hpcb_state_load(state_dir, state->job_id, &old, &why) == 0) {
+        rebooted = !is_of_this_boot(&old);
+        if (old.uid == state->uid && !rebooted)
+            return LEFTOVER_KEEP;
+        if (rebooted)
+            hpcb_error(&why, "the node has been booted since");
+        else
+            hpcb_error(&why, "it is of uid %" PRIu32, (uint32_t)old.uid);
+    } else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == EIO) {
+        /* It may be a good one, which must win. */
+        hpcb_error(err, "%s", why.text);
+        return LEFTOVER_UNKNOWN;
+    }
+    hpcb_log(HPCB_LOG_ERROR, "replacing an old record of job %" PRIu32 ": %s",
+             state->job_id, why.text);
+    clear_rest(state_dir, state->job_id, rebooted);
+    return LEFTOVER_REPLACE;
+}
+
 int hpcb_state_save(const char *state_dir, const hpcb_job_state_t *state,
                     hpcb_error_t *err)
 {
@@ -402,6 +446,8 @@ int hpcb_state_save(const char *state_dir, const hpcb_job_state_t *state,
         job_path(path, state_dir, state->job_id, "", err))
         return -1;
     drop_leftovers(state_dir, state->job_id);
+    if (!exists(state_dir, state->job_id, ""))
+        clear_rest(state_dir, state->job_id, false);
     if (hpcb_file_create(path, text, (size_t)length, FILE_MODE, err) == 0)
         return 0;
     if (errno != EEXIST)

@@ -24,6 +24,9 @@
 /* A SLUID and its NUL: 's' and 13 letters or digits (Slurm 26.05). */
 #define HPCB_SLUID_MAX 15
 
+/* A boot id of the kernel (a UUID) and its NUL. */
+#define HPCB_BOOT_MAX 37
+
 typedef struct {
     uint32_t job_id;
     uid_t uid;
@@ -35,6 +38,8 @@ typedef struct {
     char sluid[HPCB_SLUID_MAX]; /* Slurm 26.05: the job's own name, also of its cgroup
                                    v2 directory; "" where Slurm gives none */
     uint64_t begin_us;          /* CLOCK_REALTIME, microseconds since the epoch */
+    char boot[HPCB_BOOT_MAX];   /* in which it was saved, filled by hpcb_state_save; ""
+                                   if it is not known */
 } hpcb_job_state_t;
 
 /* The SLUID in the environment of prolog and epilog, which slurmd fills itself; ""
@@ -43,9 +48,11 @@ void hpcb_state_sluid(char sluid[static HPCB_SLUID_MAX]);
 
 /* Save atomically (0644, parents 0755).  klass is primary or guest, partition is one
  * word of printable ASCII or empty, sluid letters and digits or empty.  The first
- * record of a job wins: when one exists with the same uid, 0 is returned and nothing is
- * written.  One of another uid, or that cannot be read, is a leftover of a job long
- * gone (only root writes here): it is replaced and the log says so. */
+ * record of a job wins: when one exists with the same uid and of this boot, 0 is
+ * returned and nothing is written.  One of another uid or boot, or that cannot be read,
+ * is a leftover of a job long gone (only root writes here): it is replaced and the log
+ * says so.  Whatever else is there of a job without record, or of one that is replaced,
+ * is removed; its undo log only if it is of another boot. */
 int hpcb_state_save(const char *state_dir, const hpcb_job_state_t *state,
                     hpcb_error_t *err);
 

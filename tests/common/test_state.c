@@ -211,13 +211,92 @@ START_TEST(another_users_leftover_is_replaced)
     ck_assert_int_eq(
         hpcb_state_add_usage(scratch("run"), 7, HPCB_USAGE_STEP, &usage, NULL), 0);
     put_file(scratch("run/jobs/7.undo"), "to be undone still");
+    put_file(scratch("run/jobs/7.measured"), "by the other one");
     ck_assert_int_eq(save(7, 2000, NULL), 0);
+    ck_assert_int_eq(access(scratch("run/jobs/7.measured"), F_OK), -1);
     ck_assert_int_eq(hpcb_state_load(scratch("run"), 7, &back, NULL), 0);
     ck_assert_uint_eq(back.uid, 2000);
     ck_assert_int_eq(hpcb_state_usage(scratch("run"), 7, &sum, NULL), 0);
     ck_assert_uint_eq(sum.cpu_us, 0);
     ck_assert_int_eq(access(scratch("run/jobs/7.undo"), F_OK), 0);
     ck_assert_str_eq(log_text, "replacing an old record of job 7: it is of uid 1000");
+}
+END_TEST
+
+/* Of the same user, with the same number: slurmctld has lost its state, say, or begins
+ * with 1 again. */
+static void leave_behind(void)
+{
+    const hpcb_usage_t usage = {1, 2, 3};
+
+    ck_assert_int_eq(
+        hpcb_state_add_usage(scratch("run"), 7, HPCB_USAGE_STEP, &usage, NULL), 0);
+    put_file(scratch("run/jobs/7.undo"), "task 5 6 nice 0\n");
+    put_file(scratch("run/jobs/7.measured"), "something");
+    put_file(scratch("run/jobs/7.tmpabcdef"), "somebody is writing");
+}
+
+static uint64_t used(void)
+{
+    hpcb_usage_t sum;
+
+    ck_assert_int_eq(hpcb_state_usage(scratch("run"), 7, &sum, NULL), 0);
+    return sum.cpu_us;
+}
+
+START_TEST(a_record_of_an_earlier_boot_is_replaced)
+{
+    static const char old[] = "JobId=7\nUid=1000\nClass=guest\nPolicy=none\n"
+                              "YieldWaits=no\nPartition=p\nBegin=1\n"
+                              "Boot=01234567-89ab-cdef-0123-456789abcdef\n";
+    hpcb_job_state_t now = job(7, 1000), back;
+
+    catch_log();
+    ck_assert_int_eq(save(7, 1000, NULL), 0);
+    ck_assert_int_eq(hpcb_state_load(scratch("run"), 7, &back, NULL), 0);
+    ck_assert_uint_eq(strlen(back.boot), HPCB_BOOT_MAX - 1);
+    leave_behind();
+    put_file(scratch("run/jobs/7"), old);
+    now.klass = HPCB_CLASS_PRIMARY;
+    ck_assert_int_eq(hpcb_state_save(scratch("run"), &now, NULL), 0);
+    ck_assert_int_eq(hpcb_state_load(scratch("run"), 7, &back, NULL), 0);
+    ck_assert_int_eq(back.klass, HPCB_CLASS_PRIMARY);
+    ck_assert_uint_eq(used(), 0);
+    ck_assert_int_eq(access(scratch("run/jobs/7.undo"), F_OK), -1);
+    ck_assert_int_eq(access(scratch("run/jobs/7.measured"), F_OK), -1);
+    ck_assert_str_eq(log_text, "replacing an old record of job 7: the node has been "
+                               "booted since");
+}
+END_TEST
+
+/* A release of ours before this one did not say. */
+START_TEST(a_record_that_names_no_boot_is_kept)
+{
+    static const char old[] = "JobId=7\nUid=1000\nClass=guest\nPolicy=none\n"
+                              "YieldWaits=no\nPartition=p\nBegin=1\n";
+    hpcb_job_state_t now = job(7, 1000), back;
+
+    ck_assert_int_eq(save(7, 1000, NULL), 0);
+    leave_behind();
+    put_file(scratch("run/jobs/7"), old);
+    now.klass = HPCB_CLASS_PRIMARY;
+    ck_assert_int_eq(hpcb_state_save(scratch("run"), &now, NULL), 0);
+    ck_assert_int_eq(hpcb_state_load(scratch("run"), 7, &back, NULL), 0);
+    ck_assert_int_eq(back.klass, HPCB_CLASS_GUEST);
+    ck_assert_uint_eq(used(), 1);
+}
+END_TEST
+
+START_TEST(files_without_a_record_are_of_an_earlier_run)
+{
+    ck_assert_int_eq(save(7, 1000, NULL), 0);
+    leave_behind();
+    ck_assert_int_eq(unlink(scratch("run/jobs/7")), 0);
+    ck_assert_int_eq(save(7, 1000, NULL), 0);
+    ck_assert_uint_eq(used(), 0);
+    ck_assert_int_eq(access(scratch("run/jobs/7.measured"), F_OK), -1);
+    ck_assert_int_eq(access(scratch("run/jobs/7.undo"), F_OK), 0);
+    ck_assert_int_eq(access(scratch("run/jobs/7.tmpabcdef"), F_OK), 0);
 }
 END_TEST
 
@@ -786,6 +865,9 @@ static void add_record_tests(TCase *tc)
     tcase_add_test(tc, the_first_record_wins);
     tcase_add_test(tc, cores_of_the_latest_step_count);
     tcase_add_test(tc, another_users_leftover_is_replaced);
+    tcase_add_test(tc, a_record_of_an_earlier_boot_is_replaced);
+    tcase_add_test(tc, a_record_that_names_no_boot_is_kept);
+    tcase_add_test(tc, files_without_a_record_are_of_an_earlier_run);
     tcase_add_test(tc, a_damaged_leftover_is_replaced);
     tcase_add_test(tc, damaged_records_are_refused);
     tcase_add_test(tc, values_of_a_record_are_checked);
