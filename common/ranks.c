@@ -152,9 +152,8 @@ static int take_apart(char *name, uint32_t *job_id, const char **step)
     return 0;
 }
 
-int hpcb_ranks_each(const char *state_dir,
-                    void (*visit)(uint32_t job_id, const char *step, void *arg),
-                    void *arg, hpcb_error_t *err)
+int hpcb_ranks_each(const char *state_dir, hpcb_ranks_visit_t visit, void *arg,
+                    hpcb_error_t *err)
 {
     hpcb_autoclosedir DIR *dir = NULL;
     char path[PATH_MAX];
@@ -170,7 +169,7 @@ int hpcb_ranks_each(const char *state_dir,
         uint32_t job_id;
 
         if (take_apart(entry->d_name, &job_id, &step) == 0)
-            visit(job_id, step, arg);
+            visit(job_id, step, entry->d_ino, arg);
     }
     return 0;
 }

@@ -52,9 +52,13 @@ int hpcb_ranks_parse(const char *text, size_t length, hpcb_ranks_t *ranks);
 int hpcb_ranks_remove(const char *state_dir, uint32_t job_id, const char *step,
                       hpcb_error_t *err);
 
-/* Call visit for each that there is.  0, or -1 with err. */
-int hpcb_ranks_each(const char *state_dir,
-                    void (*visit)(uint32_t job_id, const char *step, void *arg),
-                    void *arg, hpcb_error_t *err);
+/* Called for each that there is; file is its inode, another one after each
+ * hpcb_ranks_save. */
+typedef void (*hpcb_ranks_visit_t)(uint32_t job_id, const char *step, uint64_t file,
+                                   void *arg);
+
+/* 0, or -1 with err. */
+int hpcb_ranks_each(const char *state_dir, hpcb_ranks_visit_t visit, void *arg,
+                    hpcb_error_t *err);
 
 #endif

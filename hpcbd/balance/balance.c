@@ -13,7 +13,8 @@
  * The daemon runs ahead of everybody, edges of windows wait in the same loop, and what
  * ranks say is their users': a tick ends after a millisecond and a bit, and after work
  * that took long the next one comes so much later that all of it stays below 5 % of a
- * CPU, whatever they do.
+ * CPU, whatever they do.  So does a look that something has brought forward, as a job
+ * may have thousands of steps.
  *
  * What survives a crash: undo logs below StateDir/balance (written before what they
  * undo), groups of ours by their names, and a watchdog of our own that undoes both,
@@ -34,6 +35,7 @@
 #include "common/ranks.h"
 #include "hpcbd/balance/balance.h"
 #include "hpcbd/balance/lever.h"
+#include "hpcbd/balance/passed.h"
 #include "hpcbd/balance/unit.h"
 #include "hpcbd/windows/guard.h"
 #include "sensor/stat.h"
@@ -72,6 +74,8 @@ static struct {
     size_t count;
     size_t turn; /* who goes on first in the next tick */
     bool opened; /* a step in this look */
+    hpcbd_passed_t passed;
+    int64_t look_ns; /* that the last look took */
     unsigned earlies;
     bool more;    /* steps wait for the next one */
     bool soon;    /* the look timer has been brought forward */
@@ -145,8 +149,13 @@ static void remove_left(void)
 
 static void look_soon(void)
 {
+    int64_t next_ns = engine.look_ns * LOAD;
+
+    if (next_ns < SOON_NS)
+        next_ns = SOON_NS;
     if (!engine.soon)
-        hpcb_timer_in(engine.look, SOON_NS, LOOK_NS);
+        hpcb_timer_in(engine.look, (uint64_t)(next_ns < LOOK_NS ? next_ns : LOOK_NS),
+                      LOOK_NS);
     engine.soon = true;
 }
 
@@ -177,33 +186,53 @@ static hpcbd_unit_t *find(uint32_t job_id, const char *step)
     return NULL;
 }
 
-static void visit(uint32_t job_id, const char *step, void *arg)
+static void open_unit(uint32_t job_id, const char *step, uint64_t file)
 {
-    static bool complained;
-    hpcbd_unit_t *unit = find(job_id, step);
     hpcb_error_t err;
+    hpcbd_unit_t *unit = hpcbd_unit_open(&engine.env, job_id, step, &err);
 
-    (void)arg;
-    if (!unit && engine.count == UNITS_MAX) {
+    if (!unit) {
+        if (err.text[0])
+            hpcb_log(HPCB_LOG_DEBUG, "%s", err.text);
+        hpcbd_passed_add(&engine.passed, job_id, step, file, err.text[0] != '\0');
+        return;
+    }
+    engine.opened = true;
+    engine.units[engine.count++] = unit;
+    unit->found = true;
+}
+
+static void visit_new(uint32_t job_id, const char *step, uint64_t file)
+{
+    static bool complained, full;
+    hpcbd_passed_what_t what = hpcbd_passed_ask(&engine.passed, job_id, step, file);
+
+    if (what == HPCBD_PASSED_OVER)
+        return;
+    if (what == HPCBD_PASSED_FULL)
+        hpcb_log_once(&full, HPCB_LOG_ERROR,
+                      "more than %d steps of one rank: further steps are not balanced",
+                      HPCBD_PASSED_MAX);
+    else if (engine.count == UNITS_MAX)
         hpcb_log_once(&complained, HPCB_LOG_ERROR,
                       "more than %d steps: the others are not balanced", UNITS_MAX);
-        return;
-    }
-    if (unit ? unit->leaves : engine.opened) {
+    else if (what == HPCBD_PASSED_LATER || engine.opened)
         engine.more = true;
-        return;
-    }
-    if (!unit) {
-        unit = hpcbd_unit_open(&engine.env, job_id, step, &err);
-        if (!unit) {
-            if (err.text[0])
-                hpcb_log(HPCB_LOG_DEBUG, "%s", err.text);
-            return;
-        }
-        engine.opened = true;
-        engine.units[engine.count++] = unit;
-    }
-    unit->found = true;
+    else
+        open_unit(job_id, step, file);
+}
+
+static void visit(uint32_t job_id, const char *step, uint64_t file, void *arg)
+{
+    hpcbd_unit_t *unit = find(job_id, step);
+
+    (void)arg;
+    if (!unit)
+        visit_new(job_id, step, file);
+    else if (unit->leaves)
+        engine.more = true;
+    else
+        unit->found = true;
 }
 
 static void guard(void);
@@ -219,11 +248,14 @@ static void tell_watchdog(void)
 static void find_steps(void)
 {
     hpcb_error_t err;
+    int rc;
 
     engine.opened = engine.more = false;
     for (size_t i = 0; i < engine.count; i++)
         engine.units[i]->found = false;
-    if (hpcb_ranks_each(engine.daemon->conf.state_dir, visit, NULL, &err) == 0)
+    rc = hpcb_ranks_each(engine.daemon->conf.state_dir, visit, NULL, &err);
+    hpcbd_passed_end(&engine.passed, rc == 0);
+    if (rc == 0)
         return;
     hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
     for (size_t i = 0; i < engine.count; i++)
@@ -244,6 +276,8 @@ static void look_at(hpcbd_unit_t *unit)
 
 static void look_around(void)
 {
+    int64_t begun_ns = monotonic_ns();
+
     engine.soon = false;
     guard();
     if (!engine.guard.source)
@@ -256,6 +290,7 @@ static void look_around(void)
     tell_watchdog();
     if (!engine.ticking)
         set_tick(0);
+    engine.look_ns = monotonic_ns() - begun_ns;
     if (engine.more)
         look_soon();
     if (!engine.soon)
@@ -440,6 +475,7 @@ static void stop(hpcbd_t *daemon)
     (void)daemon;
     while (engine.count)
         remove_at(engine.count - 1);
+    hpcbd_passed_free(&engine.passed);
     hpcbd_guard_stop(&engine.guard);
     hpcb_node_close(engine.node);
     engine.node = NULL;

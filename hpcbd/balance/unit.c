@@ -57,16 +57,11 @@ static int parse_policy(const char *text, const char *site, hpcb_balance_conf_t 
     return 0;
 }
 
-static int read_ranks(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit,
-                      hpcb_ranks_t *ranks, hpcb_error_t *err)
+static int take_ranks(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit,
+                      const hpcb_ranks_t *ranks, hpcb_error_t *err)
 {
     hpcb_job_state_t job;
 
-    if (hpcb_ranks_load(env->conf->state_dir, unit->job_id, unit->step, ranks, err) < 0)
-        return -1;
-    /* Its page is for hpcbd/harm. */
-    if (ranks->n < 2)
-        return hpcb_error(err, "%s", "");
     if (hpcb_state_load(env->conf->state_dir, unit->job_id, &job, err) < 0)
         return -1;
     if (job.klass != HPCB_CLASS_PRIMARY)
@@ -89,8 +84,16 @@ hpcbd_unit_t *hpcbd_unit_open(const hpcbd_balance_env_t *env, uint32_t job_id,
                               const char *step, hpcb_error_t *err)
 {
     static hpcb_ranks_t ranks;
-    hpcbd_unit_t *unit = calloc(1, sizeof(*unit));
+    hpcbd_unit_t *unit;
 
+    if (hpcb_ranks_load(env->conf->state_dir, job_id, step, &ranks, err) < 0)
+        return NULL;
+    /* Its page is for hpcbd/harm. */
+    if (ranks.n < 2) {
+        hpcb_error(err, "%s", "");
+        return NULL;
+    }
+    unit = calloc(1, sizeof(*unit));
     if (!unit) {
         hpcb_error(err, "out of memory");
         return NULL;
@@ -98,7 +101,7 @@ hpcbd_unit_t *hpcbd_unit_open(const hpcbd_balance_env_t *env, uint32_t job_id,
     unit->env = env;
     unit->job_id = job_id;
     snprintf(unit->step, sizeof(unit->step), "%s", step);
-    if (read_ranks(env, unit, &ranks, err) == 0)
+    if (take_ranks(env, unit, &ranks, err) == 0)
         return unit;
     free(unit);
     return NULL;

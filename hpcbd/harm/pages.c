@@ -21,12 +21,14 @@ typedef struct {
     hpcb_ranks_t ranks; /* the last such one */
 } search_t;
 
-static void look_at(uint32_t job_id, const char *step, void *arg)
+/* Of thousands of steps two are enough. */
+static void look_at(uint32_t job_id, const char *step, uint64_t file, void *arg)
 {
     search_t *search = arg;
     hpcb_ranks_t ranks;
 
-    if (job_id != search->job_id ||
+    (void)file;
+    if (job_id != search->job_id || search->steps > 1 ||
         hpcb_ranks_load(search->state_dir, job_id, step, &ranks, NULL) < 0 ||
         !ranks.page[0])
         return;

@@ -98,10 +98,11 @@ START_TEST(more_ranks_than_can_be_are_refused)
 }
 END_TEST
 
-static void note(uint32_t job, const char *step, void *arg)
+static void note(uint32_t job, const char *step, uint64_t file, void *arg)
 {
     char *seen = arg;
 
+    ck_assert_uint_ne(file, 0);
     sprintf(seen + strlen(seen), "%u.%s ", (unsigned)job, step);
 }
 
@@ -120,6 +121,25 @@ START_TEST(each_visits_ranks_alone)
     }
     ck_assert_int_eq(hpcb_ranks_each(scratch("state"), note, seen, NULL), 0);
     ck_assert_str_eq(seen, "7.4294967295 ");
+}
+END_TEST
+
+static void keep_file(uint32_t job, const char *step, uint64_t file, void *arg)
+{
+    (void)job;
+    (void)step;
+    *(uint64_t *)arg = file;
+}
+
+START_TEST(another_saving_is_another_file)
+{
+    uint64_t first = 0, second = 0;
+
+    save(7, "0", 2);
+    ck_assert_int_eq(hpcb_ranks_each(scratch("state"), keep_file, &first, NULL), 0);
+    save(7, "0", 2);
+    ck_assert_int_eq(hpcb_ranks_each(scratch("state"), keep_file, &second, NULL), 0);
+    ck_assert_uint_ne(first, second);
 }
 END_TEST
 
@@ -145,6 +165,7 @@ int main(void)
     tcase_add_test(tc, damaged_ones_are_refused);
     tcase_add_test(tc, more_ranks_than_can_be_are_refused);
     tcase_add_test(tc, each_visits_ranks_alone);
+    tcase_add_test(tc, another_saving_is_another_file);
     tcase_add_test(tc, they_go_with_the_step_and_with_the_job);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

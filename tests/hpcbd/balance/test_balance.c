@@ -30,6 +30,7 @@
 #include "common/log.h"
 #include "common/state.h"
 #include "hpcbd/balance/lever.h"
+#include "hpcbd/balance/passed.h"
 #include "hpcbd/balance/unit.h"
 #include "common/page.h"
 #include "tests/cgroup/fake_kernel.h"
@@ -521,6 +522,90 @@ START_TEST(a_rank_alone_is_nobodys_unit)
     ck_assert_int_eq(hpcb_ranks_save(scratch("state"), &ranks, NULL), 0);
     ck_assert_ptr_null(hpcbd_unit_open(&env, job(), "0", &err));
     ck_assert_str_eq(err.text, "");
+}
+END_TEST
+
+/* One look of many steps of one job, each in a file of its own from first on, of which
+ * step `other` has written its ranks anew; how many were read. */
+static unsigned look_at_many(hpcbd_passed_t *passed, unsigned steps, uint64_t first,
+                             unsigned other)
+{
+    unsigned read = 0;
+
+    for (unsigned i = 0; i < steps; i++) {
+        uint64_t file = first + i + (i == other ? 1000000 : 0);
+        char step[16];
+
+        snprintf(step, sizeof(step), "%u", (i * 7919) % steps); /* in any order */
+        if (hpcbd_passed_ask(passed, 5, step, file) != HPCBD_PASSED_READ)
+            continue;
+        hpcbd_passed_add(passed, 5, step, file, false);
+        read++;
+    }
+    hpcbd_passed_end(passed, true);
+    return read;
+}
+
+START_TEST(of_thousands_of_steps_each_is_read_once)
+{
+    const unsigned none = UINT_MAX;
+    hpcbd_passed_t passed = {0};
+    unsigned looks = 0, all = 0, now;
+
+    while ((now = look_at_many(&passed, 5000, 10, none)) > 0) {
+        ck_assert_uint_le(now, HPCBD_PASSED_READS);
+        all += now;
+        looks++;
+    }
+    ck_assert_uint_eq(all, 5000);
+    ck_assert_uint_eq(looks, (5000 + HPCBD_PASSED_READS - 1) / HPCBD_PASSED_READS);
+    ck_assert_uint_eq(look_at_many(&passed, 5000, 10, none), 0);
+    /* One that is written anew, and the same for good. */
+    ck_assert_uint_eq(look_at_many(&passed, 5000, 10, 4711), 1);
+    ck_assert_uint_eq(look_at_many(&passed, 5000, 10, 4711), 0);
+    ck_assert_uint_eq(passed.count, 5000);
+    /* The others have ended. */
+    ck_assert_uint_eq(look_at_many(&passed, 1, 10, none), 0);
+    ck_assert_uint_eq(passed.count, 1);
+    hpcbd_passed_free(&passed);
+}
+END_TEST
+
+START_TEST(a_look_that_saw_nothing_forgets_nothing)
+{
+    hpcbd_passed_t passed = {0};
+
+    ck_assert_uint_eq(look_at_many(&passed, 3, 10, UINT_MAX), 3);
+    hpcbd_passed_end(&passed, false);
+    ck_assert_uint_eq(look_at_many(&passed, 3, 10, UINT_MAX), 0);
+    hpcbd_passed_free(&passed);
+}
+END_TEST
+
+START_TEST(what_could_not_be_read_is_read_again)
+{
+    hpcbd_passed_t passed = {0};
+    unsigned looks = 0;
+
+    ck_assert_int_eq(hpcbd_passed_ask(&passed, 5, "0", 1), HPCBD_PASSED_READ);
+    hpcbd_passed_add(&passed, 5, "0", 1, true);
+    hpcbd_passed_end(&passed, true);
+    for (; hpcbd_passed_ask(&passed, 5, "0", 1) == HPCBD_PASSED_OVER; looks++)
+        hpcbd_passed_end(&passed, true);
+    ck_assert_uint_eq(looks, HPCBD_PASSED_RETRY - 1);
+    hpcbd_passed_free(&passed);
+}
+END_TEST
+
+START_TEST(more_steps_than_can_be_remembered_are_not_read)
+{
+    hpcbd_passed_t passed = {0};
+
+    while (look_at_many(&passed, HPCBD_PASSED_MAX + 100, 10, UINT_MAX) > 0)
+        ;
+    ck_assert_uint_eq(passed.count, HPCBD_PASSED_MAX);
+    ck_assert_int_eq(hpcbd_passed_ask(&passed, 6, "0", 1), HPCBD_PASSED_FULL);
+    hpcbd_passed_free(&passed);
 }
 END_TEST
 
@@ -1063,6 +1148,10 @@ static void add_tests(TCase *tc)
     tcase_add_test(tc, what_somebody_else_undoes_is_noticed);
     tcase_add_test(tc, what_cannot_win_is_left_alone);
     tcase_add_test(tc, a_rank_alone_is_nobodys_unit);
+    tcase_add_test(tc, of_thousands_of_steps_each_is_read_once);
+    tcase_add_test(tc, a_look_that_saw_nothing_forgets_nothing);
+    tcase_add_test(tc, what_could_not_be_read_is_read_again);
+    tcase_add_test(tc, more_steps_than_can_be_remembered_are_not_read);
     tcase_add_loop_test(tc, ranks_with_a_core_each, 0, 4);
     tcase_add_test(tc, cpus_that_know_less_are_left_alone);
     tcase_add_test(tc, threads_of_a_core_have_quotas);
