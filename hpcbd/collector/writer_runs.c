@@ -52,7 +52,8 @@ static void read_row(sqlite3_stmt *row, hpcbd_writer_run_t *entry)
     run->net_bandwidth = number_or(row, 11, -1);
 }
 
-static int select_runs(sqlite3 *db, int64_t position, hpcbd_writer_run_t *runs)
+static int select_runs(sqlite3 *db, int64_t position, hpcbd_writer_run_t *runs,
+                       int most)
 {
     static const char sql[] =
         "SELECT seq, cluster, job_id, restart, class, guests_beside, efficiency,"
@@ -65,8 +66,8 @@ static int select_runs(sqlite3 *db, int64_t position, hpcbd_writer_run_t *runs)
 
     if (sqlite3_prepare_v2(db, sql, -1, &row, NULL) == SQLITE_OK) {
         sqlite3_bind_int64(row, 1, position);
-        sqlite3_bind_int(row, 2, HPCBD_WRITER_RUNS);
-        while (count < HPCBD_WRITER_RUNS && sqlite3_step(row) == SQLITE_ROW)
+        sqlite3_bind_int(row, 2, most);
+        while (count < most && sqlite3_step(row) == SQLITE_ROW)
             read_row(row, &runs[count++]);
     }
     sqlite3_finalize(row);
@@ -75,14 +76,14 @@ static int select_runs(sqlite3 *db, int64_t position, hpcbd_writer_run_t *runs)
 
 /* The file is not kept open: it may be moved. */
 int hpcbd_writer_next(const char *dir, int64_t *position,
-                      hpcbd_writer_run_t runs[static HPCBD_WRITER_RUNS])
+                      hpcbd_writer_run_t runs[static HPCBD_WRITER_RUNS], int most)
 {
     sqlite3 *db = hpcb_database_open_reader(dir, NULL);
     int count;
 
     if (!db)
         return 0;
-    count = select_runs(db, *position, runs);
+    count = select_runs(db, *position, runs, most);
     if (count == 0)
         hpcbd_position_check(db, position);
     sqlite3_close(db);

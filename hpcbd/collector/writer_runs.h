@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "common/tag.h"
 
-/* Runs that are read together. */
+/* Runs that are read together at most. */
 #define HPCBD_WRITER_RUNS 64
 
 typedef struct {
@@ -27,10 +27,10 @@ int hpcbd_writer_load(const char *dir, int64_t *position, hpcb_error_t *err);
 /* Write it.  0, or -1 with err. */
 int hpcbd_writer_save(const char *dir, int64_t position, hpcb_error_t *err);
 
-/* Read the next runs behind position, in the order of their seq.  Their number, 0 also
- * if the database cannot be read.  A position behind the end of the database, which was
- * then begun anew, becomes its end. */
+/* Read the next runs behind position, at most so many (up to HPCBD_WRITER_RUNS), in the
+ * order of their seq.  Their number, 0 also if the database cannot be read.  A position
+ * behind the end of the database, which was then begun anew, becomes its end. */
 int hpcbd_writer_next(const char *dir, int64_t *position,
-                      hpcbd_writer_run_t runs[static HPCBD_WRITER_RUNS]);
+                      hpcbd_writer_run_t runs[static HPCBD_WRITER_RUNS], int most);
 
 #endif

@@ -35,7 +35,7 @@ static void add_runs(const char *dir, uint32_t first, uint32_t last)
 
 static int next(const char *dir, int64_t *position)
 {
-    int count = hpcbd_writer_next(dir, position, runs);
+    int count = hpcbd_writer_next(dir, position, runs, HPCBD_WRITER_RUNS);
 
     if (count > 0)
         *position = runs[count - 1].seq;
