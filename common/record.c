@@ -5,6 +5,7 @@
 /* Records of nodes as JSON, along the table of fields. */
 #include "config.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,6 +17,12 @@
 #include "common/record.h"
 #include "common/record_codec.h"
 #include "common/record_parts.h"
+#include "common/text.h"
+
+#define MILLION 1000000u
+
+/* Seconds that a node's clock may be behind slurmctld's. */
+#define CLOCKS_APART 60
 
 static int check_names(const hpcb_record_t *record, hpcb_error_t *err)
 {
@@ -109,18 +116,81 @@ int hpcb_record_parse(const char *text, hpcb_record_t *record, hpcb_error_t *err
     return hpcb_record_from_json(object, record, err);
 }
 
-int hpcb_record_path(const char *dir, const char *place, const hpcb_record_t *record,
-                     char path[static PATH_MAX], hpcb_error_t *err)
+/* What the names of a run's records begin with. */
+static void print_job(const hpcb_record_t *record, char text[static HPCB_NAME_MAX])
 {
-    char restart[16] = "";
+    int length = snprintf(text, HPCB_NAME_MAX, "%" PRIu32, record->job.job_id);
 
     if (record->about.restart)
-        snprintf(restart, sizeof(restart), "+%" PRIu32, record->about.restart);
-    if (snprintf(path, PATH_MAX, "%s/%s/%" PRIu32 "%s.%s.json", dir, place,
-                 record->job.job_id, restart, record->node) < PATH_MAX)
+        snprintf(text + length, HPCB_NAME_MAX - (size_t)length, "+%" PRIu32,
+                 record->about.restart);
+}
+
+static int path_of(const char *dir, const char *place, const hpcb_record_t *record,
+                   uint64_t begin, char path[static PATH_MAX], hpcb_error_t *err)
+{
+    char job[HPCB_NAME_MAX];
+
+    print_job(record, job);
+    if (snprintf(path, PATH_MAX, "%s/%s/%s.%" PRIu64 ".%s.json", dir, place, job, begin,
+                 record->node) < PATH_MAX)
         return 0;
     errno = ENAMETOOLONG;
     return hpcb_error(err, "the spool directory's name is too long");
+}
+
+/* Whether name is JOB.<begin>.NODE.json. */
+static bool has_begin(const char *name, const char *job, const char *node,
+                      uint64_t *begin)
+{
+    size_t length = strlen(job), digits;
+    char number[24], rest[HPCB_NAME_MAX + 8];
+
+    if (strncmp(name, job, length) != 0 || name[length] != '.')
+        return false;
+    name += length + 1;
+    digits = strspn(name, "0123456789");
+    snprintf(rest, sizeof(rest), ".%s.json", node);
+    if (digits >= sizeof(number) || strcmp(name + digits, rest) != 0)
+        return false;
+    memcpy(number, name, digits);
+    number[digits] = '\0';
+    return hpcb_text_u64(number, UINT64_MAX, begin) == 0;
+}
+
+/* The begin of the last record of the run in DIR/PLACE; false if none is there.  What
+ * began before the job was submitted is of another job with this id. */
+static bool find_last(const char *dir, const char *place, const hpcb_record_t *record,
+                      uint64_t *last)
+{
+    hpcb_autoclosedir DIR *handle = NULL;
+    char path[PATH_MAX], job[HPCB_NAME_MAX];
+    const struct dirent *entry;
+    bool found = false;
+    uint64_t begin;
+
+    print_job(record, job);
+    if (snprintf(path, sizeof(path), "%s/%s", dir, place) >= (int)sizeof(path))
+        return false;
+    handle = opendir(path);
+    while (handle && (entry = readdir(handle))) {
+        if (!has_begin(entry->d_name, job, record->node, &begin) ||
+            begin + CLOCKS_APART < record->about.submit || (found && begin < *last))
+            continue;
+        found = true;
+        *last = begin;
+    }
+    return found;
+}
+
+int hpcb_record_path(const char *dir, const char *place, const hpcb_record_t *record,
+                     char path[static PATH_MAX], hpcb_error_t *err)
+{
+    uint64_t begin;
+
+    if (record->job.begin_us == record->end_us && find_last(dir, place, record, &begin))
+        return path_of(dir, place, record, begin, path, err);
+    return path_of(dir, place, record, record->job.begin_us / MILLION, path, err);
 }
 
 int hpcb_record_write(const char *dir, const hpcb_record_t *record, hpcb_error_t *err)
@@ -128,7 +198,8 @@ int hpcb_record_write(const char *dir, const hpcb_record_t *record, hpcb_error_t
     hpcb_autofree char *line = hpcb_record_render(record, err);
     char path[PATH_MAX], place[PATH_MAX];
 
-    if (!line || hpcb_record_path(dir, HPCB_SPOOL_RECORDS, record, path, err))
+    if (!line || path_of(dir, HPCB_SPOOL_RECORDS, record,
+                         record->job.begin_us / MILLION, path, err))
         return -1;
     snprintf(place, sizeof(place), "%.*s", (int)(strrchr(path, '/') - path), path);
     if (hpcb_file_mkdirs(dir, 0755, err) ||

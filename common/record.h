@@ -54,8 +54,11 @@ int hpcb_record_parse(const char *text, hpcb_record_t *record, hpcb_error_t *err
 #define HPCB_SPOOL_RECORDS "records"
 #define HPCB_SPOOL_SENT    "sent"
 
-/* DIR/PLACE/<jobid>.<node>.json, of a job that has been requeued
- * <jobid>+<restart>.<node>.json.  0, or -1 with err where that is too long. */
+/* DIR/PLACE/<jobid>.<begin>.<node>.json, of a job that has been requeued
+ * <jobid>+<restart>.<begin>.<node>.json; begin is in seconds: Slurm may give a job's id
+ * again.  A record that begins when it ends (of an epilog that found no begin) has the
+ * path of the last one of its job and restart, if one is there.  0, or -1 with err
+ * where that is too long. */
 int hpcb_record_path(const char *dir, const char *place, const hpcb_record_t *record,
                      char path[static PATH_MAX], hpcb_error_t *err);
 

@@ -26,9 +26,9 @@
 
 /* FULL: a commit is on disk when it returns.  The log is kept when the database is
  * closed, so that those who may only read find one. */
-static const char settings[] = "PRAGMA journal_mode = WAL;"
+static const char settings[] = "PRAGMA foreign_keys = OFF;"
+                               "PRAGMA journal_mode = WAL;"
                                "PRAGMA synchronous = FULL;"
-                               "PRAGMA foreign_keys = ON;"
                                "PRAGMA temp_store = MEMORY;"
                                "PRAGMA cache_size = -16000;"
                                "PRAGMA journal_size_limit = 67108864;";
@@ -104,11 +104,10 @@ static void add_column(sqlite3_str *sql, const hpcb_field_t *field)
     sqlite3_str_appendall(sql, ")");
 }
 
-static void add_table(sqlite3_str *sql, hpcb_field_table_t table, const char *before,
-                      const char *after)
+static void add_table(sqlite3_str *sql, hpcb_field_table_t table, const char *name,
+                      const char *before, const char *after)
 {
-    sqlite3_str_appendf(sql, "CREATE TABLE %s (\n  %s", hpcb_field_table_name(table),
-                        before);
+    sqlite3_str_appendf(sql, "CREATE TABLE %s (\n  %s", name, before);
     for (size_t i = 0; i < hpcb_n_fields; i++) {
         if (hpcb_fields[i].table != table)
             continue;
@@ -118,24 +117,34 @@ static void add_table(sqlite3_str *sql, hpcb_field_table_t table, const char *be
     sqlite3_str_appendf(sql, ",\n  %s\n);\n", after);
 }
 
+/* seq is NULL while a run waits for nodes, and grows with each change then.  Slurm may
+ * give an id again, but not in the same second. */
+static void add_run_table(sqlite3_str *sql, const char *name)
+{
+    add_table(sql, HPCB_FIELD_RUN, name,
+              "id INTEGER PRIMARY KEY,\n  seq INTEGER UNIQUE",
+              "UNIQUE (cluster, job_id, restart, submit)");
+}
+
+static const char run_indexes[] =
+    "CREATE INDEX run_end ON run (\"end\") WHERE seq IS NOT NULL;\n"
+    "CREATE INDEX run_again ON run (cluster, job_id) WHERE restart > 0;\n"
+    "CREATE INDEX run_alone ON run (job_id) WHERE class = 'primary' AND"
+    " guests_beside IS NULL;\n";
+
 /* The statements that make the schema; the caller frees them with sqlite3_free.  NULL
  * if memory runs out. */
 static char *make_schema(void)
 {
     sqlite3_str *sql = sqlite3_str_new(NULL);
 
-    /* seq is NULL while a run waits for nodes, and grows with each change then. */
-    add_table(sql, HPCB_FIELD_RUN, "id INTEGER PRIMARY KEY,\n  seq INTEGER UNIQUE",
-              "UNIQUE (cluster, job_id, restart)");
-    add_table(sql, HPCB_FIELD_NODE,
+    add_run_table(sql, "run");
+    add_table(sql, HPCB_FIELD_NODE, "node",
               "run INTEGER NOT NULL REFERENCES run (id) ON DELETE CASCADE",
               "PRIMARY KEY (run, node)");
+    sqlite3_str_appendall(sql, run_indexes);
     sqlite3_str_appendall(
-        sql, "CREATE INDEX run_end ON run (\"end\") WHERE seq IS NOT NULL;\n"
-             "CREATE INDEX run_again ON run (cluster, job_id) WHERE restart > 0;\n"
-             "CREATE INDEX run_alone ON run (job_id) WHERE class = 'primary' AND"
-             " guests_beside IS NULL;\n"
-             "CREATE TABLE field (\n  tbl TEXT NOT NULL,\n  name TEXT NOT NULL,\n"
+        sql, "CREATE TABLE field (\n  tbl TEXT NOT NULL,\n  name TEXT NOT NULL,\n"
              "  place INTEGER NOT NULL,\n  type TEXT NOT NULL,\n  unit TEXT NOT NULL,\n"
              "  what TEXT NOT NULL,\n  PRIMARY KEY (tbl, name)\n);\n");
     sqlite3_str_appendf(sql, "PRAGMA application_id = %d;\nPRAGMA user_version = %d;\n",
@@ -206,6 +215,37 @@ static int add_missing_columns(sqlite3 *db, hpcb_error_t *err)
     return 0;
 }
 
+static void add_run_columns(sqlite3_str *sql)
+{
+    sqlite3_str_appendall(sql, "id, seq");
+    for (size_t i = 0; i < hpcb_n_fields; i++)
+        if (hpcb_fields[i].table == HPCB_FIELD_RUN)
+            sqlite3_str_appendf(sql, ", \"%w\"", hpcb_fields[i].name);
+}
+
+/* In version 1 submit was not part of the key, which cannot be changed: all rows go
+ * into another table.  https://sqlite.org/lang_altertable.html, section 7. */
+static int renew_key(sqlite3 *db, hpcb_error_t *err)
+{
+    sqlite3_str *sql = sqlite3_str_new(db);
+    char *text;
+    int status;
+
+    add_run_table(sql, "renewed");
+    sqlite3_str_appendall(sql, "INSERT INTO renewed (");
+    add_run_columns(sql);
+    sqlite3_str_appendall(sql, ") SELECT ");
+    add_run_columns(sql);
+    sqlite3_str_appendall(sql, " FROM run ORDER BY id;\nDROP TABLE run;\n"
+                               "ALTER TABLE renewed RENAME TO run;\n");
+    sqlite3_str_appendall(sql, run_indexes);
+    sqlite3_str_appendf(sql, "PRAGMA user_version = %d;\n", HPCB_DATABASE_VERSION);
+    text = sqlite3_str_finish(sql);
+    status = text ? hpcb_database_run(db, text, err) : hpcb_error(err, "out of memory");
+    sqlite3_free(text);
+    return status;
+}
+
 static int check_version(sqlite3 *db, int64_t *version, hpcb_error_t *err)
 {
     int64_t id, tables;
@@ -224,7 +264,8 @@ static int check_version(sqlite3 *db, int64_t *version, hpcb_error_t *err)
     return 0;
 }
 
-/* Bring the schema up to date, all or nothing. */
+/* Bring the schema up to date, all or nothing.  Foreign keys are not enforced yet: a
+ * table that is dropped takes nothing with it. */
 static int migrate(sqlite3 *db, hpcb_error_t *err)
 {
     int64_t version;
@@ -233,6 +274,7 @@ static int migrate(sqlite3 *db, hpcb_error_t *err)
         return -1;
     if (check_version(db, &version, err) == 0 &&
         (version > 0 || create(db, err) == 0) && add_missing_columns(db, err) == 0 &&
+        (version == 0 || version == HPCB_DATABASE_VERSION || renew_key(db, err) == 0) &&
         describe_fields(db, err) == 0 && hpcb_database_run(db, "COMMIT", err) == 0)
         return 0;
     sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
@@ -329,6 +371,8 @@ static int prepare(sqlite3 *db, bool suspect, hpcb_error_t *err)
             db, suspect ? "PRAGMA integrity_check(1)" : "PRAGMA quick_check(1)", err);
     if (status == 0)
         status = migrate(db, err);
+    if (status == 0)
+        status = hpcb_database_run(db, "PRAGMA foreign_keys = ON", err);
     if (status < 0 && hpcb_database_is_damage(sqlite3_errcode(db)))
         status = 1;
     return status;

@@ -22,7 +22,7 @@
 #define HPCB_DATABASE_ID 0x48504342
 
 /* PRAGMA user_version.  New columns that may be NULL do not change it. */
-#define HPCB_DATABASE_VERSION 1
+#define HPCB_DATABASE_VERSION 2
 
 /* Below CollectorDir. */
 #define HPCB_DATABASE_DIR  "records"
@@ -33,11 +33,11 @@ int hpcb_database_path(const char *dir, char path[static PATH_MAX], hpcb_error_t
 
 /*
  * Open the database of CollectorDir to write to it.  It and its directory are made if
- * they are missing, columns are added that it lacks.  If it is damaged and repaired is
- * not NULL, it is moved aside, what can be read goes into a new one, and *repaired is
- * set, with one line for people in err.  NULL with err, nothing lost: the caller tries
- * again later.  If *repaired is set on entry, indexes are tested as well as pages:
- * something was wrong before.
+ * they are missing; one of an earlier release is brought up to date.  If it is damaged
+ * and repaired is not NULL, it is moved aside, what can be read goes into a new one,
+ * and *repaired is set, with one line for people in err.  NULL with err, nothing lost:
+ * the caller tries again later.  If *repaired is set on entry, indexes are tested as
+ * well as pages: something was wrong before.
  */
 sqlite3 *hpcb_database_open(const char *dir, bool *repaired, hpcb_error_t *err);
 

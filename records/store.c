@@ -8,6 +8,10 @@
  *   add      into the tables run and node.  Of two records of one node the one that has
  *            seen more CPU time counts (an epilog that is run a second time knows
  *            less), else the one that has seen the longer time.
+ *
+ *            Slurm gives ids again (MaxJobId, slurmctld -c, another StateSaveLocation):
+ *            a run is known by its id and when it was submitted.  A node that does not
+ *            know the latter belongs to the run that was there at the same time.
  *   commit   what is computed of a run's nodes is computed anew for each run that was
  *            touched; those that are complete, due or published before get a new seq.
  *
@@ -35,6 +39,9 @@
 #define RETRY_MAX_MS   30000
 
 #define NUMBER_MAX 1e15
+
+/* Seconds that clocks of nodes may be apart: a run may be short. */
+#define CLOCKS_APART "60"
 
 /* touched.due */
 enum { NOT_DUE, IS_DUE, OLD };
@@ -99,7 +106,26 @@ static void make_add_run(sqlite3_str *sql)
     add_list(sql, HPCB_FIELD_RUN, "");
     sqlite3_str_appendall(sql, ") VALUES (NULL");
     add_list(sql, HPCB_FIELD_RUN, ":");
-    sqlite3_str_appendall(sql, ") ON CONFLICT (cluster, job_id, restart) DO NOTHING");
+    sqlite3_str_appendall(sql, ")");
+}
+
+/* A record that begins when it ends is of an epilog that found no begin: that of the
+ * last run so far.  A node's own clock tells its runs apart. */
+static void make_find_run(sqlite3_str *sql)
+{
+    sqlite3_str_appendall(
+        sql, "SELECT id FROM run WHERE cluster = :cluster AND job_id = :job_id"
+             " AND restart = :restart AND (submit = :submit"
+             " OR (submit IS NULL OR :submit IS NULL)"
+             " AND EXISTS (SELECT 1 FROM node n WHERE n.run = run.id AND"
+             " n.\"begin\" <= :end + " CLOCKS_APART " AND"
+             " (n.\"end\" >= :begin - " CLOCKS_APART " OR :begin = :end))"
+             " AND (:begin = :end OR NOT EXISTS (SELECT 1 FROM node n WHERE"
+             " n.run = run.id AND n.node = :node AND"
+             " (n.\"begin\" > :end OR n.\"end\" < :begin))))"
+             " ORDER BY submit IS :submit DESC,"
+             " (SELECT max(n.\"begin\") FROM node n WHERE n.run = run.id) DESC"
+             " LIMIT 1");
 }
 
 static void make_put_node(sqlite3_str *sql)
@@ -174,8 +200,7 @@ static const struct {
     const char *text;
 } recipes[] = {
     [ADD_RUN] = {make_add_run, NULL},
-    [FIND_RUN] = {NULL, "SELECT id FROM run WHERE cluster = :cluster AND"
-                        " job_id = :job_id AND restart = :restart"},
+    [FIND_RUN] = {make_find_run, NULL},
     [PUT_NODE] = {make_put_node, NULL},
     [FILL_RUN] = {make_fill_run, NULL},
     [TOUCH] = {NULL, "INSERT INTO touched VALUES (?1, ?2)"
@@ -477,15 +502,17 @@ static int check_record(hpcb_rjson_t *object, hpcb_error_t *err)
 static int find_run(hpcb_store_t *store)
 {
     sqlite3_stmt *statement = store->statements[FIND_RUN];
-    int code = run(store->statements[ADD_RUN]);
+    int code = sqlite3_step(statement);
 
-    if (code)
-        return code;
-    code = sqlite3_step(statement);
     if (code == SQLITE_ROW)
         store->last_run = sqlite3_column_int64(statement, 0);
     sqlite3_reset(statement);
-    return code == SQLITE_ROW ? SQLITE_OK : SQLITE_CORRUPT;
+    if (code != SQLITE_DONE)
+        return code == SQLITE_ROW ? SQLITE_OK : code;
+    code = run(store->statements[ADD_RUN]);
+    if (code == SQLITE_OK)
+        store->last_run = sqlite3_last_insert_rowid(store->db);
+    return code;
 }
 
 static int touch(hpcb_store_t *store, int which, int64_t value)

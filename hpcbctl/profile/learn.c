@@ -144,6 +144,8 @@ static int by_run(const entry_t *a, const entry_t *b)
     int order = by_number(a->line.job_id, b->line.job_id);
 
     if (order == 0)
+        order = by_number(a->line.submit, b->line.submit);
+    if (order == 0)
         order = by_number(a->line.restart, b->line.restart);
     if (order == 0)
         order = strcmp(a->line.cluster, b->line.cluster);

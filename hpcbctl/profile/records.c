@@ -60,6 +60,7 @@ static int read_node(hpcb_rjson_t *object, hpcb_job_line_t *job, hpcb_error_t *e
     memcpy(job->cluster, record.cluster, sizeof(job->cluster));
     job->job_id = record.job.job_id;
     job->restart = record.about.restart;
+    job->submit = record.about.submit;
     job->uid = record.job.uid;
     if (!record.about.spread) {
         read_bytes(job, HPCB_PROFILE_MEM, object, "memory_bytes", seconds);
@@ -123,6 +124,7 @@ static int read_whole(hpcb_rjson_t *object, hpcb_job_line_t *job, hpcb_error_t *
     job->whole = true;
     job->job_id = (uint32_t)id;
     job->restart = (uint32_t)restart;
+    (void)hpcb_rjson_get_u64(object, "submit", INT64_MAX, &job->submit);
     job->uid = (uint32_t)uid;
     read_number(job, HPCB_PROFILE_CPU, object, "efficiency");
     if (!json_object_get_boolean(json_object_object_get(object, "spread")))

@@ -15,6 +15,7 @@
 typedef struct {
     char cluster[HPCB_NAME_MAX];
     uint32_t job_id, restart, uid;
+    uint64_t submit; /* seconds since the epoch; 0: not known */
     bool whole; /* of the collector's: of all nodes, and a later line replaces it; else
                    of one node */
     char name[HPCB_PROFILE_NAME_MAX]; /* "": not known */

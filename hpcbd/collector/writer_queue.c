@@ -27,6 +27,8 @@ static hpcbd_queued_t *find_job(hpcbd_queue_t *queue, const hpcb_run_t *run)
 /* A node that reports late gives an earlier run a later number. */
 static bool is_later(const hpcbd_writer_run_t *what, const hpcbd_writer_run_t *than)
 {
+    if (what->submit != than->submit)
+        return what->submit > than->submit;
     return what->run.restart != than->run.restart
                ? what->run.restart > than->run.restart
                : what->seq > than->seq;

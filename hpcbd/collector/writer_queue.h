@@ -36,8 +36,8 @@ typedef struct {
 /* Return how many more runs the queue takes. */
 size_t hpcbd_queue_room(const hpcbd_queue_t *queue);
 
-/* Add a run that is due now; the queue must have room.  slurmdbd has one comment for
- * all runs of a job, so only the last of them stays. */
+/* Add a run that is due now; the queue must have room.  slurmdbd answers for the
+ * last run of the last job of an id, so only that one stays. */
 void hpcbd_queue_add(hpcbd_queue_t *queue, const hpcbd_writer_run_t *what,
                      uint64_t now_ms);
 

@@ -50,6 +50,7 @@ static void read_row(sqlite3_stmt *row, hpcbd_writer_run_t *entry)
     run->wall_seconds = number_or(row, 9, 0);
     run->mem_bandwidth = number_or(row, 10, -1);
     run->net_bandwidth = number_or(row, 11, -1);
+    entry->submit = sqlite3_column_int64(row, 12);
 }
 
 static int select_runs(sqlite3 *db, int64_t position, hpcbd_writer_run_t *runs,
@@ -59,7 +60,7 @@ static int select_runs(sqlite3 *db, int64_t position, hpcbd_writer_run_t *runs,
         "SELECT seq, cluster, job_id, restart, class, guests_beside, efficiency,"
         " stolen_fraction, cpu_seconds, wall_seconds,"
         " json_extract(mem_bandwidth, '$.mean'),"
-        " json_extract(net_bandwidth, '$.mean') FROM run WHERE seq > ?1"
+        " json_extract(net_bandwidth, '$.mean'), submit FROM run WHERE seq > ?1"
         " ORDER BY seq LIMIT ?2";
     sqlite3_stmt *row = NULL;
     int count = 0;

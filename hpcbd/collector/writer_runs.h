@@ -17,6 +17,7 @@
 
 typedef struct {
     hpcb_run_t run;
+    int64_t submit; /* seconds since the epoch; 0: not known */
     int64_t seq;
 } hpcbd_writer_run_t;
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <json-c/json.h>
@@ -278,7 +279,8 @@ START_TEST(records_are_written_where_they_belong)
     hpcb_error_t err;
 
     ck_assert_int_eq(hpcb_record_write(scratch("spool"), &sample, NULL), 0);
-    ck_assert_str_eq(get_file(scratch("spool/records/77+1.node-1.json")), sample_json);
+    ck_assert_str_eq(get_file(scratch("spool/records/77+1.1700000000.node-1.json")),
+                     sample_json);
     ck_assert_int_eq(hpcb_record_write(scratch("spool"), &sample, NULL), 0);
     ck_assert_int_eq(count_entries(scratch("spool/records")), 1);
     memset(long_dir, 'x', sizeof(long_dir) - 1);
@@ -286,6 +288,62 @@ START_TEST(records_are_written_where_they_belong)
     ck_assert_int_eq(hpcb_record_write(long_dir, &sample, &err), -1);
     put_file(scratch("file"), "");
     ck_assert_int_eq(hpcb_record_write(scratch("file"), &sample, &err), -1);
+}
+END_TEST
+
+/* The path of a record of job 77 in the spool, without the directory. */
+static const char *path_of(uint32_t restart, uint64_t submit, uint64_t begin,
+                           uint64_t end)
+{
+    hpcb_record_t record = sample;
+    static char path[PATH_MAX];
+
+    record.about.restart = restart;
+    record.about.submit = submit;
+    record.job.begin_us = begin * 1000000;
+    record.end_us = end * 1000000 + (begin < end);
+    ck_assert_int_eq(hpcb_record_path(scratch("spool"), "records", &record, path, NULL),
+                     0);
+    return strrchr(path, '/') + 1;
+}
+
+START_TEST(records_of_jobs_with_one_id_have_names_of_their_own)
+{
+    hpcb_record_t record = sample;
+
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(hpcb_record_write(scratch("spool"), &record, NULL), 0);
+        record.job.begin_us += UINT64_C(5000000000);
+        record.end_us += UINT64_C(5000000000);
+    }
+    ck_assert_int_eq(count_entries(scratch("spool/records")), 3);
+    ck_assert_str_eq(path_of(1, 0, 1763700000, 1763700001),
+                     "77+1.1763700000.node-1.json");
+}
+END_TEST
+
+START_TEST(a_record_without_begin_is_that_of_the_last_run)
+{
+    put_file(scratch("spool"), "");
+    ck_assert_str_eq(path_of(1, 0, 900, 900), "77+1.900.node-1.json");
+    ck_assert_int_eq(unlink(scratch("spool")), 0);
+    ck_assert_int_eq(mkdir(scratch("spool"), 0755), 0);
+    ck_assert_int_eq(mkdir(scratch("spool/records"), 0755), 0);
+    put_file(scratch("spool/records/77+1.300.node-1.json"), "");
+    put_file(scratch("spool/records/77+1.500.node-1.json"), "");
+    put_file(scratch("spool/records/77+1.400.node-1.json"), "");
+    put_file(scratch("spool/records/77+1.600.other-node-1.json"), "");
+    put_file(scratch("spool/records/77+1.700.node-1.json.tmpABC"), "");
+    put_file(scratch("spool/records/77+1.x.node-1.json"), "");
+    put_file(scratch("spool/records/77+10.800.node-1.json"), "");
+    put_file(scratch("spool/records/77.200.node-1.json"), "");
+    ck_assert_str_eq(path_of(1, 0, 900, 900), "77+1.500.node-1.json");
+    ck_assert_str_eq(path_of(1, 490, 900, 900), "77+1.500.node-1.json");
+    ck_assert_str_eq(path_of(0, 0, 900, 900), "77.200.node-1.json");
+    ck_assert_str_eq(path_of(2, 0, 900, 900), "77+2.900.node-1.json");
+    ck_assert_str_eq(path_of(1, 0, 900, 901), "77+1.900.node-1.json");
+    /* Another job of that id. */
+    ck_assert_str_eq(path_of(1, 899, 900, 900), "77+1.900.node-1.json");
 }
 END_TEST
 
@@ -302,6 +360,8 @@ int main(void)
     tcase_add_test(tc, other_forms_of_the_same_are_parsed);
     tcase_add_test(tc, cut_records_and_junk_are_refused);
     tcase_add_test(tc, records_are_written_where_they_belong);
+    tcase_add_test(tc, records_of_jobs_with_one_id_have_names_of_their_own);
+    tcase_add_test(tc, a_record_without_begin_is_that_of_the_last_run);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

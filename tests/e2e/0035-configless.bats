@@ -23,7 +23,7 @@ asked_slurmctld() { run_in_node n1 test -s /run/slurmd/conf-cache/slurm.conf; }
 
 record_of() { # record_of JOB: in the directory that our file names
     local spool=$HPCB_SANDBOX_DIR/spool/hpc-balance/n1
-    cat "$spool/records/$1.n1.json" 2> /dev/null || cat "$spool/sent/$1.n1.json"
+    cat "$spool/records/$1".*.n1.json 2> /dev/null || cat "$spool/sent/$1".*.n1.json
 }
 
 # A job is running for Slurm before its prolog has ended.

@@ -10,7 +10,7 @@ setup() { cancel_all; }
 
 record_of() { # record_of JOB NODE: before or after the node has sent it
     local spool=$HPCB_SANDBOX_DIR/spool/hpc-balance/$2
-    cat "$spool/records/$1.$2.json" 2> /dev/null || cat "$spool/sent/$1.$2.json"
+    cat "$spool/records/$1".*."$2.json" 2> /dev/null || cat "$spool/sent/$1".*."$2.json"
 }
 
 field() { python3 -c 'import json,sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"; }

@@ -14,7 +14,7 @@ TZ=UTC
 export HPC_BALANCE_CONF TZ
 echo "ProfileStore=$store" > "$HPC_BALANCE_CONF"
 me=$(id -u)
-echo 1..62
+echo 1..63
 
 verdict() { # verdict DESCRIPTION FLAW
     number=$((number + 1))
@@ -161,6 +161,10 @@ merged 18 0 SP 0.250000 '{"mean":1024,"p95":9},"spread":true' > "$dir/sp.jsonl"
 works 'memory of 0, network of 0, CPU of 1, peak memory of 0$' learn "$dir/sp.jsonl"
 works '^2 records, 1 runs' learn "$dir/bt.jsonl" "$dir/16.n1.json"
 shows 'BT +bt +- +- +25% +.*1 '
+# Slurm may give an id again.
+record 19 n1 20.000000 ',"job_name":"LU","executable":"lu","submit":1700000000'
+record 19 n2 20.000000 ',"job_name":"LU","executable":"lu","submit":1760000000'
+works '^2 records, 2 runs learned' learn "$dir/19.n1.json" "$dir/19.n2.json"
 merged 17 0 M%zz 0.250000 null > "$dir/bad.jsonl"
 fails 1 "bad.jsonl, line 1: its job_name or executable is none" learn "$dir/bad.jsonl"
 merged 0 0 MG 0.250000 null > "$dir/bad.jsonl"

@@ -55,7 +55,7 @@ works '^0 records of nodes are new, 2 were known; 0 lines' import "$dir/a"
 record 3 1763683200 > "$dir/in"
 works '^1 records of nodes are new' import -
 : > "$dir/in"
-works '^whole: 3 runs, of which 0 wait for nodes, and 3 records of nodes (version 1)$' verify
+works '^whole: 3 runs, of which 0 wait for nodes, and 3 records of nodes (version 2)$' verify
 works '"runs": 3, "waiting_runs": 0, "node_records": 3}$' verify --json
 { echo rubbish && record 4 300; } > "$dir/b"
 call import "$dir/b"

@@ -169,6 +169,91 @@ START_TEST(an_older_database_gets_its_columns)
 }
 END_TEST
 
+/* A job whose id was given before. */
+static const char again[] =
+    "INSERT INTO run (cluster, job_id, restart, user_id, partition, class, policy,"
+    " submit) SELECT cluster, job_id, restart, user_id, partition, class, policy, 77"
+    " FROM run WHERE job_id = 1";
+
+/* As version 1 had it: submit is not part of the key. */
+static void make_first_version(const char *dir)
+{
+    hpcb_error_t err = {""};
+    sqlite3 *db = open_at(dir, NULL, &err);
+    sqlite3_stmt *row = NULL;
+
+    run(db, "PRAGMA foreign_keys = OFF");
+    ck_assert_int_eq(
+        sqlite3_prepare_v2(db,
+                           "SELECT replace(replace(sql, 'restart, submit)',"
+                           " 'restart)'), 'CREATE TABLE run', 'CREATE TABLE first')"
+                           " FROM sqlite_master WHERE name = 'run'",
+                           -1, &row, NULL),
+        SQLITE_OK);
+    ck_assert_int_eq(sqlite3_step(row), SQLITE_ROW);
+    run(db, (const char *)sqlite3_column_text(row, 0));
+    sqlite3_finalize(row);
+    run(db, "INSERT INTO first SELECT * FROM run; DROP TABLE run;"
+            "ALTER TABLE first RENAME TO run; PRAGMA user_version = 1");
+    ck_assert_int_eq(hpcb_database_run(db, again, &err), -1);
+    sqlite3_close(db);
+}
+
+START_TEST(the_first_version_gets_its_key)
+{
+    const char *dir = scratch("c");
+    hpcb_error_t err = {""};
+    sqlite3 *db;
+
+    fill(dir, 3);
+    db = open_at(dir, NULL, &err);
+    run(db, "UPDATE run SET seq = 40 + id, submit = 7 WHERE job_id = 2");
+    sqlite3_close(db);
+    make_first_version(dir);
+    db = open_at(dir, NULL, &err);
+    ck_assert_int_eq(number(db, "PRAGMA user_version"), HPCB_DATABASE_VERSION);
+    ck_assert_int_eq(number(db, "SELECT count(*) FROM run"), 3);
+    ck_assert_int_eq(number(db, "SELECT count(*) FROM node JOIN run ON id = run AND"
+                                " node.cpu_seconds = run.cpu_seconds"),
+                     3);
+    ck_assert_int_eq(number(db, "SELECT seq FROM run WHERE job_id = 2 AND submit = 7"),
+                     42);
+    ck_assert_int_eq(number(db, "SELECT count(*) FROM sqlite_master WHERE name IN"
+                                " ('run_end', 'run_again', 'run_alone')"),
+                     3);
+    ck_assert_int_eq(hpcb_database_verify(db, &err), 0);
+    run(db, again);
+    ck_assert_int_eq(hpcb_database_run(db, again, &err), -1);
+    run(db, "DELETE FROM run WHERE job_id = 2");
+    ck_assert_int_eq(number(db, "SELECT count(*) FROM node"), 2);
+    sqlite3_close(db);
+}
+END_TEST
+
+/* All or nothing: the old one is whole if there is no room for another table. */
+START_TEST(a_first_version_that_cannot_be_changed_is_whole)
+{
+    const char *dir = scratch("c");
+    hpcb_error_t err = {""};
+    sqlite3 *db;
+
+    fill(dir, 3);
+    make_first_version(dir);
+    ck_assert_int_eq(sqlite3_open(file_of(dir), &db), SQLITE_OK);
+    run(db, "CREATE TABLE renewed (x)");
+    sqlite3_close(db);
+    ck_assert_ptr_null(hpcb_database_open(dir, NULL, &err));
+    ck_assert_int_eq(sqlite3_open(file_of(dir), &db), SQLITE_OK);
+    ck_assert_int_eq(number(db, "PRAGMA user_version"), 1);
+    ck_assert_int_eq(number(db, "SELECT count(*) FROM run JOIN node ON id = run"), 3);
+    run(db, "DROP TABLE renewed");
+    sqlite3_close(db);
+    db = open_at(dir, NULL, &err);
+    ck_assert_int_eq(number(db, "SELECT count(*) FROM run JOIN node ON id = run"), 3);
+    sqlite3_close(db);
+}
+END_TEST
+
 START_TEST(what_is_not_ours_is_left_alone)
 {
     const char *dir = scratch("c");
@@ -180,7 +265,7 @@ START_TEST(what_is_not_ours_is_left_alone)
     run(db, "PRAGMA user_version = 9");
     sqlite3_close(db);
     ck_assert_ptr_null(hpcb_database_open(dir, NULL, &err));
-    ck_assert_msg(strstr(err.text, "is of version 9; this release writes 1") != NULL,
+    ck_assert_msg(strstr(err.text, "is of version 9; this release writes 2") != NULL,
                   "%s", err.text);
     ck_assert_int_eq(sqlite3_open(file_of(dir), &db), SQLITE_OK);
     run(db, "PRAGMA application_id = 7");
@@ -461,6 +546,8 @@ int main(void)
     tcase_add_test(test, the_database_describes_its_columns);
     tcase_add_test(test, the_manual_describes_its_columns);
     tcase_add_test(test, an_older_database_gets_its_columns);
+    tcase_add_test(test, the_first_version_gets_its_key);
+    tcase_add_test(test, a_first_version_that_cannot_be_changed_is_whole);
     tcase_add_test(test, what_is_not_ours_is_left_alone);
     tcase_add_loop_test(test, a_damaged_database_is_moved_aside_and_what_is_whole_kept,
                         0, sizeof(damages) / sizeof(damages[0]));

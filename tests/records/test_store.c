@@ -188,6 +188,129 @@ START_TEST(runs_of_a_job_are_told_apart)
 }
 END_TEST
 
+/* ---- Ids that Slurm gives again ---- */
+
+/* A job of one node, as far as its runs are told apart; submit 0: not known. */
+typedef struct {
+    uint64_t submit;
+    double begin, end;
+    unsigned node;
+} told_t;
+
+static int add_told(hpcb_store_t *store, const told_t *told, unsigned nodes)
+{
+    char *text = collector_record(4, 0, told->node, nodes);
+    hpcb_rjson_t *object = hpcb_rjson_parse(text);
+    hpcb_error_t err = {""};
+    int status;
+
+    if (told->submit)
+        json_object_object_add(object, "submit",
+                               json_object_new_int64((int64_t)told->submit));
+    json_object_object_add(object, "begin", json_object_new_double(told->begin));
+    json_object_object_add(object, "end", json_object_new_double(told->end));
+    status = hpcb_store_add(store, object, 1000, &err);
+    ck_assert_msg(status >= 0, "%s", err.text);
+    json_object_put(object);
+    free(text);
+    return status;
+}
+
+/* Two records of jobs of the same id, and how many runs they are. */
+static const struct {
+    told_t one, other;
+    const char *runs, *nodes;
+} same_ids[] = {
+    /* Another job of that id, on the same node or on another one; at once, or soon. */
+    {{100, 110, 120, 0}, {200, 210, 220, 0}, "2", "2"},
+    {{100, 110, 120, 0}, {200, 210, 220, 1}, "2", "2"},
+    {{100, 110, 120, 0}, {119, 121, 130, 0}, "2", "2"},
+    /* Both records of the same run. */
+    {{100, 110, 120, 0}, {100, 110, 120, 0}, "1", "1"},
+    {{100, 110, 120, 0}, {100, 111, 121, 1}, "1", "2"},
+    {{100, 110, 120, 0}, {100, 9110, 9120, 1}, "1", "2"},
+    /* One of them does not know when it was submitted … */
+    {{100, 110, 120, 0}, {0, 111, 121, 1}, "1", "2"},
+    {{0, 110, 120, 0}, {100, 111, 121, 1}, "1", "2"},
+    {{100, 110, 120, 0}, {0, 9110, 9120, 1}, "2", "2"},
+    {{100, 110, 120, 0}, {0, 121, 130, 0}, "2", "2"},
+    /* … or neither: clocks may be apart. */
+    {{0, 110, 120, 0}, {0, 110, 120, 0}, "1", "1"},
+    {{0, 110, 111, 0}, {0, 130, 131, 1}, "1", "2"},
+    {{0, 130, 131, 0}, {0, 110, 111, 1}, "1", "2"},
+    {{0, 110, 120, 0}, {0, 121, 130, 0}, "2", "2"},
+    {{0, 121, 130, 0}, {0, 110, 120, 0}, "2", "2"},
+    /* The epilog is run a second time, hours later. */
+    {{0, 110, 120, 0}, {0, 9120, 9120, 0}, "1", "1"},
+    {{100, 110, 120, 0}, {0, 9120, 9120, 0}, "1", "1"},
+};
+
+START_TEST(jobs_of_the_same_id_are_told_apart)
+{
+    hpcb_store_t *store = open_at(scratch("c"));
+
+    for (int round = 0; round < 2; round++) {
+        add_told(store, &same_ids[_i].one, 1);
+        if (round == 1)
+            commit(store);
+        add_told(store, &same_ids[_i].other, 1);
+        commit(store);
+    }
+    ck_assert_str_eq(run_has(store, 4, "(SELECT count(*) FROM run)"),
+                     same_ids[_i].runs);
+    ck_assert_str_eq(run_has(store, 4, "(SELECT count(*) FROM node)"),
+                     same_ids[_i].nodes);
+    hpcb_store_free(store);
+}
+END_TEST
+
+/* A node that does not know when its job was submitted: of two jobs of that id. */
+START_TEST(a_record_joins_the_run_of_its_time)
+{
+    static const told_t told[] = {
+        {100, 110, 120, 0},
+        {500, 510, 520, 0},
+        {0, 110, 120, 1},
+        {0, 511, 521, 2},
+        /* Of the last one that had begun. */
+        {0, 9000, 9000, 3},
+        {0, 300, 300, 4},
+    };
+    hpcb_store_t *store = open_at(scratch("c"));
+
+    for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
+        ck_assert_int_eq(add_told(store, &told[i], 3), 1);
+    commit(store);
+    ck_assert_str_eq(run_has(store, 4, "(SELECT count(*) FROM run)"), "2");
+    ck_assert_str_eq(run_has(store, 4,
+                             "(SELECT group_concat(node) FROM (SELECT node FROM node"
+                             " JOIN run r ON r.id = run WHERE r.submit = 100"
+                             " ORDER BY node))"),
+                     "n0,n1,n4");
+    ck_assert_str_eq(run_has(store, 4,
+                             "(SELECT group_concat(node) FROM (SELECT node FROM node"
+                             " JOIN run r ON r.id = run WHERE r.submit = 500"
+                             " ORDER BY node))"),
+                     "n0,n2,n3");
+    hpcb_store_free(store);
+}
+END_TEST
+
+START_TEST(a_node_of_a_run_tells_the_next_one_apart)
+{
+    static const told_t told[] = {
+        {0, 110, 120, 0}, {0, 110, 120, 1}, {0, 121, 130, 0}, {0, 121, 130, 1}};
+    hpcb_store_t *store = open_at(scratch("c"));
+
+    for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
+        ck_assert_int_eq(add_told(store, &told[i], 2), 1);
+    commit(store);
+    ck_assert_str_eq(run_has(store, 4, "(SELECT count(*) FROM run WHERE complete)"),
+                     "2");
+    hpcb_store_free(store);
+}
+END_TEST
+
 START_TEST(who_waits_too_long_is_published_and_completed_later)
 {
     const char *dir = scratch("c");
@@ -518,6 +641,10 @@ int main(void)
     tcase_add_loop_test(test, a_sum_beyond_the_largest_number_stops_nobody, 0, 2);
     tcase_add_test(test, what_is_sent_twice_counts_once);
     tcase_add_test(test, runs_of_a_job_are_told_apart);
+    tcase_add_loop_test(test, jobs_of_the_same_id_are_told_apart, 0,
+                        sizeof(same_ids) / sizeof(same_ids[0]));
+    tcase_add_test(test, a_record_joins_the_run_of_its_time);
+    tcase_add_test(test, a_node_of_a_run_tells_the_next_one_apart);
     tcase_add_test(test, who_waits_too_long_is_published_and_completed_later);
     tcase_add_test(test, runs_wait_anew_after_a_restart);
     tcase_add_test(test, a_node_counts_once_and_what_knows_more_wins);

@@ -57,14 +57,17 @@ static void enter_job(void)
     unsetenv("HPC_BALANCE_CONF");
 }
 
-/* restart: "", or "+" and a count. */
+/* Of the last run that there is.  restart: "", or "+" and a count. */
 static const char *spool_path(const char *place, const char *restart)
 {
-    char name[HPCB_NAME_MAX], path[256];
+    static char path[PATH_MAX];
+    hpcb_record_t asked = {.job = {.job_id = JOB_ID}};
 
-    snprintf(path, sizeof(path), "spool/%s/" JOB "%s.%s.json", place, restart,
-             hpcb_node_name(name, sizeof(name)));
-    return scratch(path);
+    if (*restart)
+        asked.about.restart = (uint32_t)strtoul(restart + 1, NULL, 10);
+    hpcb_node_name(asked.node, sizeof(asked.node));
+    ck_assert_int_eq(hpcb_record_path(scratch("spool"), place, &asked, path, NULL), 0);
+    return path;
 }
 
 static const char *record_path(void)
@@ -336,13 +339,14 @@ START_TEST(a_guest_knows_of_none_beside_it)
 }
 END_TEST
 
-START_TEST(damaged_and_foreign_files_in_the_records_place_are_replaced)
+START_TEST(damaged_and_foreign_files_are_no_records)
 {
     ck_assert_int_eq(mkdir(scratch("spool"), 0755), 0);
     ck_assert_int_eq(mkdir(scratch("spool/records"), 0755), 0);
     put_file(record_path(), "{\"version\":1,");
     hpcb_job_end(&ctl);
     ck_assert_uint_eq(record().job.uid, OWNER);
+    ck_assert_int_eq(unlink(record_path()), 0);
     ck_assert_int_eq(unlink(record_path()), 0);
     ck_assert_int_eq(symlink("/etc/passwd", record_path()), 0);
     hpcb_job_end(&ctl);
@@ -702,7 +706,7 @@ static Suite *suite(void)
     tcase_add_test(tc, a_run_without_a_prolog_follows_on_one_that_was_here);
     tcase_add_test(tc, a_primary_knows_the_guests_beside_it);
     tcase_add_test(tc, a_guest_knows_of_none_beside_it);
-    tcase_add_test(tc, damaged_and_foreign_files_in_the_records_place_are_replaced);
+    tcase_add_test(tc, damaged_and_foreign_files_are_no_records);
     tcase_add_test(tc, an_end_without_a_beginning_says_what_the_environment_says);
     tcase_add_test(tc, cpus_are_this_nodes_or_unknown);
     tcase_add_test(tc, an_epilog_without_credential_has_the_prologs_cpus);

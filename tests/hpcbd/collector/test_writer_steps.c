@@ -281,6 +281,25 @@ START_TEST(the_last_run_of_a_job_is_written)
 }
 END_TEST
 
+/* Slurm may give an id again. */
+START_TEST(the_last_job_of_an_id_is_written)
+{
+    static hpcbd_queue_t queue;
+    hpcbd_writer_run_t what = {
+        .run = {.cluster = "tiny", .job_id = 1, .restart = 2}, .submit = 100, .seq = 1};
+
+    memset(&queue, 0, sizeof(queue));
+    hpcbd_queue_add(&queue, &what, 0);
+    what = (hpcbd_writer_run_t){.run = what.run, .submit = 500, .seq = 2};
+    what.run.restart = 0;
+    hpcbd_queue_add(&queue, &what, 0);
+    what = (hpcbd_writer_run_t){.run = what.run, .submit = 100, .seq = 3};
+    hpcbd_queue_add(&queue, &what, 0);
+    ck_assert_uint_eq(queue.count, 1);
+    ck_assert_int_eq(hpcbd_queue_due(&queue, 0)->what.submit, 500);
+}
+END_TEST
+
 /* The numbers of the old one are not to be taken for numbers of the new one. */
 START_TEST(the_position_is_none_beyond_a_database_that_was_begun_anew)
 {
@@ -311,6 +330,7 @@ int main(void)
     tcase_add_test(test, a_job_of_a_cluster_without_slurmdbd_is_passed_over);
     tcase_add_test(test, the_queue_has_an_end);
     tcase_add_test(test, the_last_run_of_a_job_is_written);
+    tcase_add_test(test, the_last_job_of_an_id_is_written);
     tcase_add_test(test, the_position_is_none_beyond_a_database_that_was_begun_anew);
     suite_add_tcase(suite, test);
     return run_suite(suite);
