@@ -4,13 +4,13 @@
 the other modules ask their questions in SQL.  It is a temporary file of SQLite's, so
 that a million jobs take little memory.
 
-  record       a run (job and restart) as its record tells it.  With the collector's
-               database it is a view of that, which is attached as rec
+  record       a run (job, submit and restart) as its record tells it.  With the
+               collector's database it is a view of that, which is attached as rec
   record_node  the nodes of a run
   told         a run as sacct tells it
   pair         which of these are the same run: settle() finds that out
   several      of jobs with several runs: which are not the last, and when the job was
-               submitted
+               submitted.  Slurm may give an id again: jobs of one id are not one job
   company      whether guests were beside a primary of which its record does not say it
 
 A run of record is known to the others by its rid, one that sacct tells by -tid.  NULL is
@@ -42,7 +42,7 @@ ALONE_UNKNOWN, ALONE, BESIDE = -1, 0, 1
 # Of the collector's database (records/database.h).
 DATABASE = os.path.join("records", "records.db")
 _DATABASE_ID = 0x48504342
-_DATABASE_VERSION = 1
+_DATABASE_VERSION = 2
 
 _RECORD = ("rid", "cluster", "job", "restart", "user", "partition", "name", "klass",
            "submit", "start", "end", "wall", "cpu", "delay", "node_wall", "capacity",
@@ -89,8 +89,8 @@ CREATE TEMP TABLE record (rid INTEGER PRIMARY KEY, cluster TEXT, job INTEGER,
   network INTEGER, memory INTEGER, ended_for TEXT, cost REAL, cost_low REAL,
   cost_high REAL, cost_method TEXT, guard_steps INTEGER, guests_requeued INTEGER,
   sliced REAL,
-  throttled REAL, stopped REAL, starved REAL,
-  UNIQUE (cluster, job, restart) ON CONFLICT REPLACE);
+  throttled REAL, stopped REAL, starved REAL);
+CREATE INDEX temp.record_job ON record (cluster, job, restart);
 CREATE TEMP TABLE record_node (rid INTEGER, node TEXT, PRIMARY KEY (rid, node))
   WITHOUT ROWID;
 """
@@ -101,6 +101,12 @@ _PIECE = 4096
 _REASONS = 10000
 
 INFINITY = float("inf")
+
+# Seconds that clocks of nodes may be apart.
+_CLOCKS_APART = 60
+
+# What sacct has printed may be of another time zone.
+_DAY = 86400
 
 
 def state_code(text):
@@ -119,6 +125,14 @@ def known_time(*times):
     """The first that is known, infinity where none is.  Slurm loses the start of some
     runs that were requeued (22.05: where slurmdbd had not heard of it)."""
     return next((time for time in times if time is not None), INFINITY)
+
+
+def is_same_run(one, other):
+    """Whether two of the same cluster, job and restart are the same run, each as
+    (submit, start, end): submit tells, or else the time (records/store.c)."""
+    if one[0] is not None and other[0] is not None:
+        return one[0] == other[0]
+    return one[1] <= other[2] + _CLOCKS_APART and other[1] <= one[2] + _CLOCKS_APART
 
 
 def pieces(rows):
@@ -230,16 +244,22 @@ class Base:
     def add_record(self, values, nodes):
         """A run as a record tells it; one that is known already is replaced.  values as
         the columns of record, but rid."""
+        when = tuple(values[_RECORD.index(name) - 1] for name in ("submit", "start", "end"))
+        self.db.execute("DELETE FROM record WHERE rid = ?",
+                        (self.find_record(*values[:3], when),))
         row = self.db.execute(
             f"INSERT INTO record VALUES (NULL{', ?' * (len(_RECORD) - 1)})",
             values).lastrowid
         self.db.executemany("INSERT OR IGNORE INTO record_node VALUES (?, ?)",
                             ((row, node) for node in nodes))
 
-    def find_record(self, cluster, job, restart):
-        return self.has_record and self.one(
-            "SELECT rid FROM record WHERE cluster = ? AND job = ? AND restart = ?",
-            cluster, job, restart) is not None
+    def find_record(self, cluster, job, restart, when):
+        """The rid of the run, or None.  when: (submit, start, end)."""
+        if not self.has_record:
+            return None
+        return next((rid for rid, *known in self.ask(
+            'SELECT rid, submit, start, "end" FROM record WHERE cluster = ? AND job = ? '
+            "AND restart = ?", cluster, job, restart) if is_same_run(known, when)), None)
 
     def add_told(self, rows):
         """Runs as sacct tells them: the columns of told, but tid."""
@@ -290,22 +310,27 @@ class Base:
     def _find_several(self):
         twice = ("SELECT cluster, job FROM told GROUP BY job, cluster "
                  "HAVING count(*) > 1 UNION " if self.has_told else "")
+        # The key of the collector's database begins so: an index tells.
+        run, job = ("rec.run", "job_id") if self.attached else ("record", "job")
         # Not executescript, which would end the transaction.
         self.db.execute("CREATE TEMP TABLE many (cluster, job, "
                         "PRIMARY KEY (cluster, job)) WITHOUT ROWID")
         self.db.execute(f"INSERT INTO many {twice}SELECT DISTINCT cluster, job FROM "
-                        "record WHERE restart > 0")
+                        f"record WHERE restart > 0 UNION SELECT cluster, {job} FROM {run} "
+                        f"GROUP BY cluster, {job} HAVING count(*) > 1")
 
     def _pair(self):
         self.db.execute(
             "INSERT INTO pair SELECT t.tid, r.rid FROM told t CROSS JOIN record r ON "
             "r.cluster = t.cluster AND r.job = t.job WHERE NOT EXISTS (SELECT 1 FROM "
-            "many m WHERE m.cluster = t.cluster AND m.job = t.job)")
+            "many m WHERE m.cluster = t.cluster AND m.job = t.job) AND "
+            f'coalesce(r."end" >= t.start - {_DAY}, 1) AND '
+            f'coalesce(r.start <= t."end" + {_DAY}, 1)')
 
     def _settle(self, cluster, job):
-        records = self.ask("SELECT rid, submit, start, \"end\" FROM record WHERE "
-                           "cluster = ? AND job = ? ORDER BY restart", cluster,
-                           job).fetchall()
+        records = self.ask("SELECT rid, submit, start, \"end\", restart FROM record WHERE "
+                           "cluster = ? AND job = ? ORDER BY coalesce(submit, start), "
+                           "restart", cluster, job).fetchall()
         told = self.ask("SELECT tid, submit, start, \"end\" FROM told WHERE "
                         "job = ? AND cluster = ?", job, cluster).fetchall()
         told.sort(key=lambda row: known_time(*row[2:]))
@@ -314,23 +339,38 @@ class Base:
                             ((row[0], record[0]) for row, record in pairs if record))
         paired = {record[0] for _, record in pairs if record}
         runs = [(known_time(row[2], record and record[2], row[3]), -row[0],
-                 row[1] if row[1] is not None or not record else record[1])
+                 row[1] if row[1] is not None or not record else record[1], record)
                 for row, record in pairs]
-        runs += [(known_time(record[2]), record[0], record[1]) for record in records
-                 if record[0] not in paired]
-        if len(runs) < 2:
-            return
+        runs += [(known_time(record[2]), record[0], record[1], record)
+                 for record in records if record[0] not in paired]
         runs.sort(key=lambda run: run[0])
-        submits = [submit for _, _, submit in runs if submit is not None]
-        self.db.executemany("INSERT INTO several VALUES (?, ?, ?)", (
-            (mid, at < len(runs) - 1, min(submits, default=None))
-            for at, (_, mid, _) in enumerate(runs)))
+        for same in _jobs(runs):
+            submits = [submit for _, _, submit, _ in same if submit is not None]
+            self.db.executemany("INSERT INTO several VALUES (?, ?, ?)", (
+                (run[1], at < len(same) - 1, min(submits, default=None))
+                for at, run in enumerate(same) if len(same) > 1))
+
+
+def _jobs(runs):
+    """The runs of each job of one id, of all runs in their order."""
+    jobs, before = [], None
+    for run in runs:
+        record = run[3]
+        if not jobs or record and (record[4] == 0 or before and _differ(record, before)):
+            jobs.append([])
+        jobs[-1].append(run)
+        before = record or before
+    return jobs
+
+
+def _differ(record, before):
+    return None not in (record[1], before[1]) and record[1] != before[1]
 
 
 def _pairs(told, records):
     """[(what sacct tells, record or None)]: in order where both know the same runs,
     else by time."""
-    if len(told) == len(records):
+    if len(told) == len(records) and not any(map(_is_far, records, told)):
         return list(zip(told, records))
     rows, left, pairs = list(records), list(told), []
     while rows and left:
@@ -342,8 +382,12 @@ def _pairs(told, records):
             row = rows.pop(0)
             one = min(left, key=lambda one: _apart(row, one))
             left.remove(one)
-        pairs.append((one, row))
+        pairs.append((one, None if _is_far(row, one) else row))
     return pairs + [(one, None) for one in left]
+
+
+def _is_far(record, one):
+    return _DAY < _apart(record, one) < INFINITY
 
 
 def _apart(record, one):

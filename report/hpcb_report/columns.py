@@ -20,6 +20,7 @@ from . import settings
 from .base import attach, clean, connect, find_database
 from .sacct import tag_of
 from .text import ReportError, fit, neutral, pad
+from .times import Printed
 from .version import VERSION
 
 PROGRAM = "hpcb-sacct"
@@ -50,7 +51,10 @@ _NOT_OURS = {"help", "usage", "version", "long", "brief", "batch-script", "env-v
 DEFAULT_FORMAT = "JobID,JobName,State,Class,Efficiency,Stolen,Guests"
 
 # Fields of sacct that are asked for behind those that are shown.
-_HIDDEN = ("Partition", "AdminComment", "Cluster", "JobIDRaw")
+_HIDDEN = ("Partition", "AdminComment", "Cluster", "Start", "End", "JobIDRaw")
+
+# Seconds that a node's clock may differ from slurmctld's: munged takes no more.
+_CLOCKS_APART = 300
 
 # No job has such an id: it asks for the heading alone.
 _NO_JOB = "67108863"
@@ -240,6 +244,8 @@ class Figures:
         self.cost = cost
         conf = settings.load(None)
         self.guest_partition = conf.guest_partition
+        form = os.environ.get("SLURM_TIME_FORMAT") or "standard"
+        self.seconds = Printed().seconds if form in ("standard", "%s") else lambda text: None
         try:
             path = find_database(conf.collector_dir)
             if path and os.access(path, os.R_OK):
@@ -251,16 +257,19 @@ class Figures:
 
     def of(self, record):
         """The tag of a record of sacct's, as far as it can be known."""
-        partition, comment, cluster, job = record[-len(_HIDDEN):]
+        partition, comment, cluster, start, end, job = record[-len(_HIDDEN):]
         if "." in job:
             return {}
-        tag = self.add(tag_of(comment), cluster, job)
+        tag = self.add(tag_of(comment), cluster, job, self.seconds(start),
+                       self.seconds(end))
         if partition and not _text(tag.get("class")):
             guest = self.guest_partition in partition.split(",")
             tag = {**tag, "class": "guest" if guest else "primary"}
         return tag
 
-    def add(self, tag, cluster, job):
+    def add(self, tag, cluster, job, start, end):
+        """Slurm may give an id again: the run that was there at that time, or else the
+        last one."""
         if self.db is None or ("wall" in tag and not self.cost) or not job.isdecimal():
             return tag
         try:
@@ -269,8 +278,10 @@ class Figures:
                 "json_extract(mem_bandwidth, '$.mean'), "
                 "json_extract(net_bandwidth, '$.mean'), "
                 "guest_cost, guest_cost_low, guest_cost_high, guest_cost_method "
-                "FROM rec.run WHERE cluster = ? AND job_id = ? AND seq IS NOT NULL "
-                "ORDER BY restart DESC LIMIT 1", (clean(cluster), int(job))).fetchone()
+                "FROM rec.run WHERE cluster = ?1 AND job_id = ?2 AND seq IS NOT NULL AND "
+                'coalesce("end" >= ?3 - ?5, 1) AND coalesce(start <= ?4 + ?5, 1) '
+                "ORDER BY abs(start - ?3), start DESC, restart DESC LIMIT 1",
+                (clean(cluster), int(job), start, end, _CLOCKS_APART)).fetchone()
         except (sqlite3.Error, OverflowError):
             found = None
         if found is None:

@@ -10,7 +10,8 @@ import os
 import re
 import time
 
-from .base import ALONE, ALONE_UNKNOWN, BESIDE, CLASS_CODES, UNKNOWN, clean, find_database
+from .base import (ALONE, ALONE_UNKNOWN, BESIDE, CLASS_CODES, UNKNOWN, clean,
+                   find_database, is_same_run)
 from .text import ReportError
 
 _DAY = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})\.jsonl(?:\.gz)?\Z")
@@ -119,6 +120,11 @@ def _word(value):
     return clean(value) if isinstance(value, str) else None
 
 
+def _when(record):
+    """What tells runs of the same job and restart apart."""
+    return record.get("submit"), record["begin"], record["end"]
+
+
 class Reader:
     """bad counts lines that are no records."""
 
@@ -195,13 +201,17 @@ class Reader:
         cpus, wall = record["cpus"], record["wall_seconds"]
         restart = record.get("restart") or 0
         key = (record["cluster"], record["job_id"], restart)
-        if key not in self.parts and self.base.find_record(*key):
-            return
-        known = self.parts.get(key)
+        parts = self.parts.setdefault(key, [])
+        known = next((part for part in parts if is_same_run(_when(part), _when(record))),
+                     None)
         if known is None:
-            known = self.parts[key] = {**record, "capacity": 0.0, "node_wall": 0.0,
-                                       "names": []}
+            if self.base.find_record(*key, _when(record)) is not None:
+                return
+            known = {**record, "capacity": 0.0, "node_wall": 0.0, "names": []}
+            parts.append(known)
         else:
+            if known.get("submit") is None:
+                known["submit"] = record.get("submit")
             known["begin"] = min(known["begin"], record["begin"])
             known["end"] = max(known["end"], record["end"])
             known["wall_seconds"] = max(known["wall_seconds"], wall)

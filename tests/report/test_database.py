@@ -192,9 +192,9 @@ class Reports(DatabaseCase):
 
     def test_damage_and_later_versions_are_told(self):
         place = self.fill(*self.RECORDS)
-        self.change(place, "PRAGMA user_version = 2")
+        self.change(place, "PRAGMA user_version = 3")
         _, err = self.call("hpcb-report", "--no-sacct", "--records", place, code=1)
-        self.assertIn("is of version 2; this release reads 1", err)
+        self.assertIn("is of version 3; this release reads 2", err)
         path = os.path.join(place, "records", "records.db")
         with open(path, "r+b") as stream:
             stream.seek(4096)
@@ -236,6 +236,31 @@ class Reports(DatabaseCase):
         self.assertEqual(out, "1|+2.1%[-0.4..+5.0]|run_delay\n2||\n")
         out = self.call("hpcb-sacct", "-nP", "--format=JobID,CostMethod")[0]
         self.assertEqual(out, "1|run_delay\n2|\n")
+
+    def test_ids_that_slurm_gave_again(self):
+        later = NOON + 40 * 86400
+        place = self.fill(node_record(1, nodes=1, submit=NOON - 5),
+                          node_record(1, nodes=1, submit=later - 5, begin=later,
+                                      end=later + 10, cpu_seconds=5.0))
+        said = self.json("--no-sacct", "--records", place)["totals"]
+        self.assertEqual((said["jobs"], said["cpu_seconds"]), (2, 13))
+        said = self.json("--records", place, "--sacct-file", self.put_lines(
+            line(1), line(1, Submit=later - 5, Start=later, End=later + 10)))["totals"]
+        self.assertEqual((said["jobs"], said["cpu_seconds"]), (2, 13))
+        self.put("none.conf", f"CollectorDir={place}\n")
+        for start, end, shown in ((NOON, NOON + 10, "0.800"), (later, later + 10, "0.500"),
+                                  (later + 1000, "Unknown", ""), (NOON - 999, NOON - 998, ""),
+                                  ("2025-11-21T12:00:01", "2025-11-21T12:00:11", "0.800"),
+                                  ("Unknown", "Unknown", "0.500")):
+            self.fake_sacct([{"JobIDRaw": "1", "Cluster": "c", "JobID": "1", "Start": str(start),
+                              "End": str(end)}])
+            out = self.call("hpcb-sacct", "-nP", "--format=JobID,Efficiency")[0]
+            self.assertEqual(out, f"1|{shown}\n", start)
+        self.env["SLURM_TIME_FORMAT"] = "%Y%m%d"
+        self.fake_sacct([{"JobIDRaw": "1", "Cluster": "c", "JobID": "1", "Start": "20251121",
+                          "End": "20251121"}])
+        out = self.call("hpcb-sacct", "-nP", "--format=JobID,Efficiency")[0]
+        self.assertEqual(out, "1|0.500\n")
 
 
 if __name__ == "__main__":

@@ -313,6 +313,63 @@ class Requeues(ReportCase):
         self.assertEqual(said["totals"]["cpu_seconds"], 3)
 
 
+LATER = NOON + 40 * 86400
+
+
+class IdsGivenAgain(ReportCase):
+    """Slurm may give a job's id to another job: MaxJobId, slurmctld -c."""
+
+    RECORDS = (record(1, cpu=3.0), record(1, start=LATER, cpu=5.0))
+    LINES = (line(1), line(1, Submit=LATER - 5, Start=LATER, End=LATER + 10))
+
+    def check(self, said, cpu=8):
+        primary = said["by_class"]["primary"]
+        self.assertEqual((primary["jobs"], primary["runs"]), (2, 2))
+        self.assertEqual(primary["cpu_seconds"], cpu)
+        self.assertEqual(primary["turnaround_max_seconds"], 15)
+        self.assertEqual(primary["waiting_mean_seconds"], 5)
+
+    def test_records_alone(self):
+        self.check(self.from_records(*self.RECORDS))
+        self.check(self.from_records(*self.RECORDS, *self.RECORDS))
+
+    def test_submit_is_not_known(self):
+        said = self.from_records(*({**one, "submit": None} for one in self.RECORDS * 2))
+        self.assertEqual(said["totals"]["jobs"], 2)
+        self.assertEqual(said["totals"]["cpu_seconds"], 8)
+        said = self.from_records(self.RECORDS[0], {**self.RECORDS[0], "submit": None})
+        self.assertEqual(said["totals"]["jobs"], 1)
+
+    def test_records_of_nodes(self):
+        for number, given in enumerate((
+                {"submit": NOON - 5}, {"submit": NOON - 5, "node": "n2"},
+                {"submit": LATER - 5, "begin": LATER, "end": LATER + 10}, {"node": "n3"})):
+            path = self.put(f"spool/records/1.{number}.n1.json",
+                            json.dumps(node_record(1, **given)) + "\n")
+        said = self.json("--no-sacct", "--records", path.rpartition("/records/")[0])
+        self.assertEqual(said["totals"]["jobs"], 2)
+        self.assertEqual(said["totals"]["cpu_seconds"], 32)
+
+    def test_both_in_any_order(self):
+        for lines in (self.LINES, self.LINES[::-1]):
+            for records in (self.RECORDS, self.RECORDS[::-1]):
+                self.check(self.from_both(records, lines))
+
+    def test_each_is_known_to_one_only(self):
+        self.check(self.from_both(self.RECORDS[:1], self.LINES[1:]), 11)
+        self.check(self.from_both(self.RECORDS[1:], self.LINES[:1]), 13)
+        self.check(self.from_both(self.RECORDS, self.LINES[1:]))
+        self.check(self.from_both(self.RECORDS[1:], self.LINES), 13)
+
+    def test_the_first_was_requeued(self):
+        again = record(1, restart=1, start=NOON + 30, submit=NOON - 5, cpu=1.0)
+        for order in ((self.RECORDS[0], again, self.RECORDS[1]),
+                      (self.RECORDS[1], again, self.RECORDS[0])):
+            said = self.from_records(*order)["totals"]
+            self.assertEqual((said["jobs"], said["runs"]), (2, 3))
+            self.assertEqual(said["turnaround_max_seconds"], 45)
+
+
 class States(ReportCase):
     def test_jobs_that_never_ran(self):
         for start, nodes in (("None", "None assigned"), ("Unknown", ""),
