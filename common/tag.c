@@ -54,6 +54,19 @@ static bool is_foreign(const char *text)
     return false;
 }
 
+/* Nobody wrote such a text for slurmctld, which takes none: it is not parsed. */
+static bool is_too_long(const char *text)
+{
+    return text && strnlen(text, HPCB_COMMENT_MAX) == HPCB_COMMENT_MAX;
+}
+
+static char *no_room(hpcb_error_t *err)
+{
+    errno = EMSGSIZE;
+    hpcb_error(err, "what others wrote into AdminComment leaves no room");
+    return NULL;
+}
+
 static char *copy(const char *text, hpcb_error_t *err)
 {
     char *same = strdup(text);
@@ -125,15 +138,39 @@ static int add_tag(hpcb_rjson_t *outer, const hpcb_tag_t *tag)
     return add_bandwidth(object, tag) || add_program(object, tag->program);
 }
 
+/* The name of the program, which the record has, goes if the text does not fit. */
+static char *print_comment(hpcb_rjson_t *outer, bool (*fits)(const char *text),
+                           hpcb_error_t *err)
+{
+    char *text = hpcb_rjson_print(outer, "", err);
+
+    if (!text || fits(text))
+        return text;
+    free(text);
+    json_object_object_del(tag_of(outer), "program");
+    text = hpcb_rjson_print(outer, "", err);
+    if (!text || !is_too_long(text))
+        return text;
+    free(text);
+    return no_room(err);
+}
+
+static bool slurmctld_takes(const char *text)
+{
+    return !is_too_long(text);
+}
+
 char *hpcb_tag_add(const char *before, const hpcb_tag_t *tag, hpcb_error_t *err)
 {
     hpcb_rjson_auto hpcb_rjson_t *outer = NULL;
 
     if (is_foreign(before))
         return copy(before, err);
+    if (is_too_long(before))
+        return no_room(err);
     outer = start_comment(before);
     if (outer && add_tag(outer, tag) == 0)
-        return hpcb_rjson_print(outer, "", err);
+        return print_comment(outer, slurmctld_takes, err);
     errno = ENOMEM;
     hpcb_error(err, "out of memory");
     return NULL;
@@ -172,29 +209,11 @@ static int add_used(hpcb_rjson_t *tag, const hpcb_run_t *run)
 }
 
 /* Return whether slurmdbd takes the text (hpcbd/collector/writer_slurm.h): its SQL is
- * made with neither quotes nor backslashes, and JSON writes a quotation mark as \". */
+ * made with neither quotes nor backslashes, and JSON writes a quotation mark as \".  A
+ * program with such characters goes. */
 static bool slurmdbd_takes(const char *text)
 {
-    return strlen(text) < HPCB_COMMENT_MAX && !strpbrk(text, "'\\");
-}
-
-/* The name of the program, which the record has, makes room for figures, and goes if it
- * has characters that slurmdbd does not take. */
-static char *print_comment(hpcb_rjson_t *outer, hpcb_rjson_t *tag, hpcb_error_t *err)
-{
-    char *text = hpcb_rjson_print(outer, "", err);
-
-    if (!text || slurmdbd_takes(text))
-        return text;
-    free(text);
-    json_object_object_del(tag, "program");
-    text = hpcb_rjson_print(outer, "", err);
-    if (!text || strlen(text) < HPCB_COMMENT_MAX)
-        return text;
-    free(text);
-    errno = EMSGSIZE;
-    hpcb_error(err, "what others wrote into AdminComment leaves no room");
-    return NULL;
+    return !is_too_long(text) && !strpbrk(text, "'\\");
 }
 
 char *hpcb_tag_add_run(const char *before, const hpcb_run_t *run, hpcb_error_t *err)
@@ -204,13 +223,15 @@ char *hpcb_tag_add_run(const char *before, const hpcb_run_t *run, hpcb_error_t *
 
     if (is_foreign(before))
         return copy(before, err);
+    if (is_too_long(before))
+        return no_room(err);
     outer = start_comment(before);
     tag = tag_of(outer);
     /* Of a job that was submitted while the plugin was not there. */
     if (outer && !tag)
         tag = new_tag(outer, run->klass);
     if (tag && add_used(tag, run) == 0)
-        return print_comment(outer, tag, err);
+        return print_comment(outer, slurmdbd_takes, err);
     errno = ENOMEM;
     hpcb_error(err, "out of memory");
     return NULL;
@@ -247,7 +268,8 @@ static bool is_learned(hpcb_rjson_t *bw)
 
 void hpcb_tag_read(const char *comment, hpcb_tag_demand_t *demand)
 {
-    hpcb_rjson_auto hpcb_rjson_t *outer = comment ? hpcb_rjson_parse(comment) : NULL;
+    hpcb_rjson_auto hpcb_rjson_t *outer =
+        comment && !is_too_long(comment) ? hpcb_rjson_parse(comment) : NULL;
     hpcb_rjson_t *tag = tag_of(outer), *bw, *spread;
 
     *demand = (hpcb_tag_demand_t){0};

@@ -60,8 +60,9 @@ typedef struct {
 } hpcb_tag_demand_t;
 
 /* Return before (an AdminComment, NULL or "": none) with the tag in place of any that
- * it has, or a copy of Jobstats' text; the caller frees it.  The tag takes less than
- * HPCB_COMMENT_MAX.  NULL with err when memory runs out. */
+ * it has, or a copy of Jobstats' text; the caller frees it.  A tag alone always fits
+ * HPCB_COMMENT_MAX.  NULL with err if it does not fit with what is there (EMSGSIZE) or
+ * memory runs out. */
 char *hpcb_tag_add(const char *before, const hpcb_tag_t *tag, hpcb_error_t *err);
 
 /* Return before with the figures of the run in its tag, which is made if there is none,
@@ -70,7 +71,7 @@ char *hpcb_tag_add(const char *before, const hpcb_tag_t *tag, hpcb_error_t *err)
 char *hpcb_tag_add_run(const char *before, const hpcb_run_t *run, hpcb_error_t *err);
 
 /* Read what the tag in comment says.  Whatever is not a figure in it is not known, and
- * so is everything if comment is NULL or has no tag. */
+ * so is everything if comment is NULL, has no tag or does not fit HPCB_COMMENT_MAX. */
 void hpcb_tag_read(const char *comment, hpcb_tag_demand_t *demand);
 
 #endif

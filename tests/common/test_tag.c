@@ -255,6 +255,55 @@ START_TEST(any_other_text_is_kept_whole)
 }
 END_TEST
 
+/* slurmctld would refuse the job for such a text. */
+START_TEST(what_leaves_no_room_gets_no_tag)
+{
+    char before[HPCB_COMMENT_MAX];
+    const hpcb_tag_t said = {HPCB_CLASS_GUEST, &no_options, false, "a/b", 0};
+    hpcb_error_t err = {""};
+    char *after;
+
+    memset(before, 'x', sizeof(before));
+    before[HPCB_COMMENT_MAX - 30] = '\0';
+    ck_assert_ptr_null(hpcb_tag_add(before, &said, &err));
+    ck_assert_int_eq(errno, EMSGSIZE);
+    ck_assert_ptr_nonnull(strstr(err.text, "no room"));
+    /* The program goes first. */
+    before[HPCB_COMMENT_MAX - 60] = '\0';
+    after = hpcb_tag_add(before, &said, &err);
+    ck_assert_msg(after != NULL, "%s", err.text);
+    ck_assert_uint_lt(strlen(after), HPCB_COMMENT_MAX);
+    ck_assert_ptr_null(strstr(after, "program"));
+    free(after);
+}
+END_TEST
+
+/* A megabyte may come over the network.  Parsed, it would be short enough. */
+START_TEST(a_text_that_is_too_long_is_not_parsed)
+{
+    static char text[1 << 20];
+    const size_t lengths[] = {HPCB_COMMENT_MAX - 1, HPCB_COMMENT_MAX, sizeof(text) - 1};
+    const char tagged[] = "{\"hpcb\":{\"v\":1,\"peak\":7}}";
+    bool fits = lengths[_i] < HPCB_COMMENT_MAX;
+    hpcb_tag_demand_t demand;
+    char *added, *ended;
+
+    memset(text, ' ', lengths[_i]);
+    memcpy(text, tagged, strlen(tagged));
+    text[lengths[_i]] = '\0';
+    hpcb_tag_read(text, &demand);
+    ck_assert_uint_eq(demand.peak, fits ? 7 : 0);
+    errno = 0;
+    added = hpcb_tag_add(text, &guest, NULL);
+    ck_assert(!added == !fits && (fits || errno == EMSGSIZE));
+    errno = 0;
+    ended = hpcb_tag_add_run(text, &run, NULL);
+    ck_assert(!ended == !fits && (fits || errno == EMSGSIZE));
+    free(added);
+    free(ended);
+}
+END_TEST
+
 /* ---- read back ---- */
 
 START_TEST(what_is_written_is_read)
@@ -326,6 +375,8 @@ int main(void)
     tcase_add_test(test, keys_of_others_stay);
     tcase_add_loop_test(test, any_other_text_is_kept_whole, 0, COUNT(texts));
     tcase_add_test(test, what_is_written_is_read);
+    tcase_add_test(test, what_leaves_no_room_gets_no_tag);
+    tcase_add_loop_test(test, a_text_that_is_too_long_is_not_parsed, 0, 3);
     tcase_add_test(test, the_format_is_that_of_tags_jsonl);
     suite_add_tcase(suite, test);
     return run_suite(suite);

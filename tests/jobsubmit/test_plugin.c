@@ -111,6 +111,23 @@ START_TEST(without_a_tag_everything_else_is_as_with_one)
 }
 END_TEST
 
+/* It is for slurmctld to refuse it. */
+START_TEST(a_comment_that_is_too_long_is_left_alone)
+{
+    char text[5000];
+
+    memset(text, ' ', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    memcpy(text, "{}", 2);
+    fake_add_env(desc, OURS "guest=(null)");
+    desc->admin_comment = fake_string(text);
+    ck_assert_int_eq(submit(), SLURM_SUCCESS);
+    ck_assert_uint_eq(fake_errors(), 1);
+    ck_assert_str_eq(desc->admin_comment, text);
+    ck_assert_str_eq(desc->partition, "guest");
+}
+END_TEST
+
 START_TEST(a_job_without_any_environment_works)
 {
     ck_assert_int_eq(submit(), SLURM_SUCCESS);
@@ -959,6 +976,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, slurm_finds_what_it_asks_for);
     tcase_add_test(tcase, a_primary_is_tagged_and_left_alone);
+    tcase_add_test(tcase, a_comment_that_is_too_long_is_left_alone);
     tcase_add_test(tcase, a_job_without_any_environment_works);
     tcase_add_test(tcase, without_a_tag_everything_else_is_as_with_one);
     tcase_add_test(tcase, a_guest_is_routed);
