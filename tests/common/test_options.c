@@ -5,12 +5,12 @@
 #include "config.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/options.h"
+#include "tests/common/comma.h"
 #include "tests/common/scratch.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -404,10 +404,12 @@ START_TEST(the_locale_changes_nothing)
 {
     hpcb_options_t options = {0};
 
-    setlocale(LC_ALL, "de_DE.UTF-8");
+    if (!comma_enter())
+        return;
     ck_assert_int_eq(hpcb_option_scan("hpc-window", "1.5s:0.5", &options, NULL), 0);
     ck_assert_uint_eq(options.window.period_us, 1500000);
     expect_malformed("hpc-window", "1,5s:0,5");
+    comma_leave();
 }
 END_TEST
 

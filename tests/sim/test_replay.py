@@ -5,6 +5,7 @@
 import hashlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -25,6 +26,26 @@ def swf(submit, run, cpus, load=1.0, used=100, limit=-1, asked=200):
     """A line: used and asked in KiB of a CPU."""
     return f"1 {submit} 0 {run} {cpus} {run * load} {used} {cpus} {limit} {asked} " \
         "1 1 1 1 1 1 -1 -1"
+
+
+# Of glibc's sources, which Debian has in the package locales.
+COMMA = "de_DE"
+
+
+def comma_locale(place):
+    """The environment of a locale whose decimal point is a comma, made below place; None
+    if the machine cannot make one.  That a program enters it is the program's affair."""
+    try:
+        subprocess.run(["localedef", "-i", COMMA, "-f", "ISO-8859-1",
+                        os.path.join(place, COMMA)], check=True, capture_output=True)
+        environment = {"LOCPATH": place, "LC_ALL": COMMA}
+        point = subprocess.run(
+            [sys.executable, "-c", "import locale; locale.setlocale(locale.LC_ALL, ''); "
+             "print(locale.localeconv()['decimal_point'])"], check=True,
+            capture_output=True, text=True, env={**os.environ, **environment}).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return environment if point == ",\n" else None
 
 
 def replay(text, *arguments, form="--swf", environment=None):
@@ -169,7 +190,7 @@ class Replay(unittest.TestCase):
                  swf(7, 100, 1).replace("100", "1,5", 1), swf(-7, 100, 1),
                  swf(8, -5, 1), swf(9, -1, 1), swf(10, 100, 99), swf(3, 100, 1), "", ";"]
         said, complaints = self.said("\n".join(lines), "--nodes", "1", "--cpus-per-node",
-                                     "4", environment={"LC_ALL": "de_DE.UTF-8"})
+                                     "4")
         self.assertEqual(said["history"]["passed_over"],
                          {"cut": 2, "no_number": 1, "negative": 2, "did_not_run": 1,
                           "not_ended": 0, "too_large": 1})
@@ -178,6 +199,26 @@ class Replay(unittest.TestCase):
         self.assertIn(":4: passed over (no_number: '1,5' is no number); 1", complaints)
         self.assertIn(":5: passed over (negative", complaints)
         self.assertIn("1 jobs were not in the order", complaints)
+
+    def test_numbers_are_the_same_in_any_locale(self):
+        text = "\n".join(swf(1.5 * i, 100.5, 1, 0.25) for i in range(5)) + "\n" + \
+            swf(7, 100, 1).replace("100", "1,5", 1)
+        arguments = ("--nodes", "1", "--cpus-per-node", "4", "--guest-part", "0.25")
+        with tempfile.TemporaryDirectory() as place:
+            comma = comma_locale(place)
+            if comma is None:
+                self.skipTest("no locale with a decimal comma: localedef -i de_DE fails "
+                              "(install the package locales)")
+            said = [replay(text, *arguments, *more, environment=environment)
+                    for environment in ({"LC_ALL": "C"}, comma)
+                    for more in ((), ("--json",))]
+        for plain, other in zip(said[:2], said[2:]):
+            self.assertEqual(plain.returncode, 0, plain.stderr)
+            self.assertEqual(other.returncode, 0, other.stderr)
+            plain, other = (re.sub(r"tmp\w+\.txt", "FILE", done.stdout + done.stderr)
+                            for done in (plain, other))
+            self.assertEqual(plain, other)
+            self.assertIn("'1,5' is no number", plain)
 
     def test_nothing_left(self):
         for text in ("", "; only\n", "garbage\n"):
