@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* A locale whose decimal point is a comma.  Few machines have one, so that it is made. */
+/* A locale whose decimal point is a comma.  Few machines have one, so that it is made.
+ */
 #ifndef HPCB_TESTS_COMMON_COMMA_H
 #define HPCB_TESTS_COMMON_COMMA_H
 
