@@ -117,7 +117,7 @@ class Comparison:
         for record in self.records:
             proven = record[WITH]["proofs"] >= self.case.ranks
             found.append((record[WITHOUT]["outcomes"],
-                          {test: one if proven or one in BAD else None
+                          {test: one if proven or one in BAD else verdicts.UNPROVEN
                            for test, one in record[WITH]["outcomes"].items()}))
         return found
 

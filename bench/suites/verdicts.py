@@ -16,6 +16,7 @@ FLAKY = "flaky in both"
 FAILS = "fails without the library"
 SKIPPED = "skipped"
 UNPROVEN = "the library is not seen in all ranks"
+UNREACHED = "not reached with the library"
 COMPARED = (KEPT, BROKEN)
 MIN_SHARE = 0.8    # of the suite's tests
 CERTAIN_PAIRS = 5  # all of them different: one case of 252 by chance
@@ -44,8 +45,9 @@ def of_failures(bad, runs, bad_with, runs_with, final):
 
 
 def of_test(pairs, final):
-    """pairs: (outcome without, with), None where a run did not get to this test or is no
-    proof.  None: more runs can tell; with final they cannot be had."""
+    """pairs: (outcome without, with), None where a run did not get to this test, UNPROVEN for
+    a pass with a library that is not seen.  None: more runs can tell; with final they cannot
+    be had."""
     without = [one for one, _ in pairs if one not in (None, SKIP)]
     passes = PASS in without
     # What passes without the library and is skipped with it does not pass.
@@ -56,7 +58,8 @@ def of_test(pairs, final):
     if not without:
         return SKIPPED
     if not with_it:
-        return UNPROVEN if not bad else FAILS
+        unproven = any(other == UNPROVEN for _, other in pairs)
+        return FAILS if bad else UNPROVEN if unproven else UNREACHED
     if bad or bad_with:
         found = of_failures(bad, len(without), bad_with, len(with_it), final)
         return UNDECIDED if final and found is None else found

@@ -5,6 +5,7 @@ whole runs with suites, MPIs and a library that are made up."""
 
 import json
 import os
+import re
 import shutil
 import signal
 import stat
@@ -124,7 +125,9 @@ class Verdicts(unittest.TestCase):
         self.check("skipped", [(S, S)])
         self.check(verdicts.FAILS, [(F, F)])
         self.check(verdicts.FAILS, [(F, P)])
-        self.check(verdicts.UNPROVEN, [(P, None)])
+        self.check(verdicts.UNPROVEN, [(P, verdicts.UNPROVEN)])
+        self.check(verdicts.UNREACHED, [(P, None)])
+        self.check(verdicts.FAILS, [(F, verdicts.UNPROVEN)])
         for bad in (F, H, S):
             self.check(None, [(P, bad)])
 
@@ -252,6 +255,32 @@ all: $(programs)
 %: %.sh
 \tcp $< $@ && chmod +x $@
 """
+
+
+# As of mpi4py's suite; a test says what the library would, since nothing is preloaded.
+MAIN = """
+import sys, unittest
+def main(module, testRunner):
+    tests = unittest.defaultTestLoader.loadTestsFromName(sys.argv[-1])
+    sys.exit(not testRunner.run(tests).wasSuccessful())
+"""
+MODULE = """
+import os, sys, unittest
+LIBRARY = bool(os.environ.get("LD_PRELOAD"))
+sys.stderr.write(PROOF if LIBRARY else "")
+class T(unittest.TestCase):
+    def test_a(self): pass
+    def test_b(self): self.assertFalse(LIBRARY)
+    def test_c(self): self.fail()
+    def test_d(self): self.skipTest("no")
+    @unittest.expectedFailure
+    def test_e(self): self.fail()
+    def test_f(self):
+        with self.subTest(1): pass
+        with self.subTest(2): self.assertFalse(LIBRARY)
+    def test_g(self): os._exit(3) if LIBRARY else None
+    def test_h(self): pass
+""".replace("PROOF", repr(PROOF))
 
 
 @unittest.skipUnless(shutil.which("cc"), "no compiler")
@@ -403,6 +432,29 @@ class Run(unittest.TestCase):
                 process.kill()
         self.assertTrue(os.path.exists(self.path("started")))
         self.assertFalse(is_alive(self.sleep))
+
+    def test_mpi4py(self):
+        with open(os.path.join(TOP, "scripts", "mpi-suites.bash"), encoding="utf-8") as file:
+            version = re.search(r"^MPI4PY=(.*)$", file.read(), re.M)[1]
+        tree = f"work/mpi4py-{version}/mpich-1.2.3"
+        self.write(f"work/mpi4py-{version}/source/setup.py", "")
+        self.write(f"{tree}/.ready", "")
+        self.write(f"{tree}/test/main.py", MAIN)
+        self.write(f"{tree}/test/test_x.py", MODULE)
+        os.makedirs(self.path(f"{tree}/venv/bin"))
+        os.symlink(sys.executable, self.path(f"{tree}/venv/bin/python"))
+        self.write("bin/mpiexec.mpich", "#!/bin/bash\n[ \"$1\" != --version ] || { echo "
+                   "'HYDRA: Version: 1.2.3'; exit; }\nranks=$2; shift 2; status=0\nfor ((i = "
+                   "0; i < ranks; i++)); do \"$@\" & done\nfor ((i = 0; i < ranks; i++)); "
+                   "do wait -n || status=$?; done\nexit $status\n")
+        done = self.call("--suite", "mpi4py", "--only", "mpi4py/test_x 2", "--json")
+        case, suite = json.loads(done.stdout)
+        tests = {test.rpartition(".")[2]: one["verdict"] for test, one in case["tests"].items()}
+        self.assertEqual(tests, {
+            "test_a": "kept", "test_b": "broken", "test_c": verdicts.FAILS,
+            "test_d": "skipped", "test_e": "kept", "test_f": "broken", "test_g": "broken",
+            "test_h": verdicts.UNREACHED, "whole": "broken"})
+        self.assertEqual((done.returncode, suite["verdict"], suite["tests"]), (1, "broken", 9))
 
     def test_only(self):
         self.tests("good 2", "bad 2")
