@@ -8,6 +8,7 @@ one."""
 import os
 import shutil
 import threading
+from contextlib import nullcontext
 
 from cluster import BenchError
 from suites import outcomes, verdicts
@@ -55,16 +56,17 @@ class Comparison:
         path, name = os.path.split(os.path.join(self.place.tree, self.case.program))
         return [f"./{name}", *self.case.arguments], path
 
-    def limit(self, settings):
-        """Seconds of a run."""
+    def limit(self, settings, found):
+        """Seconds of a run; found: those of its pair until now."""
         seconds = (self.case.seconds() or settings.seconds) * settings.factor
-        good = [record[WITHOUT]["seconds"] for record in self.records
-                if not any(one in BAD for one in record[WITHOUT]["outcomes"].values())]
+        good = [record[WITHOUT]["seconds"] for record in (*self.records, found)
+                if WITHOUT in record and not any(
+                    one in BAD for one in record[WITHOUT]["outcomes"].values())]
         if good:
             seconds = min(seconds, SLACK_SECONDS * settings.factor + SLACK_TIMES * max(good))
         return seconds
 
-    def run(self, kind, settings, runner):
+    def run(self, kind, seconds, settings, runner):
         """Without or with: outcomes and what goes with them."""
         argv, directory = self.command()
         results = runner.directory()
@@ -74,7 +76,7 @@ class Comparison:
         # In the launcher's environment, so that spawned processes have it too.
         argv = ["env", *environ, *self.place.launch, *self.case.launch, "-n",
                 str(self.case.ranks), *argv]
-        ended = runner.run(argv, directory, self.place.environ, self.limit(settings))
+        ended = runner.run(argv, directory, self.place.environ, seconds)
         if self.case.suite == "mpi4py":
             found = outcomes.of_mpi4py(results, self.case.ranks, ended.status)
         else:
@@ -93,12 +95,10 @@ class Comparison:
         """A record.  The first run is without: it tells how long the case takes."""
         number = len(self.records)
         _, directory = self.command()
-        order = (WITH, WITHOUT) if number % 2 else (WITHOUT, WITH)
-        if os.path.basename(directory) == "io":
-            with io_lock(directory):
-                found = {kind: self.run(kind, settings, runner) for kind in order}
-        else:
-            found = {kind: self.run(kind, settings, runner) for kind in order}
+        found = {}
+        with io_lock(directory) if os.path.basename(directory) == "io" else nullcontext():
+            for kind in (WITH, WITHOUT) if number % 2 else (WITHOUT, WITH):
+                found[kind] = self.run(kind, self.limit(settings, found), settings, runner)
         return {"run": f"{self.key}#{number}", "case": self.key, **found}
 
     def finish(self, settings, runner, keep):
@@ -152,9 +152,13 @@ class Comparison:
         return f"{bad} of {runs}" + (f" ({hung} did not end)" if hung else "")
 
     def explain(self, test):
+        """With the probability that the library has nothing to do with it."""
         name = "" if test == outcomes.WHOLE else f"{test} "
+        runs, bad, _ = self.counts(test, WITHOUT)
+        runs_with, bad_with, _ = self.counts(test, WITH)
+        chance = verdicts.probability(bad, runs, bad_with, runs_with)
         return (f"{name}fails {self.failures(test, WITH)} with the library, "
-                f"{self.failures(test, WITHOUT)} without")
+                f"{self.failures(test, WITHOUT)} without; by chance {100 * chance:.1f} %")
 
     def reasons(self, settings):
         """Of tests that are broken, flaky or undecided."""

@@ -15,8 +15,9 @@ import tempfile
 import time
 import unittest
 import uuid
+from unittest import mock
 
-from suites import cases, outcomes, processes, verdicts
+from suites import cases, comparison, outcomes, processes, verdicts
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LIMIT = 240
@@ -159,6 +160,21 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(verdicts.of_suite(["kept"] * 9 + ["broken"]), "broken")
         self.assertEqual(verdicts.of_suite(["kept"] * 9 + ["undecided"]), "undecided")
         self.assertEqual(verdicts.of_suite([]), "undecided")
+
+
+class Limits(unittest.TestCase):
+    def test_seconds_of_a_run(self):
+        settings = mock.Mock(seconds=180, factor=2)
+        case = comparison.Comparison(None, cases.parse("mpich good 2"), "key", None)
+        self.assertEqual(case.limit(settings, {}), 360)
+        good = {"without": {"seconds": 1.5, "outcomes": {"whole": P}}}
+        self.assertEqual(case.limit(settings, good), 135)
+        bad = {"without": {"seconds": 1.5, "outcomes": {"whole": F}}}
+        self.assertEqual(case.limit(settings, bad), 360)
+        case.records = [good, {"without": {"seconds": 2, "outcomes": {"whole": P}}}]
+        self.assertEqual(case.limit(settings, {}), 140)
+        case = comparison.Comparison(None, cases.parse("mpich good 2 timeLimit=7"), "key", None)
+        self.assertEqual(case.limit(settings, good), 14)
 
 
 def is_alive(mark):
@@ -366,9 +382,9 @@ class Run(unittest.TestCase):
             "coll/leaves 2"])
         bad = [line.split()[4] for line in lines if line.startswith("not ok")]
         self.assertEqual(bad, ["coll/bad", "coll/silent", "coll/crash", "coll/once"])
-        self.assertIn("#   fails 5 of 5 with the library, 0 of 5 without", lines)
-        self.assertIn("#   fails 1 of 10 (1 did not end) with the library, 0 of 10 without",
-                      lines)
+        self.assertIn("#   fails 5 of 5 with the library, 0 of 5 without; by chance 0.4 %", lines)
+        self.assertIn("#   fails 1 of 10 (1 did not end) with the library, 0 of 10 without; "
+                      "by chance 50.0 %", lines)
         self.assertIn("# unknown to mpi-suites: color=red", lines)
         self.assertEqual(lines[-1], "1..15")
         self.assertIn("# mpich's suite with MPICH over shm: broken: 9 of 15 tests compared "
@@ -379,9 +395,11 @@ class Run(unittest.TestCase):
 
     def test_a_hang_in_one_of_three(self):
         self.tests("third 2 timeLimit=2")
-        code, found, (suite,) = self.found("--pairs", "3", "--most-pairs", "4")
-        self.assertEqual((code, *found.values()), (1, "broken"))
-        self.assertEqual(suite["verdict"], "broken")
+        for most in ("3", "4"):  # goes on with one pair more
+            code, found, (suite,) = self.found("--pairs", "3", "--most-pairs", most, "--state",
+                                               self.path("state"))
+            self.assertEqual((code, *found.values(), suite["verdict"]),
+                             (1, "broken", "broken"))
         with open(self.path("order"), encoding="ascii") as file:
             self.assertEqual(file.read().split(), ["without", "with", "with", "without"] * 2)
 
