@@ -391,8 +391,8 @@ static void remove_traces(const hpcb_conf_t *conf, hpcb_node_t *node, uint32_t j
 }
 
 /* The epilog script kills it after five seconds, and slurmd runs no second one.  So
- * what may take long comes last: a disk (the spool, the totals), and what a guest has
- * left in memory, which may be millions of files. */
+ * what may take long comes last: what a guest has left in memory, which may be millions
+ * of files and is given two seconds, and then the disk of the spool and the totals. */
 int hpcb_job_end(const hpcb_ctl_t *ctl)
 {
     hpcb_job_state_t asked = {0};
@@ -419,11 +419,11 @@ int hpcb_job_end(const hpcb_ctl_t *ctl)
         hpcb_kept_add(&conf, &record);
     free(record.beside.guests);
     remove_traces(&conf, node, asked.job_id);
+    if (recorded && record.job.klass == HPCB_CLASS_GUEST && conf.guest_remove_ipc)
+        hpcb_leftovers_remove(conf.state_dir, &record.job, HPCB_LEFTOVERS_DIR);
     hpcb_kept_spool(&conf);
     if (counts)
         add_to_totals(&conf, &record);
-    if (recorded && record.job.klass == HPCB_CLASS_GUEST && conf.guest_remove_ipc)
-        hpcb_leftovers_remove(conf.state_dir, &record.job, HPCB_LEFTOVERS_DIR);
     hpcb_node_close(node);
     return 0;
 }
