@@ -35,6 +35,12 @@ bool hpcb_sim_is_guest(const hpcb_sim_cluster_t *cluster,
            hpcb_sim_fraction(&chance) <= cluster->guest_part;
 }
 
+bool hpcb_sim_overlaid(const hpcb_sim_state_t *state, uint32_t job)
+{
+    return state->regime != HPCB_SIM_DEDICATED &&
+           hpcb_sim_is_guest(state->conf, state->history, job);
+}
+
 static void enqueue(hpcb_sim_state_t *state, hpcb_sim_queue_t *queue, uint32_t job)
 {
     hpcb_sim_running_t *run = &state->run[job];
@@ -76,30 +82,63 @@ static void dequeue(hpcb_sim_state_t *state, hpcb_sim_queue_t *queue, uint32_t j
         queue->last = run->prev;
 }
 
-static uint32_t cpus_of(const hpcb_sim_state_t *state, uint32_t job)
+/* The head of the queue of primaries, and what others may take without delaying it. */
+typedef struct {
+    int64_t when_ns;
+    int64_t cpus, memory; /* that are left by then, KiB */
+} reserved_t;
+
+static int64_t later(int64_t a, int64_t b)
 {
-    return state->history->job[job].cpus;
+    return a > b ? a : b;
+}
+
+/* By the limits of what runs.  Memory counts as if all nodes were one: on which node a
+ * job's end makes room is not looked at. */
+static reserved_t reserve_head(const hpcb_sim_state_t *state)
+{
+    const hpcb_sim_past_t *head = &state->history->job[state->primaries.first];
+    int64_t cpus = head->cpus, memory = hpcb_sim_memory_each(head) * cpus;
+    int64_t free_cpus = (int64_t)state->places.free_cpus,
+            free_memory = state->places.free_memory;
+    int64_t ended = 0, ended_memory = 0;
+    reserved_t reserved = {.when_ns = state->now_ns};
+
+    if (cpus > free_cpus)
+        reserved.when_ns = hpcb_sim_plan_when(&state->plan, cpus - free_cpus);
+    if (memory > free_memory)
+        reserved.when_ns =
+            later(reserved.when_ns,
+                  hpcb_sim_plan_when(&state->memory_plan, memory - free_memory));
+    /* Enough of both, but not on the same nodes: the next end may help. */
+    if (reserved.when_ns == state->now_ns)
+        reserved.when_ns = hpcb_sim_plan_when(&state->plan, 1);
+    ended = hpcb_sim_plan_by(&state->plan, reserved.when_ns);
+    ended_memory = hpcb_sim_plan_by(&state->memory_plan, reserved.when_ns);
+    reserved.cpus = free_cpus + ended - cpus;
+    reserved.memory = free_memory + ended_memory - memory;
+    return reserved;
 }
 
 /* Behind the first job, which waits: start those that do not delay it. */
 static void backfill(hpcb_sim_state_t *state)
 {
-    uint32_t head = state->primaries.first, job = state->run[head].next;
-    int64_t ended = 0, spare;
-    int64_t when = hpcb_sim_plan_when(
-        &state->plan, (int64_t)cpus_of(state, head) - (int64_t)state->free_cpus,
-        &ended);
+    uint32_t job = state->run[state->primaries.first].next;
+    reserved_t head = reserve_head(state);
 
-    spare = (int64_t)state->free_cpus + ended - (int64_t)cpus_of(state, head);
     for (unsigned i = 0; i < BACKFILL_DEPTH && job != HPCB_SIM_NONE; i++) {
+        const hpcb_sim_past_t *past = &state->history->job[job];
         uint32_t next = state->run[job].next;
-        int64_t cpus = cpus_of(state, job);
-        int64_t end = state->now_ns + state->history->job[job].limit * HPCB_SIM_SECOND;
+        int64_t end = state->now_ns + past->limit * HPCB_SIM_SECOND;
+        int64_t memory = hpcb_sim_memory_each(past) * past->cpus;
+        bool ends = end <= head.when_ns;
 
-        if (cpus <= (int64_t)state->free_cpus && (end <= when || cpus <= spare)) {
+        if ((ends || (past->cpus <= head.cpus && memory <= head.memory)) &&
+            hpcb_sim_primary_fits(state, job)) {
             dequeue(state, &state->primaries, job);
             hpcb_sim_start_primary(state, job);
-            spare -= end <= when ? 0 : cpus;
+            head.cpus -= ends ? 0 : past->cpus;
+            head.memory -= ends ? 0 : memory;
         }
         job = next;
     }
@@ -145,23 +184,20 @@ static void set_tick(hpcb_sim_state_t *state)
         state->no_memory = true;
 }
 
-/* Whenever something changes the first of each queue starts if it can; those behind it
- * get a look from time to time, as Slurm's backfill has it. */
-static void schedule(hpcb_sim_state_t *state)
+/* A primary waits, and not for CPUs: guests that take more memory would delay it. */
+static bool waits_for_memory(const hpcb_sim_state_t *state)
 {
-    bool behind, look = state->now_ns >= state->next_backfill_ns;
-    uint32_t job;
+    uint32_t head = state->primaries.first;
 
-    while ((job = state->primaries.first) != HPCB_SIM_NONE &&
-           cpus_of(state, job) <= state->free_cpus && !state->no_memory) {
-        dequeue(state, &state->primaries, job);
-        hpcb_sim_start_primary(state, job);
-    }
-    behind = job != HPCB_SIM_NONE && state->run[job].next != HPCB_SIM_NONE &&
-             state->free_cpus > 0;
-    if (behind && look)
-        backfill(state);
-    if (state->guests_changed) {
+    return state->regime == HPCB_SIM_NICE && head != HPCB_SIM_NONE &&
+           state->history->job[head].cpus <= state->places.free_cpus;
+}
+
+static void schedule_guests(hpcb_sim_state_t *state, bool look)
+{
+    if (waits_for_memory(state)) {
+        state->guests_wait = state->guests.first != HPCB_SIM_NONE;
+    } else if (state->guests_changed) {
         start_guests(state, look ? GUEST_FAILS : 1);
         state->guests_changed = false;
         state->guests_wait = !look && state->guests.first != HPCB_SIM_NONE;
@@ -169,38 +205,29 @@ static void schedule(hpcb_sim_state_t *state)
         start_guests(state, GUEST_FAILS);
         state->guests_wait = false;
     }
+}
+
+/* Whenever something changes the first of each queue starts if it can, primaries before
+ * guests; those behind it are tried from time to time, as Slurm's backfill has it. */
+static void schedule(hpcb_sim_state_t *state)
+{
+    bool behind, look = state->now_ns >= state->next_backfill_ns;
+    uint32_t job;
+
+    while ((job = state->primaries.first) != HPCB_SIM_NONE && !state->no_memory &&
+           hpcb_sim_primary_fits(state, job)) {
+        dequeue(state, &state->primaries, job);
+        hpcb_sim_start_primary(state, job);
+    }
+    behind = job != HPCB_SIM_NONE && state->run[job].next != HPCB_SIM_NONE &&
+             state->places.free_cpus > 0;
+    if (behind && look)
+        backfill(state);
+    schedule_guests(state, look);
     if (look && (behind || state->guests.first != HPCB_SIM_NONE))
         state->next_backfill_ns = state->now_ns + BACKFILL_EVERY;
     else if (!look && (behind || state->guests_wait))
         set_tick(state);
-}
-
-typedef struct {
-    uint64_t ended, primaries;
-    double turnaround, primary_turnaround, slowdown, cpu, guest_cpu, idle;
-    int64_t last_ns;
-} sums_t;
-
-static void account(hpcb_sim_state_t *state, uint32_t job, sums_t *sums)
-{
-    const hpcb_sim_past_t *past = &state->history->job[job];
-    double turnaround = (double)(state->now_ns - past->submit * HPCB_SIM_SECOND) /
-                        (double)HPCB_SIM_SECOND;
-    double cpu = (double)past->load * (double)past->run * past->cpus;
-
-    sums->ended++;
-    sums->turnaround += turnaround;
-    sums->cpu += cpu;
-    sums->last_ns = state->now_ns;
-    if (hpcb_sim_overlaid(state, job)) {
-        sums->guest_cpu += cpu;
-        return;
-    }
-    sums->primaries++;
-    sums->idle += (1 - (double)past->load) * (double)past->run * past->cpus;
-    sums->primary_turnaround += turnaround;
-    sums->slowdown += (double)(state->now_ns - state->run[job].start_ns) /
-                      ((double)past->run * (double)HPCB_SIM_SECOND);
 }
 
 static void submit(hpcb_sim_state_t *state, uint32_t job)
@@ -212,8 +239,25 @@ static void submit(hpcb_sim_state_t *state, uint32_t job)
         state->guests_changed = true;
 }
 
+/* A job's next event has come. */
+static void take_event(hpcb_sim_state_t *state, uint32_t job)
+{
+    hpcb_sim_running_t *run = &state->run[job];
+
+    run->next_ns = HPCB_SIM_NEVER;
+    if (run->next_is == HPCB_SIM_CHECK) {
+        if (hpcb_sim_guard_check(state, &state->part[run->parts]))
+            hpcb_sim_requeue_starved(state, job);
+        return;
+    }
+    hpcb_sim_count_end(state, job,
+                       run->next_is == HPCB_SIM_LIMIT &&
+                           !state->history->job[job].limited);
+    hpcb_sim_release(state, job);
+}
+
 /* All that happens at the next moment; whether there was one. */
-static bool next_moment(hpcb_sim_state_t *state, size_t *submitted, sums_t *sums)
+static bool next_moment(hpcb_sim_state_t *state, size_t *submitted)
 {
     const hpcb_sim_history_t *history = state->history;
     const hpcb_sim_event_t *first = hpcb_sim_heap_first(&state->heap);
@@ -229,12 +273,10 @@ static bool next_moment(hpcb_sim_state_t *state, size_t *submitted, sums_t *sums
         uint32_t job = first->id, version = first->version;
 
         hpcb_sim_heap_pop(&state->heap);
-        if (job == TICK) {
+        if (job == TICK)
             state->tick = false;
-        } else if (version == state->run[job].version) {
-            account(state, job, sums);
-            hpcb_sim_release(state, job);
-        }
+        else if (version == state->run[job].version)
+            take_event(state, job);
     }
     while (*submitted < history->n &&
            history->job[*submitted].submit * HPCB_SIM_SECOND <= state->now_ns)
@@ -243,61 +285,33 @@ static bool next_moment(hpcb_sim_state_t *state, size_t *submitted, sums_t *sums
     return !state->no_memory;
 }
 
-static void sum_up(const hpcb_sim_state_t *state, const sums_t *sums,
-                   hpcb_sim_figures_t *figures)
-{
-    const hpcb_sim_history_t *history = state->history;
-    double cpus = (double)state->conf->nodes * state->conf->cpus,
-           n = (double)sums->ended;
-    double primaries = (double)sums->primaries, guests = n - primaries;
-    double period = history->n > 0 ? (double)sums->last_ns / (double)HPCB_SIM_SECOND -
-                                         (double)history->job[0].submit
-                                   : 0;
-
-    *figures = (hpcb_sim_figures_t){
-        .jobs = sums->ended,
-        .guests = sums->ended - sums->primaries,
-        .period_s = period,
-        .cpu_seconds = sums->cpu,
-        .guest_cpu_seconds = sums->guest_cpu,
-        .left_idle_cpu_seconds = sums->idle,
-        .throughput_jobs_per_hour = period > 0 ? 3600 * n / period : 0,
-        .efficiency = period > 0 ? sums->cpu / (cpus * period) : 0,
-        .turnaround_mean_s = n > 0 ? sums->turnaround / n : 0,
-        .primary_turnaround_mean_s =
-            primaries > 0 ? sums->primary_turnaround / primaries : 0,
-        .guest_turnaround_mean_s =
-            guests > 0 ? (sums->turnaround - sums->primary_turnaround) / guests : 0,
-        .primary_slowdown_mean = primaries > 0 ? sums->slowdown / primaries : 1,
-        .evictions = state->evictions,
-    };
-}
-
 static int state_begin(hpcb_sim_state_t *state)
 {
     const hpcb_sim_history_t *history = state->history;
     const hpcb_sim_cluster_t *conf = state->conf;
     int64_t from = history->n > 0 ? history->job[0].submit : 0;
     int64_t to = history->n > 0 ? history->job[history->n - 1].submit : 0;
+    int64_t plan_to = (to + 2 * (to - from)) * HPCB_SIM_SECOND;
 
+    from *= HPCB_SIM_SECOND;
     state->node = calloc(conf->nodes, sizeof(*state->node));
     state->run = calloc(history->n + 1, sizeof(*state->run));
     /* A guest has at least a CPU. */
     state->guest_at = calloc(conf->cpus, sizeof(*state->guest_at));
-    state->reserve = hpcb_lend_reserve(&reserve, (uint64_t)conf->memory * 1024);
+    state->reserve =
+        hpcb_lend_reserve(&reserve, (uint64_t)conf->memory * HPCB_SIM_KIB);
     if (!state->node || !state->run || !state->guest_at ||
-        hpcb_sim_shelves_begin(&state->by_free, conf->nodes, conf->cpus + 1) < 0 ||
+        hpcb_sim_places_begin(&state->places, conf->nodes, conf->cpus, conf->memory) <
+            0 ||
         hpcb_sim_shelves_begin(&state->by_idle, conf->nodes, conf->cpus + 2) < 0 ||
-        hpcb_sim_plan_begin(&state->plan, from * HPCB_SIM_SECOND,
-                            (to + 2 * (to - from)) * HPCB_SIM_SECOND) < 0)
+        hpcb_sim_plan_begin(&state->plan, from, plan_to) < 0 ||
+        hpcb_sim_plan_begin(&state->memory_plan, from, plan_to) < 0)
         return -1;
-    state->free_cpus = (uint64_t)conf->nodes * conf->cpus;
     state->part_free = HPCB_SIM_NONE;
     state->primaries = state->guests = (hpcb_sim_queue_t){HPCB_SIM_NONE, HPCB_SIM_NONE};
     for (uint32_t i = 0; i < conf->nodes; i++) {
         state->node[i].free = conf->cpus;
         state->node[i].primaries = state->node[i].guests = HPCB_SIM_NONE;
-        hpcb_sim_shelves_move(&state->by_free, i, conf->cpus);
         hpcb_sim_shelves_move(&state->by_idle, i, conf->cpus + 1);
     }
     return 0;
@@ -306,13 +320,22 @@ static int state_begin(hpcb_sim_state_t *state)
 static void state_end(hpcb_sim_state_t *state)
 {
     hpcb_sim_heap_free(&state->heap);
-    hpcb_sim_shelves_free(&state->by_free);
+    hpcb_sim_places_free(&state->places);
     hpcb_sim_shelves_free(&state->by_idle);
     hpcb_sim_plan_free(&state->plan);
+    hpcb_sim_plan_free(&state->memory_plan);
     free(state->node);
     free(state->run);
     free(state->guest_at);
     free(state->part);
+}
+
+static double ended_part(const hpcb_sim_state_t *state)
+{
+    const hpcb_sim_sums_t *sums = &state->sums;
+
+    return (double)(sums->ended[0] + sums->timeouts + sums->cancelled) /
+           (double)state->history->n;
 }
 
 int hpcb_sim_cluster(const hpcb_sim_cluster_t *cluster, hpcb_sim_regime_t regime,
@@ -320,19 +343,17 @@ int hpcb_sim_cluster(const hpcb_sim_cluster_t *cluster, hpcb_sim_regime_t regime
                      hpcb_sim_figures_t *figures, hpcb_error_t *err)
 {
     hpcb_sim_state_t state = {.conf = cluster, .history = history, .regime = regime};
-    sums_t sums = {0};
     size_t submitted = 0;
     uint64_t steps = 0;
     int rc = state_begin(&state);
 
-    while (rc == 0 && next_moment(&state, &submitted, &sums))
+    while (rc == 0 && next_moment(&state, &submitted))
         if (++steps % TELL_EVERY == 0)
-            hpcb_sim_progress_part(progress, (double)sums.ended / (double)history->n,
-                                   0);
+            hpcb_sim_progress_part(progress, ended_part(&state), 0);
     if (rc < 0 || state.no_memory)
         rc = hpcb_error(err, "%s", strerror(ENOMEM));
     else
-        sum_up(&state, &sums, figures);
+        hpcb_sim_sum_up(&state, figures);
     state_end(&state);
     return rc;
 }

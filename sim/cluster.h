@@ -3,14 +3,16 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * A cluster that runs a history: primaries in the order of their submission, with
- * backfill behind the first that waits (EASY); guests, where a regime has them, in a
- * queue of their own over the same CPUs, one node each, where most is idle.
+ * A cluster that runs a history: primaries in the order of their submission, where CPUs
+ * and memory are free for them, with backfill behind the first that waits (EASY, by
+ * their time limits); guests, where a regime has them, behind them in a queue of their
+ * own over the same CPUs, one node each, where most is idle.
  *
  *   dedicated      no guests: all jobs stand in the one queue
- *   nice           a guest that has no free CPU shares a primary's, and slows it
+ *   nice           stock Slurm: a guest that has no free CPU shares a primary's, and
+ *                  slows it; a primary waits for memory that a guest holds
  *   guests         a guest gets what primaries leave of their CPUs, and memory that is
- *                  promised to nobody
+ *                  promised to nobody; it is requeued if a primary needs that
  *   guests_memory  the same, and memory that primaries asked for and do not use:
  *                  policy/lend says how much, with hpcbd's default reserve and programs
  *                  that are known; policy/memguard which guests end when a primary
@@ -18,8 +20,10 @@
  *
  * A job's work is its running time in the history; a primary beside whose tasks guests
  * run is slower by a factor of the regime, on all of its nodes, as the slowest one
- * holds up a parallel job.  A guest whose memory a primary needs is requeued and begins
- * again.
+ * holds up a parallel job.  A job that has not done its work when its time limit is over
+ * ends there, as in Slurm, if the history says what its limit was.  In the regimes of
+ * ours guests that get next to nothing are stopped and requeued by policy/guard.  A
+ * guest that is requeued begins again.
  */
 #ifndef HPCB_SIM_CLUSTER_H
 #define HPCB_SIM_CLUSTER_H
@@ -48,20 +52,27 @@ typedef struct {
     double nice_share; /* of a CPU that a guest of regime nice has beside a primary */
     double guest_cost; /* by which part a primary is slower beside our guests */
     double guest_part; /* of the jobs that fit on a node, those that are guests */
-    uint64_t seed;     /* which of them */
+    double guest_limit; /* guests' time limits by those in the history */
+    bool no_requeue;    /* a guest that has to go is cancelled */
+    uint64_t seed;      /* which jobs are guests */
+    int64_t from, to;   /* seconds: the window that rates are of; equal: until the end */
 } hpcb_sim_cluster_t;
 
+/* CPU time is that of jobs that ended as they should. */
 typedef struct {
-    uint64_t jobs, guests;
-    double period_s; /* from the first submission to the last end */
-    double cpu_seconds, guest_cpu_seconds;
-    double
-        left_idle_cpu_seconds; /* of what primaries held, without their being slower */
+    uint64_t jobs, guests;       /* that ended as they should */
+    double period_s, makespan_s; /* of the window; until the last end */
+    /* In the window; of what primaries held, what they did not use. */
+    double cpu_seconds, guest_cpu_seconds, left_idle_cpu_seconds;
     double throughput_jobs_per_hour;
     double efficiency; /* CPU time by CPUs x period */
+    /* Of all jobs, until the last has ended. */
+    double lost_cpu_seconds; /* of runs that were requeued, cancelled or timed out */
+    /* Dedicated, too, tells apart those that are guests in the other regimes. */
     double turnaround_mean_s, primary_turnaround_mean_s, guest_turnaround_mean_s;
     double primary_slowdown_mean; /* running time by that in the history */
-    uint64_t evictions;
+    uint64_t evictions, starved;  /* guests that were requeued; of them by the guard */
+    uint64_t cancelled, timeouts, guest_timeouts;
 } hpcb_sim_figures_t;
 
 /* Run history, which is sorted and complete.  0, or -1 with err: no memory. */

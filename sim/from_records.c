@@ -4,17 +4,23 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "common/cleanup.h"
 #include "common/error.h"
 #include "records/database.h"
 #include "sim/from_records.h"
 
-enum { SUBMIT, WALL, CPUS, CPU_SECONDS, MEMORY, NODES, GUEST };
+enum { SUBMIT, START, WALL, CPUS, CPU_SECONDS, MEMORY, NODES, GUEST, SEQ, AGAIN };
 
 static const char query[] =
-    "SELECT submit, wall_seconds, cpus, cpu_seconds, memory_peak_bytes, nodes, "
-    "class = 'guest' FROM run ORDER BY submit, job_id, restart";
+    "SELECT submit, start, wall_seconds, cpus, cpu_seconds, memory_peak_bytes, nodes, "
+    "class = 'guest', seq, EXISTS (SELECT 1 FROM run AS later WHERE later.cluster = "
+    "run.cluster AND later.job_id = run.job_id AND later.restart > run.restart) "
+    "FROM run WHERE cluster = ?1 ORDER BY submit, job_id, restart";
 
 /* Of all nodes, from that of the one with most. */
 static int64_t memory(sqlite3_stmt *row)
@@ -24,6 +30,15 @@ static int64_t memory(sqlite3_stmt *row)
     return sqlite3_column_int64(row, MEMORY) / 1024 *
            (sqlite3_column_int64(row, NODES) > 0 ? sqlite3_column_int64(row, NODES)
                                                  : 1);
+}
+
+static int64_t begin(sqlite3_stmt *row, int64_t submit)
+{
+    int64_t start = sqlite3_column_type(row, START) == SQLITE_NULL
+                        ? HPCB_SIM_UNKNOWN
+                        : sqlite3_column_int64(row, START);
+
+    return start >= submit && start <= HPCB_SIM_TIME_MAX ? start : HPCB_SIM_UNKNOWN;
 }
 
 static int take_row(sqlite3_stmt *row, hpcb_sim_history_t *history, hpcb_error_t *err)
@@ -37,6 +52,14 @@ static int take_row(sqlite3_stmt *row, hpcb_sim_history_t *history, hpcb_error_t
     hpcb_sim_past_t job;
 
     history->lines++;
+    if (sqlite3_column_int(row, AGAIN)) {
+        hpcb_sim_pass_over(history, HPCB_SIM_RUN_AGAIN, "there is a later run");
+        return 0;
+    }
+    if (sqlite3_column_type(row, SEQ) == SQLITE_NULL) {
+        hpcb_sim_pass_over(history, HPCB_SIM_NOT_ENDED, "not all nodes have reported");
+        return 0;
+    }
     if (run <= 0 || cpus <= 0) {
         hpcb_sim_pass_over(history, HPCB_SIM_DID_NOT_RUN, "no running time or no CPUs");
         return 0;
@@ -52,6 +75,7 @@ static int take_row(sqlite3_stmt *row, hpcb_sim_history_t *history, hpcb_error_t
     }
     job = (hpcb_sim_past_t){
         .submit = submit,
+        .begin = begin(row, submit),
         .run = run < 1 ? 1 : (int64_t)run,
         .limit = HPCB_SIM_UNKNOWN,
         .memory_asked = HPCB_SIM_UNKNOWN,
@@ -65,13 +89,16 @@ static int take_row(sqlite3_stmt *row, hpcb_sim_history_t *history, hpcb_error_t
     return hpcb_sim_history_add(history, &job, err);
 }
 
-static int read_rows(sqlite3 *database, hpcb_sim_history_t *history, hpcb_error_t *err)
+static int read_rows(sqlite3 *database, const char *cluster,
+                     hpcb_sim_history_t *history, hpcb_error_t *err)
 {
     sqlite3_stmt *row = NULL;
     int got, rc = 0;
 
     if (sqlite3_prepare_v2(database, query, -1, &row, NULL) != SQLITE_OK)
         return hpcb_database_error(database, err);
+    if (sqlite3_bind_text(row, 1, cluster, -1, SQLITE_STATIC) != SQLITE_OK)
+        rc = hpcb_database_error(database, err);
     while (rc == 0 && (got = sqlite3_step(row)) != SQLITE_DONE)
         rc = got == SQLITE_ROW ? take_row(row, history, err)
                                : hpcb_database_error(database, err);
@@ -79,15 +106,46 @@ static int read_rows(sqlite3 *database, hpcb_sim_history_t *history, hpcb_error_
     return rc;
 }
 
-int hpcb_sim_read_records(const char *dir, hpcb_sim_history_t *history,
-                          hpcb_error_t *err)
+/* The only cluster of the database; *name is the caller's to free, NULL if there is no
+ * job at all. */
+static int find_cluster(sqlite3 *database, char **name, hpcb_error_t *err)
+{
+    sqlite3_stmt *row = NULL;
+    int rc = 0;
+
+    *name = NULL;
+    if (sqlite3_prepare_v2(database, "SELECT min(cluster), max(cluster) FROM run", -1,
+                           &row, NULL) != SQLITE_OK)
+        return hpcb_database_error(database, err);
+    if (sqlite3_step(row) == SQLITE_ROW) {
+        const char *first = (const char *)sqlite3_column_text(row, 0);
+        const char *last = (const char *)sqlite3_column_text(row, 1);
+
+        if (first && last && strcmp(first, last) != 0)
+            rc = hpcb_error(err, "jobs of several clusters, '%s' ... '%s': --cluster",
+                            first, last);
+        else if (first && !(*name = strdup(first)))
+            rc = hpcb_error(err, "%s", strerror(errno));
+    }
+    sqlite3_finalize(row);
+    return rc;
+}
+
+int hpcb_sim_read_records(const char *dir, const char *cluster,
+                          hpcb_sim_history_t *history, hpcb_error_t *err)
 {
     sqlite3 *database = hpcb_database_open_reader(dir, err);
-    int rc;
+    hpcb_autofree char *only = NULL;
+    int rc = 0;
 
     if (!database)
         return -1;
-    rc = read_rows(database, history, err);
+    if (!cluster) {
+        rc = find_cluster(database, &only, err);
+        cluster = only;
+    }
+    if (rc == 0 && cluster)
+        rc = read_rows(database, cluster, history, err);
     sqlite3_close(database);
     return rc;
 }

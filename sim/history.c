@@ -10,15 +10,14 @@
 
 #include "common/error.h"
 #include "sim/history.h"
-#include "sim/random.h"
 
-#define ROOM_FIRST    1024
-#define STREAM_ASSUME UINT64_C(0xa55)
+#define ROOM_FIRST 1024
 
 const char *hpcb_sim_reason_name(hpcb_sim_reason_t reason)
 {
     static const char *const names[] = {
-        "cut", "no_number", "negative", "did_not_run", "not_ended", "too_large",
+        "cut",       "no_number", "negative", "did_not_run",
+        "not_ended", "run_again", "outside",  "too_large",
     };
 
     return names[reason];
@@ -85,60 +84,6 @@ int hpcb_sim_history_sort(hpcb_sim_history_t *history, hpcb_error_t *err)
                   from + 2 * half < history->n ? from + 2 * half : history->n);
     free(spare);
     return 0;
-}
-
-static void assume(hpcb_sim_past_t *job, hpcb_sim_stream_t chance,
-                   int64_t memory_per_cpu, hpcb_sim_assumed_t *assumed)
-{
-    static const float loads[] = {0.99F, 0.99F, 0.59F, 0.65F, 0.55F, 1.0F};
-    int64_t most = memory_per_cpu * job->cpus;
-    uint64_t load = hpcb_sim_below(&chance, sizeof(loads) / sizeof(loads[0]));
-    int64_t asked = most / 100 * (50 + (int64_t)hpcb_sim_below(&chance, 51));
-    int64_t used = 20 + (int64_t)hpcb_sim_below(&chance, 61);
-
-    if (job->load < 0) {
-        job->load = loads[load];
-        assumed->load++;
-    }
-    if (job->memory_asked < 0) {
-        job->memory_asked = job->memory_used > asked ? job->memory_used : asked;
-        assumed->memory_asked++;
-    }
-    if (job->memory_asked > most)
-        job->memory_asked = most;
-    if (job->memory_used < 0) {
-        job->memory_used = job->memory_asked / 100 * used;
-        assumed->memory_used++;
-    }
-    if (job->memory_used > most)
-        job->memory_used = most;
-    if (job->limit < 0) {
-        job->limit = job->run;
-        assumed->limit++;
-    }
-    if (job->limit < job->run)
-        job->limit = job->run;
-}
-
-hpcb_sim_assumed_t hpcb_sim_history_assume(hpcb_sim_history_t *history, uint64_t seed,
-                                           uint64_t cpus, int64_t memory_per_cpu)
-{
-    hpcb_sim_assumed_t assumed = {0};
-    size_t kept = 0;
-
-    for (size_t i = 0; i < history->n; i++) {
-        hpcb_sim_past_t job = history->job[i];
-
-        if (job.cpus > cpus) {
-            history->passed_over[HPCB_SIM_TOO_LARGE]++;
-            continue;
-        }
-        assume(&job, hpcb_sim_stream(seed, STREAM_ASSUME + i), memory_per_cpu,
-               &assumed);
-        history->job[kept++] = job;
-    }
-    history->n = kept;
-    return assumed;
 }
 
 void hpcb_sim_history_free(hpcb_sim_history_t *history)

@@ -31,11 +31,13 @@ typedef enum { HPCB_SIM_BY_CHANCE, HPCB_SIM_PRIMARY, HPCB_SIM_GUEST } hpcb_sim_c
 
 /* Times in seconds, memory in KiB of the whole job. */
 typedef struct {
-    int64_t submit, run, limit;
+    int64_t submit, begin, run, limit;
     int64_t memory_asked, memory_used;
     uint32_t cpus;
-    float load;   /* CPU time by cpus x run, 0 ... 1 */
-    uint8_t kind; /* hpcb_sim_class_t */
+    float load;       /* CPU time by cpus x run, 0 ... 1 */
+    uint8_t kind;     /* hpcb_sim_class_t */
+    bool limit_known; /* else the limit is assumed, and ends no job */
+    bool limited;     /* it ran into its limit, and would again at any speed */
 } hpcb_sim_past_t;
 
 typedef enum {
@@ -44,7 +46,9 @@ typedef enum {
     HPCB_SIM_NEGATIVE,  /* or beyond all sense */
     HPCB_SIM_DID_NOT_RUN,
     HPCB_SIM_NOT_ENDED,
-    HPCB_SIM_TOO_LARGE, /* more CPUs than the cluster has */
+    HPCB_SIM_RUN_AGAIN, /* a run of a job that was requeued and ran again */
+    HPCB_SIM_OUTSIDE,   /* of the time that is asked for */
+    HPCB_SIM_TOO_LARGE, /* more CPUs or memory than the cluster has */
     HPCB_SIM_REASONS
 } hpcb_sim_reason_t;
 
@@ -79,15 +83,31 @@ typedef struct {
     uint64_t load, memory_asked, memory_used, limit;
 } hpcb_sim_assumed_t;
 
+/* Nodes of a cluster, all alike; memory in KiB of each. */
+typedef struct {
+    uint64_t nodes;
+    uint32_t cpus;
+    int64_t memory;
+} hpcb_sim_shape_t;
+
 /*
  * Fill in what is unknown, by seed and the job's place: the load is one of those of the
  * thesis' six applications (Stiehr 2004, table 3-2); asked memory 50 to 100 % of the
- * CPUs' part of a node's; used memory 20 to 80 % of what was asked; the limit is the
- * running time, which makes backfill's plans better than they are.  Passes over jobs of
- * more than cpus, and keeps memory within that of the nodes.
+ * CPUs' part of a node's, or what was used if that is more; used memory all that was
+ * asked for, so that nothing is lent on a guess; the limit one to five times the running
+ * time (the f-model of Mu'alem and Feitelson 2001), for backfill only.  Passes over jobs
+ * that have no place on an empty cluster.
  */
 hpcb_sim_assumed_t hpcb_sim_history_assume(hpcb_sim_history_t *history, uint64_t seed,
-                                           uint64_t cpus, int64_t memory_per_cpu);
+                                           const hpcb_sim_shape_t *shape);
+
+/*
+ * Keep of each job what was between two moments (seconds), as sacct --truncate does:
+ * one that began before begins with from, one that ended after ends with to.  Jobs that
+ * did not run in between are passed over.  A job whose begin nobody knows is taken to
+ * have begun when it was submitted.  Sort it afterwards.
+ */
+void hpcb_sim_history_clip(hpcb_sim_history_t *history, int64_t from, int64_t to);
 
 void hpcb_sim_history_free(hpcb_sim_history_t *history);
 

@@ -27,32 +27,42 @@ void hpcb_sim_plan_free(hpcb_sim_plan_t *plan)
     *plan = (hpcb_sim_plan_t){0};
 }
 
-void hpcb_sim_plan_add(hpcb_sim_plan_t *plan, int64_t end_ns, int64_t cpus)
+/* The bin that ends at or after that moment. */
+static uint32_t bin_of(const hpcb_sim_plan_t *plan, int64_t end_ns)
 {
     int64_t bin = (end_ns - plan->from_ns) / plan->grain_ns + 1;
 
-    bin = bin < 1 ? 1 : bin > BINS ? BINS : bin;
-    for (uint32_t at = (uint32_t)bin; at <= BINS; at += at & -at)
-        plan->sum[at] += cpus;
+    return bin < 1 ? 1 : bin > BINS ? BINS : (uint32_t)bin;
 }
 
-int64_t hpcb_sim_plan_when(const hpcb_sim_plan_t *plan, int64_t cpus, int64_t *ended)
+void hpcb_sim_plan_add(hpcb_sim_plan_t *plan, int64_t end_ns, int64_t amount)
+{
+    for (uint32_t at = bin_of(plan, end_ns); at <= BINS; at += at & -at)
+        plan->sum[at] += amount;
+}
+
+int64_t hpcb_sim_plan_when(const hpcb_sim_plan_t *plan, int64_t amount)
 {
     int64_t before = 0;
     uint32_t at = 0;
 
-    if (plan->sum[BINS] < cpus)
+    if (plan->sum[BINS] < amount)
         return INT64_MAX;
     for (uint32_t step = BINS; step > 0; step /= 2) {
-        if (at + step <= BINS && before + plan->sum[at + step] < cpus) {
+        if (at + step <= BINS && before + plan->sum[at + step] < amount) {
             at += step;
             before += plan->sum[at];
         }
     }
     /* The bin behind at is the first with which there are enough. */
-    at++;
-    *ended = 0;
-    for (uint32_t i = at; i > 0; i -= i & -i)
-        *ended += plan->sum[i];
-    return plan->from_ns + (int64_t)at * plan->grain_ns;
+    return plan->from_ns + (int64_t)(at + 1) * plan->grain_ns;
+}
+
+int64_t hpcb_sim_plan_by(const hpcb_sim_plan_t *plan, int64_t when_ns)
+{
+    int64_t sum = 0, bins = (when_ns - plan->from_ns) / plan->grain_ns;
+
+    for (uint32_t at = bins > BINS ? BINS : (uint32_t)bins; at > 0; at -= at & -at)
+        sum += plan->sum[at];
+    return sum;
 }

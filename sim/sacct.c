@@ -7,8 +7,8 @@
  * export has them, its steps, from which memory comes (sacct keeps MaxRSS with steps
  * only).
  *
- *   sacct -a -P -S 2026-01-01 -o JobIDRaw,Submit,ElapsedRaw,AllocCPUS,State,TotalCPU,\
- *       TimelimitRaw,ReqMem,NNodes,MaxRSS,NTasks
+ *   sacct -a -P -S 2026-01-01 -o JobIDRaw,Submit,Start,ElapsedRaw,AllocCPUS,State,\
+ *       TotalCPU,TimelimitRaw,ReqMem,NNodes,MaxRSS,NTasks
  *
  * Times may be in seconds (SLURM_TIME_FORMAT=%s) or as sacct prints them; these are
  * taken as they stand, so that an hour is missing or doubled when clocks change.
@@ -23,6 +23,7 @@
 #include "common/cleanup.h"
 #include "common/error.h"
 #include "sim/history.h"
+#include "sim/moment.h"
 
 #define FIELDS_MAX 256
 #define MOST       1e15
@@ -39,6 +40,7 @@ enum {
     NODES,
     MEMORY_USED,
     TASKS,
+    START,
     COLUMNS
 };
 
@@ -58,6 +60,7 @@ static const struct {
     [NODES] = {{"NNodes", "AllocNodes"}, false},
     [MEMORY_USED] = {{"MaxRSS"}, false},
     [TASKS] = {{"NTasks"}, false},
+    [START] = {{"Start"}, false},
 };
 
 typedef struct {
@@ -117,20 +120,6 @@ static int read_names(char *line, reader_t *reader, hpcb_error_t *err)
     return 0;
 }
 
-static bool number(const char *text, double *value)
-{
-    char *end;
-    double got;
-
-    if (!*text || strspn(text, "+-.0123456789") != strlen(text))
-        return false;
-    got = strtod(text, &end);
-    if (*end || got >= MOST || got <= -MOST)
-        return false;
-    *value = got;
-    return true;
-}
-
 /* [DAYS-][[HOURS:]MINUTES:]SECONDS, or a number of seconds. */
 static bool duration(const char *text, double *seconds)
 {
@@ -143,7 +132,7 @@ static bool duration(const char *text, double *seconds)
         return false;
     if (dash > text) {
         snprintf(copy, sizeof(copy), "%.*s", (int)(dash - text), text);
-        if (!number(copy, &days))
+        if (!hpcb_sim_decimal(copy, &days))
             return false;
         text = dash + 1;
     }
@@ -152,39 +141,11 @@ static bool duration(const char *text, double *seconds)
         return false;
     for (char *word = strtok_r(copy, ":", &save); word;
          word = strtok_r(NULL, ":", &save)) {
-        if (!number(word, &part))
+        if (!hpcb_sim_decimal(word, &part))
             return false;
         sum = sum * 60 + part;
     }
     *seconds = sum + days * 86400;
-    return true;
-}
-
-/* Days from 1970-01-01 in the Gregorian calendar. */
-static int64_t days(int64_t year, int64_t month, int64_t day)
-{
-    int64_t era, in_era;
-
-    year -= month <= 2;
-    era = year / 400;
-    in_era = year - era * 400;
-    return era * 146097 + in_era * 365 + in_era / 4 - in_era / 100 +
-           (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1 - 719468;
-}
-
-static bool moment(const char *text, double *seconds)
-{
-    int year, month, day, hour, minute, second, n = 0;
-
-    if (number(text, seconds))
-        return true;
-    if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute,
-               &second, &n) != 6 ||
-        text[n] || year < 1970 || month < 1 || month > 12 || day < 1 || day > 31 ||
-        hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60)
-        return false;
-    *seconds =
-        (double)(days(year, month, day) * 86400 + hour * 3600 + minute * 60 + second);
     return true;
 }
 
@@ -199,7 +160,7 @@ static bool size(const char *text, double *kib, char *unit)
     if (n == 0 || n >= sizeof(digits))
         return false;
     snprintf(digits, sizeof(digits), "%.*s", (int)n, text);
-    if (!number(digits, kib))
+    if (!hpcb_sim_decimal(digits, kib))
         return false;
     text += n;
     found = *text ? strchr(units, *text) : NULL;
@@ -246,7 +207,7 @@ static int64_t memory_asked(const reader_t *reader, char *field[], double cpus)
 
     if (!size(get_field(reader, field, MEMORY_ASKED), &kib, &unit) || kib <= 0)
         return HPCB_SIM_UNKNOWN;
-    if (unit == 'n' && (!number(get_field(reader, field, NODES), &nodes) || nodes < 1))
+    if (unit == 'n' && (!hpcb_sim_decimal(get_field(reader, field, NODES), &nodes) || nodes < 1))
         nodes = 1;
     return (int64_t)(kib * (unit == 'c' ? cpus : unit == 'n' ? nodes : 1));
 }
@@ -258,7 +219,7 @@ static int64_t memory_used(const reader_t *reader, char *field[])
 
     if (!size(get_field(reader, field, MEMORY_USED), &kib, &unit) || kib <= 0)
         return HPCB_SIM_UNKNOWN;
-    if (!number(get_field(reader, field, TASKS), &tasks) || tasks < 1)
+    if (!hpcb_sim_decimal(get_field(reader, field, TASKS), &tasks) || tasks < 1)
         tasks = 1;
     return kib * tasks < MOST ? (int64_t)(kib * tasks) : HPCB_SIM_UNKNOWN;
 }
@@ -271,6 +232,7 @@ static void fill(const reader_t *reader, char *field[], double submit, double ru
 
     *job = (hpcb_sim_past_t){
         .submit = (int64_t)submit,
+        .begin = HPCB_SIM_UNKNOWN,
         .run = (int64_t)run,
         .limit = HPCB_SIM_UNKNOWN,
         .memory_asked = memory_asked(reader, field, cpus),
@@ -278,7 +240,10 @@ static void fill(const reader_t *reader, char *field[], double submit, double ru
         .cpus = (uint32_t)cpus,
         .load = HPCB_SIM_UNKNOWN,
     };
-    if (reader->minutes ? number(limit, &value) : duration(limit, &value)) {
+    if (hpcb_sim_moment(get_field(reader, field, START), &value) && value >= submit &&
+        value <= (double)HPCB_SIM_TIME_MAX)
+        job->begin = (int64_t)value;
+    if (reader->minutes ? hpcb_sim_decimal(limit, &value) : duration(limit, &value)) {
         value *= reader->minutes ? 60 : 1;
         if (value > 0 && value < (double)HPCB_SIM_RUN_MAX)
             job->limit = (int64_t)value;
@@ -300,13 +265,13 @@ static int take_job(reader_t *reader, char *field[], hpcb_sim_history_t *history
     for (size_t i = 0; i < sizeof(going) / sizeof(going[0]); i++)
         if (strcmp(state, going[i]) == 0)
             return refuse(history, HPCB_SIM_NOT_ENDED, STATE, state);
-    if (!moment(get_field(reader, field, SUBMIT), &submit))
+    if (!hpcb_sim_moment(get_field(reader, field, SUBMIT), &submit))
         return refuse(history, HPCB_SIM_NO_NUMBER, SUBMIT,
                       get_field(reader, field, SUBMIT));
     if (!duration(get_field(reader, field, ELAPSED), &run))
         return refuse(history, HPCB_SIM_NO_NUMBER, ELAPSED,
                       get_field(reader, field, ELAPSED));
-    if (!number(get_field(reader, field, CPUS), &cpus))
+    if (!hpcb_sim_decimal(get_field(reader, field, CPUS), &cpus))
         return refuse(history, HPCB_SIM_NO_NUMBER, CPUS,
                       get_field(reader, field, CPUS));
     if (submit < 0 || submit > (double)HPCB_SIM_TIME_MAX)

@@ -84,6 +84,9 @@ static int take_job(const double field[FIELDS], hpcb_sim_history_t *history,
     }
     job = (hpcb_sim_past_t){
         .submit = (int64_t)field[SUBMIT],
+        .begin = field[WAIT] >= 0 && field[WAIT] < (double)HPCB_SIM_RUN_MAX
+                     ? (int64_t)(field[SUBMIT] + field[WAIT])
+                     : HPCB_SIM_UNKNOWN,
         .run = field[RUN] < 1 ? 1 : (int64_t)field[RUN],
         .limit = field[TIME_ASKED] > 0 && field[TIME_ASKED] < (double)HPCB_SIM_RUN_MAX
                      ? (int64_t)field[TIME_ASKED]

@@ -1,0 +1,50 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-or-later
+ * Copyright (C) 2026 The slurm-hpc-balance developers
+ */
+/* The parts of hpcb-sim replay. */
+#ifndef HPCB_SIM_REPLAY_H
+#define HPCB_SIM_REPLAY_H
+
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "common/error.h"
+#include "sim/cluster.h"
+#include "sim/history.h"
+
+typedef int (*hpcb_sim_reader_t)(FILE *, hpcb_sim_history_t *, hpcb_error_t *);
+
+/* What is asked for. */
+typedef struct {
+    const char *path, *html;
+    hpcb_sim_reader_t read; /* NULL: path is a CollectorDir */
+    const char *name;       /* of the cluster in the records, or NULL */
+    const char *start, *end;
+    int64_t from, to; /* seconds; what is not in between does not count */
+    hpcb_sim_cluster_t cluster;
+    bool json, help;
+} hpcb_sim_order_t;
+
+/* Read the options into order, all zero before.  -1 after a message: they are wrong. */
+int hpcb_sim_replay_options(int argc, char *argv[], hpcb_sim_order_t *order);
+
+extern const char *const hpcb_sim_regime_names[HPCB_SIM_REGIMES];
+
+/* What came out. */
+typedef struct {
+    const hpcb_sim_order_t *order;
+    const hpcb_sim_history_t *history;
+    hpcb_sim_assumed_t assumed;
+    hpcb_sim_figures_t figures[HPCB_SIM_REGIMES];
+} hpcb_sim_outcome_t;
+
+json_object *hpcb_sim_replay_json(const hpcb_sim_outcome_t *outcome);
+void hpcb_sim_replay_table(const hpcb_sim_outcome_t *outcome);
+
+/* Say on standard error what of the history was passed over. */
+void hpcb_sim_replay_complain(const hpcb_sim_order_t *order,
+                              const hpcb_sim_history_t *history);
+
+#endif
