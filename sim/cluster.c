@@ -41,6 +41,11 @@ bool hpcb_sim_overlaid(const hpcb_sim_state_t *state, uint32_t job)
            hpcb_sim_is_guest(state->conf, state->history, job);
 }
 
+bool hpcb_sim_preempts(const hpcb_sim_state_t *state)
+{
+    return state->regime == HPCB_SIM_GUESTS;
+}
+
 static void enqueue(hpcb_sim_state_t *state, hpcb_sim_queue_t *queue, uint32_t job)
 {
     hpcb_sim_running_t *run = &state->run[job];
@@ -303,6 +308,9 @@ static int state_begin(hpcb_sim_state_t *state)
     if (!state->node || !state->run || !state->guest_at ||
         hpcb_sim_places_begin(&state->places, conf->nodes, conf->cpus, conf->memory) <
             0 ||
+        (hpcb_sim_preempts(state) &&
+         hpcb_sim_places_begin(&state->calm, conf->nodes, conf->cpus, conf->memory) <
+             0) ||
         hpcb_sim_shelves_begin(&state->by_idle, conf->nodes, conf->cpus + 2) < 0 ||
         hpcb_sim_plan_begin(&state->plan, from, plan_to) < 0 ||
         hpcb_sim_plan_begin(&state->memory_plan, from, plan_to) < 0)
@@ -321,6 +329,7 @@ static void state_end(hpcb_sim_state_t *state)
 {
     hpcb_sim_heap_free(&state->heap);
     hpcb_sim_places_free(&state->places);
+    hpcb_sim_places_free(&state->calm);
     hpcb_sim_shelves_free(&state->by_idle);
     hpcb_sim_plan_free(&state->plan);
     hpcb_sim_plan_free(&state->memory_plan);

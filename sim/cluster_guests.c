@@ -156,7 +156,7 @@ void hpcb_sim_make_room(hpcb_sim_state_t *state, hpcb_sim_node_t *node)
 {
     if (node->guests == HPCB_SIM_NONE)
         return;
-    if (state->regime == HPCB_SIM_GUESTS)
+    if (hpcb_sim_preempts(state))
         preempt(state, node);
     else if (state->regime == HPCB_SIM_GUESTS_MEMORY)
         take_back(state, node);

@@ -50,6 +50,9 @@ void hpcb_sim_update(hpcb_sim_state_t *state, uint32_t at)
     hpcb_sim_node_t *node = &state->node[at];
 
     hpcb_sim_places_set(&state->places, at, node->free, room(state, node));
+    if (hpcb_sim_preempts(state))
+        hpcb_sim_places_set(&state->calm, at, node->free,
+                            hpcb_sim_guest_memory(state, node));
     if (state->regime == HPCB_SIM_DEDICATED)
         return;
     hpcb_sim_guard_look(state, node);
@@ -152,35 +155,36 @@ static void take_cpus(hpcb_sim_state_t *state, uint32_t job, uint32_t at, uint32
     hpcb_sim_update(state, at);
 }
 
-typedef struct {
-    const hpcb_sim_state_t *state;
-    int64_t memory;
-} wanted_t;
-
-/* No guest need go for that much memory (Slurm, too, tries without preemption first). */
-static bool is_calm(const void *argument, uint32_t at)
+/* The node for the next part of a job, where, as Slurm has it, no guest need go if there
+ * is such a place. */
+static uint32_t find_node(const hpcb_sim_state_t *state, uint32_t cpus, int64_t each)
 {
-    const wanted_t *wanted = argument;
-    const hpcb_sim_node_t *node = &wanted->state->node[at];
+    uint32_t at;
 
-    return node->guests == HPCB_SIM_NONE ||
-           hpcb_sim_guest_memory(wanted->state, node) >= wanted->memory;
+    if (hpcb_sim_preempts(state)) {
+        at = hpcb_sim_places_find(&state->calm, cpus, each);
+        if (at != HPCB_SIM_NONE &&
+            hpcb_sim_places_gives(&state->calm, at, each) >= cpus)
+            return at;
+    }
+    return hpcb_sim_places_find(&state->places, cpus, each);
 }
 
 void hpcb_sim_start_primary(hpcb_sim_state_t *state, uint32_t job)
 {
     const hpcb_sim_past_t *past = &state->history->job[job];
     int64_t each = hpcb_sim_memory_each(past), limit;
+    bool calm = hpcb_sim_preempts(state) &&
+                hpcb_sim_places_fit(&state->calm, past->cpus, each);
+    const hpcb_sim_places_t *places = calm ? &state->calm : &state->places;
     uint32_t left = past->cpus;
 
     hpcb_sim_begin_job(state, job);
     while (left > 0 && !state->no_memory) {
         uint32_t most = left < state->conf->cpus ? left : state->conf->cpus;
-        wanted_t wanted = {.state = state, .memory = each * most};
-        uint32_t at = hpcb_sim_places_find(
-            &state->places, most, each,
-            state->regime == HPCB_SIM_GUESTS ? is_calm : NULL, &wanted);
-        uint32_t gives = hpcb_sim_places_gives(&state->places, at, each);
+        uint32_t at = calm ? hpcb_sim_places_find(places, most, each)
+                           : find_node(state, most, each);
+        uint32_t gives = hpcb_sim_places_gives(places, at, each);
 
         gives = gives < left ? gives : left;
         take_cpus(state, job, at, gives);

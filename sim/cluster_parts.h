@@ -92,6 +92,7 @@ typedef struct {
     hpcb_sim_part_t *part;
     uint32_t part_n, part_room, part_free;
     hpcb_sim_places_t places; /* what primaries find free */
+    hpcb_sim_places_t calm;   /* the same, if no guest has to go for it */
     hpcb_sim_shelves_t by_idle;
     hpcb_memguest_t *guest_at; /* of one node, while it is decided who has to go */
     uint64_t reserve;          /* bytes a node that are not lent */
@@ -106,6 +107,9 @@ typedef struct {
 } hpcb_sim_state_t;
 
 /* ---- cluster.c ---- */
+
+/* A primary has guests requeued if it needs their memory. */
+bool hpcb_sim_preempts(const hpcb_sim_state_t *state);
 
 bool hpcb_sim_overlaid(const hpcb_sim_state_t *state, uint32_t job);
 

@@ -10,7 +10,7 @@
 
 /* All of a node's memory is part PARTS; the bits of a word number them. */
 #define PARTS 63U
-#define LOOKS 16 /* at nodes that the caller might like */
+#define LOOKS 16 /* at nodes of parts that the need of memory cuts through */
 
 /* The first bit of filled at or above part. */
 #define FROM(part) (UINT64_MAX << (part))
@@ -153,51 +153,29 @@ bool hpcb_sim_places_fit(const hpcb_sim_places_t *places, uint32_t cpus, int64_t
     return high >= cpus && sum_exactly(places, cpus, each) >= cpus;
 }
 
-/* The first node of a few that gives cpus, and that like likes. */
-static uint32_t find_liked(const hpcb_sim_places_t *places, uint32_t cpus, int64_t each,
-                           hpcb_sim_places_like_t like, const void *argument)
+/* The first node of a cell that has so much memory, of a few. */
+static uint32_t look(const hpcb_sim_places_t *places, uint32_t at, int64_t memory,
+                     unsigned looks)
 {
-    uint64_t parts = FROM(part_of(places, each * cpus));
-    unsigned looks = LOOKS;
+    uint32_t node = places->cells.first[at];
 
-    for (uint32_t free = cpus; free <= places->cpus; free++) {
-        for (uint64_t left = places->filled[free] & parts; left; left &= left - 1) {
-            uint32_t part = (uint32_t)__builtin_ctzll(left);
-
-            for (uint32_t node = places->cells.first[cell(free, part)];
-                 node != HPCB_SIM_NONE && looks > 0;
-                 node = places->cells.next[node], looks--)
-                if (places->memory_of[node] >= each * cpus &&
-                    (!like || like(argument, node)))
-                    return node;
-        }
-    }
-    return HPCB_SIM_NONE;
+    while (node != HPCB_SIM_NONE && places->memory_of[node] < memory)
+        node = looks-- > 0 ? places->cells.next[node] : HPCB_SIM_NONE;
+    return node;
 }
 
-/* The first that gives cpus; beside the part of memory that the need cuts through any
- * node of a cell does. */
-static uint32_t find_any(const hpcb_sim_places_t *places, uint32_t cpus, int64_t each)
+static uint32_t find_whole(const hpcb_sim_places_t *places, uint32_t cpus,
+                           int64_t memory, unsigned looks)
 {
-    uint32_t cut = part_of(places, each * cpus);
+    uint64_t enough = FROM(part_of(places, memory));
+    uint32_t found = HPCB_SIM_NONE;
 
-    for (uint32_t free = cpus; free <= places->cpus && cut < PARTS; free++) {
-        uint64_t above = places->filled[free] & FROM(cut + 1);
-
-        for (; above; above &= above - 1) {
-            uint32_t part = (uint32_t)__builtin_ctzll(above);
-            uint32_t node = places->cells.first[cell(free, part)];
-
-            if (places->memory_of[node] >= each * cpus)
-                return node;
-        }
-    }
-    for (uint32_t free = cpus; free <= places->cpus; free++)
-        for (uint32_t node = places->cells.first[cell(free, cut)];
-             node != HPCB_SIM_NONE; node = places->cells.next[node])
-            if (places->memory_of[node] >= each * cpus)
-                return node;
-    return HPCB_SIM_NONE;
+    for (uint32_t free = cpus; free <= places->cpus && found == HPCB_SIM_NONE; free++)
+        for (uint64_t left = places->filled[free] & enough;
+             left && found == HPCB_SIM_NONE; left &= left - 1)
+            found = look(places, cell(free, (uint32_t)__builtin_ctzll(left)), memory,
+                         looks);
+    return found;
 }
 
 /* The node that gives most, or nearly: the first of each cell speaks for it. */
@@ -217,18 +195,18 @@ static uint32_t find_most(const hpcb_sim_places_t *places, int64_t each)
             }
         }
     }
-    return found != HPCB_SIM_NONE ? found : find_any(places, 1, each);
+    return found != HPCB_SIM_NONE ? found : find_whole(places, 1, each, places->nodes);
 }
 
 uint32_t hpcb_sim_places_find(const hpcb_sim_places_t *places, uint32_t cpus,
-                              int64_t each, hpcb_sim_places_like_t like,
-                              const void *argument)
+                              int64_t each)
 {
     uint32_t found = HPCB_SIM_NONE;
+    int64_t memory = each * cpus;
 
-    if (each * cpus <= places->memory)
-        found = find_liked(places, cpus, each, like, argument);
-    if (found == HPCB_SIM_NONE && each * cpus <= places->memory)
-        found = find_any(places, cpus, each);
+    if (memory <= places->memory)
+        found = find_whole(places, cpus, memory, LOOKS);
+    if (found == HPCB_SIM_NONE && memory <= places->memory)
+        found = find_whole(places, cpus, memory, places->nodes);
     return found != HPCB_SIM_NONE ? found : find_most(places, each);
 }

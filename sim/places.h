@@ -44,17 +44,12 @@ uint32_t hpcb_sim_places_gives(const hpcb_sim_places_t *places, uint32_t node,
 /* Whether all nodes together have room for so many CPUs with so much memory each. */
 bool hpcb_sim_places_fit(const hpcb_sim_places_t *places, uint32_t cpus, int64_t each);
 
-/* Whether the caller would rather have this node. */
-typedef bool (*hpcb_sim_places_like_t)(const void *argument, uint32_t node);
-
 /*
  * The node for the next part of a job: of those with cpus free CPUs and memory for them
- * the one with the fewest; the first of a few that like (NULL: any) likes, if there is
- * one.  If no node has so many, the one that gives most; HPCB_SIM_NONE if none gives
- * any.
+ * one with the fewest.  If no node has so many, one that gives most, or nearly;
+ * HPCB_SIM_NONE if none gives any.
  */
 uint32_t hpcb_sim_places_find(const hpcb_sim_places_t *places, uint32_t cpus,
-                              int64_t each, hpcb_sim_places_like_t like,
-                              const void *argument);
+                              int64_t each);
 
 #endif

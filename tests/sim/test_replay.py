@@ -170,7 +170,8 @@ class Replay(unittest.TestCase):
         for regime in REGIMES:
             for figure in FIGURES:
                 self.assertIn(figure, a["regimes"][regime])
-            self.assertEqual(a["regimes"][regime]["jobs"], 500)
+            self.assertEqual(a["regimes"][regime]["jobs"] + a["regimes"][regime]["timeouts"],
+                             500)
         self.assertGreater(a["regimes"]["nice"]["primary_slowdown_mean"],
                            a["regimes"]["guests"]["primary_slowdown_mean"])
 
@@ -193,7 +194,7 @@ class Replay(unittest.TestCase):
                                      "4")
         self.assertEqual(said["history"]["passed_over"],
                          {"cut": 2, "no_number": 1, "negative": 2, "did_not_run": 1,
-                          "not_ended": 0, "too_large": 1})
+                          "not_ended": 0, "run_again": 0, "outside": 0, "too_large": 1})
         self.assertEqual((said["history"]["jobs"], said["history"]["unsorted"]), (2, 1))
         self.assertIn(":2: passed over (cut: 17 fields instead of 18); 2 such", complaints)
         self.assertIn(":4: passed over (no_number: '1,5' is no number); 1", complaints)
@@ -241,7 +242,7 @@ class Replay(unittest.TestCase):
         self.assertEqual(said["history"]["jobs"], 2)
         self.assertEqual(said["history"]["passed_over"],
                          {"cut": 1, "no_number": 1, "negative": 0, "did_not_run": 1,
-                          "not_ended": 1, "too_large": 0})
+                          "not_ended": 1, "run_again": 0, "outside": 0, "too_large": 0})
         self.assertEqual(said["assumed"], {"cpu_time": 0, "memory_asked": 0,
                                            "memory_used": 1, "time_limit": 0})
         self.assertIn(":8: passed over (no_number: Submit is '2026-13-23T10:00:00')",
@@ -254,22 +255,35 @@ class Replay(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("line 1: no column AllocCPUS", done.stderr)
 
-    def test_records_of_the_collector(self):
+    def records(self, *rows):
+        """A CollectorDir: cluster, job, restart, class, submit, start, wall, cpus, CPU seconds,
+        peak, nodes, seq."""
         folder = tempfile.mkdtemp()
         self.addCleanup(shutil.rmtree, folder)
         os.mkdir(os.path.join(folder, "records"))
         database = sqlite3.connect(os.path.join(folder, "records", "records.db"))
         database.executescript(
             "PRAGMA application_id = 1213219650; PRAGMA user_version = 1;"
-            "CREATE TABLE run (cluster, job_id, restart, class, submit, wall_seconds, cpus,"
-            " cpu_seconds, memory_peak_bytes, nodes);"
-            "INSERT INTO run VALUES ('c', 1, 0, 'primary', 1000, 100.0, 2, 100.0, 2048, 1);"
-            "INSERT INTO run VALUES ('c', 2, 0, 'guest', 1000, 50.0, 1, 50.0, NULL, 1);"
-            "INSERT INTO run VALUES ('c', 3, 0, 'primary', 1000, 0.0, 1, 0.0, NULL, 1);")
+            "CREATE TABLE run (cluster, job_id, restart, class, submit, start, wall_seconds,"
+            " cpus, cpu_seconds, memory_peak_bytes, nodes, seq)")
+        database.executemany(f"INSERT INTO run VALUES ({', '.join('?' * 12)})", rows)
+        database.commit()
         database.close()
-        done = subprocess.run([PROGRAM, "replay", "--records", folder, "--nodes", "1",
-                               "--cpus-per-node", "2", "--guest-part", "0", "--json"],
-                              capture_output=True, text=True, check=False, timeout=300)
+        return folder
+
+    @staticmethod
+    def of_records(folder, *arguments):
+        return subprocess.run([PROGRAM, "replay", "--records", folder, "--nodes", "1",
+                               "--cpus-per-node", "2", "--guest-part", "0", "--json",
+                               *arguments], capture_output=True, text=True, check=False,
+                              timeout=300)
+
+    def test_records_of_the_collector(self):
+        folder = self.records(
+            ("c", 1, 0, "primary", 1000, 1000.5, 100.0, 2, 100.0, 2048, 1, 1),
+            ("c", 2, 0, "guest", 1000, 1000.5, 50.0, 1, 50.0, None, 1, 2),
+            ("c", 3, 0, "primary", 1000, 1000.5, 0.0, 1, 0.0, None, 1, 3))
+        done = self.of_records(folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         said = json.loads(done.stdout)
         self.assertEqual(said["history"]["jobs"], 2)
@@ -277,10 +291,52 @@ class Replay(unittest.TestCase):
         # The primary's two CPUs are idle half of the time: one guest runs at full speed.
         self.assertEqual(said["regimes"]["guests"]["guests"], 1)
         self.assertEqual(said["regimes"]["guests_memory"]["guest_cpu_seconds"], 50)
-        done = subprocess.run([PROGRAM, "replay", "--records", "/nowhere", "--nodes", "1",
-                               "--cpus-per-node", "2"], capture_output=True, text=True,
-                              check=False, timeout=300)
+        done = self.of_records("/nowhere")
         self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1))
+
+    def test_records_of_several_clusters(self):
+        folder = self.records(
+            ("a", 1, 0, "primary", 1000, 1000.0, 100.0, 2, 100.0, 2048, 1, 1),
+            ("b", 1, 0, "primary", 1000, 1000.0, 70.0, 2, 100.0, 2048, 1, 2),
+            ("b", 2, 0, "primary", 1000, 1070.0, 70.0, 2, 100.0, 2048, 1, 3))
+        done = self.of_records(folder)
+        self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1))
+        self.assertIn("jobs of several clusters, 'a' ... 'b': --cluster", done.stderr)
+        for cluster, jobs in (("a", 1), ("b", 2)):
+            said = json.loads(self.of_records(folder, "--cluster", cluster).stdout)
+            self.assertEqual(said["history"]["jobs"], jobs)
+        done = self.of_records(folder, "--cluster", "c")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("no job that ran", done.stderr)
+        done = replay("", "--cluster", "a", "--nodes", "1", "--cpus-per-node", "1")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1))
+
+    def test_records_of_a_job_that_was_requeued(self):
+        # Twice as a guest that had to go; the third run is the job.  The last one waits for a
+        # node's record.
+        folder = self.records(
+            ("c", 7, 0, "guest", 1000, 1000.0, 30.0, 1, 30.0, None, 1, 1),
+            ("c", 7, 1, "guest", 1000, 1040.0, 20.0, 1, 20.0, None, 1, 2),
+            ("c", 7, 2, "guest", 1000, 1070.0, 90.0, 1, 90.0, None, 1, 3),
+            ("c", 8, 0, "guest", 1000, 1070.0, 90.0, 1, 90.0, None, 1, None))
+        done = self.of_records(folder)
+        said = json.loads(done.stdout)
+        self.assertEqual(said["history"]["jobs"], 1)
+        self.assertEqual(said["history"]["passed_over"]["run_again"], 2)
+        self.assertEqual(said["history"]["passed_over"]["not_ended"], 1)
+        self.assertEqual(said["regimes"]["guests"]["guest_cpu_seconds"], 90)
+
+    def test_records_lend_what_was_measured(self):
+        # Half of a node of 8 GiB at least is asked for (assumed), and its peak is known for one.
+        def guest_waits(peak):
+            folder = self.records(
+                ("c", 1, 0, "primary", 1000, 1000.0, 1000.0, 2, 100.0, peak, 1, 1),
+                ("c", 2, 0, "guest", 1001, 1001.0, 10.0, 1, 10.0, 5 << 30, 1, 2))
+            said = json.loads(self.of_records(folder).stdout)
+            return [said["regimes"][name]["guest_turnaround_mean_seconds"] > 900
+                    for name in ("guests", "guests_memory")]
+        self.assertEqual(guest_waits(1 << 30), [True, False])
+        self.assertEqual(guest_waits(None), [True, True])
 
     def test_bad_arguments(self):
         for arguments, wanted in (
@@ -288,6 +344,7 @@ class Replay(unittest.TestCase):
                 (["--nodes", "0"], "--nodes=0: not a whole number of 1 to"),
                 (["--nodes", "1", "--cpus-per-node", "x"], "--cpus-per-node=x: not a"),
                 (["--guest-part", "101"], "--guest-part=101: not a number of 0 to 100"),
+                (["--guest-limit", "-1"], "--guest-limit=-1: not a number of 0 to 10000"),
                 (["--swf", "again"], "one history only"), (["more"], "'more' is not")):
             done = replay("", *arguments)
             self.assertEqual(done.returncode, 2, arguments)
