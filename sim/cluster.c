@@ -303,8 +303,7 @@ static int state_begin(hpcb_sim_state_t *state)
     state->run = calloc(history->n + 1, sizeof(*state->run));
     /* A guest has at least a CPU. */
     state->guest_at = calloc(conf->cpus, sizeof(*state->guest_at));
-    state->reserve =
-        hpcb_lend_reserve(&reserve, (uint64_t)conf->memory * HPCB_SIM_KIB);
+    state->reserve = hpcb_lend_reserve(&reserve, (uint64_t)conf->memory * HPCB_SIM_KIB);
     if (!state->node || !state->run || !state->guest_at ||
         hpcb_sim_places_begin(&state->places, conf->nodes, conf->cpus, conf->memory) <
             0 ||

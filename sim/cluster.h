@@ -20,9 +20,9 @@
  *
  * A job's work is its running time in the history; a primary beside whose tasks guests
  * run is slower by a factor of the regime, on all of its nodes, as the slowest one
- * holds up a parallel job.  A job that has not done its work when its time limit is over
- * ends there, as in Slurm, if the history says what its limit was.  In the regimes of
- * ours guests that get next to nothing are stopped and requeued by policy/guard.  A
+ * holds up a parallel job.  A job that has not done its work when its time limit is
+ * over ends there, as in Slurm, if the history says what its limit was.  In the regimes
+ * of ours guests that get next to nothing are stopped and requeued by policy/guard.  A
  * guest that is requeued begins again.
  */
 #ifndef HPCB_SIM_CLUSTER_H
@@ -49,13 +49,13 @@ typedef enum {
 typedef struct {
     uint32_t nodes, cpus; /* nodes of so many CPUs, all alike */
     int64_t memory;       /* KiB a node */
-    double nice_share; /* of a CPU that a guest of regime nice has beside a primary */
-    double guest_cost; /* by which part a primary is slower beside our guests */
-    double guest_part; /* of the jobs that fit on a node, those that are guests */
+    double nice_share;  /* of a CPU that a guest of regime nice has beside a primary */
+    double guest_cost;  /* by which part a primary is slower beside our guests */
+    double guest_part;  /* of the jobs that fit on a node, those that are guests */
     double guest_limit; /* guests' time limits by those in the history */
     bool no_requeue;    /* a guest that has to go is cancelled */
     uint64_t seed;      /* which jobs are guests */
-    int64_t from, to;   /* seconds: the window that rates are of; equal: until the end */
+    int64_t from, to; /* seconds: the window that rates are of; equal: until the end */
 } hpcb_sim_cluster_t;
 
 /* CPU time is that of jobs that ended as they should. */

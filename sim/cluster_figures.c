@@ -3,10 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What a regime gave.  Rates are those of the window, which is the same for all regimes:
- * the time until the last job has ended depends on the one that ends last, and says
- * little of a site that goes on.  Jobs that were all submitted at once have no window;
- * then it ends with the last of them.
+ * What a regime gave.  Rates are those of the window, which is the same for all
+ * regimes: the time until the last job has ended depends on the one that ends last, and
+ * says little of a site that goes on.  Jobs that were all submitted at once have no
+ * window; then it ends with the last of them.
  */
 #include "config.h"
 

@@ -3,11 +3,11 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Guests that get next to nothing are stopped, and requeued if that lasts, as hpcbd does
- * with policy/guard and its default configuration.  hpcbd takes a step each second; here
- * shares change with events only, and a step is taken then and when it would decide
- * something.  GuestMaxSlowdown, the guard's other half, is not simulated: what guests
- * cost is a figure that is given (guest_cost), which nothing restricts.
+ * Guests that get next to nothing are stopped, and requeued if that lasts, as hpcbd
+ * does with policy/guard and its default configuration.  hpcbd takes a step each
+ * second; here shares change with events only, and a step is taken then and when it
+ * would decide something.  GuestMaxSlowdown, the guard's other half, is not simulated:
+ * what guests cost is a figure that is given (guest_cost), which nothing restricts.
  */
 #include "config.h"
 

@@ -155,8 +155,8 @@ static void take_cpus(hpcb_sim_state_t *state, uint32_t job, uint32_t at, uint32
     hpcb_sim_update(state, at);
 }
 
-/* The node for the next part of a job, where, as Slurm has it, no guest need go if there
- * is such a place. */
+/* The node for the next part of a job, where, as Slurm has it, no guest need go if
+ * there is such a place. */
 static uint32_t find_node(const hpcb_sim_state_t *state, uint32_t cpus, int64_t each)
 {
     uint32_t at;
@@ -174,8 +174,8 @@ void hpcb_sim_start_primary(hpcb_sim_state_t *state, uint32_t job)
 {
     const hpcb_sim_past_t *past = &state->history->job[job];
     int64_t each = hpcb_sim_memory_each(past), limit;
-    bool calm = hpcb_sim_preempts(state) &&
-                hpcb_sim_places_fit(&state->calm, past->cpus, each);
+    bool calm =
+        hpcb_sim_preempts(state) && hpcb_sim_places_fit(&state->calm, past->cpus, each);
     const hpcb_sim_places_t *places = calm ? &state->calm : &state->places;
     uint32_t left = past->cpus;
 

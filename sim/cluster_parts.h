@@ -38,12 +38,11 @@ typedef struct {
 } hpcb_sim_part_t;
 
 typedef struct {
-    uint32_t free;       /* CPUs that no primary holds */
-    uint32_t guest_cpus; /* CPUs that guests hold */
-    uint32_t running;    /* guests that are not stopped */
-    double load,
-        guest_load; /* CPUs that primaries, and guests that are not stopped, would use
-                       at full speed */
+    uint32_t free;           /* CPUs that no primary holds */
+    uint32_t guest_cpus;     /* CPUs that guests hold */
+    uint32_t running;        /* guests that are not stopped */
+    double load, guest_load; /* CPUs that primaries, and guests that are not stopped,
+                                would use at full speed */
     int64_t promised, used, expected,
         guest_memory;           /* KiB; guests: what they asked for */
     uint32_t primaries, guests; /* parts, the latest first */

@@ -9,7 +9,7 @@
 #include "sim/history.h"
 
 /*
- * As hpcb_sim_read_swf, from the database of CollectorDir.  A row counts as a line.  Who
+ * As hpcb_sim_read_swf, from the database of CollectorDir.  A row counts as a line. Who
  * was a guest is one again.  Of a job that was requeued the last run counts, as the
  * replay requeues by itself; runs that wait for a node's record are passed over.
  * cluster: whose jobs; NULL: of the only one that there is, -1 with err if there are

@@ -94,9 +94,9 @@ typedef struct {
  * Fill in what is unknown, by seed and the job's place: the load is one of those of the
  * thesis' six applications (Stiehr 2004, table 3-2); asked memory 50 to 100 % of the
  * CPUs' part of a node's, or what was used if that is more; used memory all that was
- * asked for, so that nothing is lent on a guess; the limit one to five times the running
- * time (the f-model of Mu'alem and Feitelson 2001), for backfill only.  Passes over jobs
- * that have no place on an empty cluster.
+ * asked for, so that nothing is lent on a guess; the limit one to five times the
+ * running time (the f-model of Mu'alem and Feitelson 2001), for backfill only.  Passes
+ * over jobs that have no place on an empty cluster.
  */
 hpcb_sim_assumed_t hpcb_sim_history_assume(hpcb_sim_history_t *history, uint64_t seed,
                                            const hpcb_sim_shape_t *shape);

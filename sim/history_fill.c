@@ -27,9 +27,9 @@ static void assume_limit(hpcb_sim_past_t *job, double chance,
     job->limit_known = job->limit >= 0;
     job->limited = job->limit_known && job->limit <= job->run;
     if (!job->limit_known) {
-        job->limit = smaller((int64_t)((double)job->run *
-                                       (1 + (LIMIT_MOST - 1) * chance)),
-                             HPCB_SIM_RUN_MAX);
+        job->limit =
+            smaller((int64_t)((double)job->run * (1 + (LIMIT_MOST - 1) * chance)),
+                    HPCB_SIM_RUN_MAX);
         assumed->limit++;
     }
     job->limit = larger(job->limit, job->run);
@@ -40,8 +40,8 @@ static void assume(hpcb_sim_past_t *job, hpcb_sim_stream_t chance,
 {
     static const float loads[] = {0.99F, 0.99F, 0.59F, 0.65F, 0.55F, 1.0F};
     uint64_t load = hpcb_sim_below(&chance, sizeof(loads) / sizeof(loads[0]));
-    int64_t asked = memory_per_cpu * job->cpus / 100 *
-                    (50 + (int64_t)hpcb_sim_below(&chance, 51));
+    int64_t asked =
+        memory_per_cpu * job->cpus / 100 * (50 + (int64_t)hpcb_sim_below(&chance, 51));
 
     if (job->load < 0) {
         job->load = loads[load];

@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What of a cluster is promised to end when: the CPUs (or the memory) of running jobs by
- * the ends that their limits give, for backfill's question "when will so many be free?",
- * in O(log).  Ends are rounded up to a grain that is fixed at the beginning.
+ * What of a cluster is promised to end when: the CPUs (or the memory) of running jobs
+ * by the ends that their limits give, for backfill's question "when will so many be
+ * free?", in O(log).  Ends are rounded up to a grain that is fixed at the beginning.
  */
 #ifndef HPCB_SIM_PLAN_H
 #define HPCB_SIM_PLAN_H

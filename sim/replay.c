@@ -96,7 +96,8 @@ static int run_threads(work_t work[])
             pthread_join(thread[i], NULL);
     for (unsigned i = 0; i < HPCB_SIM_REGIMES; i++) {
         if (work[i].rc < 0) {
-            fprintf(stderr, "hpcb-sim: %s: %s\n", hpcb_sim_regime_names[i], work[i].err.text);
+            fprintf(stderr, "hpcb-sim: %s: %s\n", hpcb_sim_regime_names[i],
+                    work[i].err.text);
             return -1;
         }
     }
@@ -133,9 +134,9 @@ static int read_file(const hpcb_sim_order_t *order, hpcb_sim_history_t *history,
 static int read_history(const hpcb_sim_order_t *order, hpcb_sim_history_t *history)
 {
     hpcb_error_t err = {""};
-    int rc = order->read ? read_file(order, history, &err)
-                         : hpcb_sim_read_records(order->path, order->name, history,
-                                                 &err);
+    int rc = order->read
+                 ? read_file(order, history, &err)
+                 : hpcb_sim_read_records(order->path, order->name, history, &err);
 
     if (rc == 0)
         rc = hpcb_sim_history_sort(history, &err);

@@ -16,7 +16,7 @@
 #include "sim/replay.h"
 #include "sim/sim.h"
 
-#define GIB_PER_CPU          4 /* of memory, if nobody says how much a node has */
+#define GIB_PER_CPU 4 /* of memory, if nobody says how much a node has */
 #define KIB_PER_MIB 1024
 
 static int take_percent(const char *option, double most, double *value)

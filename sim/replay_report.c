@@ -13,7 +13,7 @@
 
 /* What could change the figures and does not. */
 static const char *const not_simulated[] = {
-    "GuestMaxSlowdown", "memory bandwidth", "topology",   "GRES",
+    "GuestMaxSlowdown", "memory bandwidth", "topology",     "GRES",
     "partitions",       "priorities",       "dependencies", "reservations",
 };
 
@@ -140,13 +140,12 @@ json_object *hpcb_sim_replay_json(const hpcb_sim_outcome_t *outcome)
 
 static void print_row(const char *name, const hpcb_sim_figures_t *figures)
 {
-    printf("%-14s %8.2f %7.2f %12.0f %12.0f %10.0f %+9.2f%% %8" PRIu64 " %9" PRIu64
-           "\n",
-           name, figures->throughput_jobs_per_hour, 100 * figures->efficiency,
-           figures->primary_turnaround_mean_s, figures->guest_turnaround_mean_s,
-           figures->guest_cpu_seconds / 3600,
-           100 * (figures->primary_slowdown_mean - 1), figures->timeouts,
-           figures->evictions);
+    printf(
+        "%-14s %8.2f %7.2f %12.0f %12.0f %10.0f %+9.2f%% %8" PRIu64 " %9" PRIu64 "\n",
+        name, figures->throughput_jobs_per_hour, 100 * figures->efficiency,
+        figures->primary_turnaround_mean_s, figures->guest_turnaround_mean_s,
+        figures->guest_cpu_seconds / 3600, 100 * (figures->primary_slowdown_mean - 1),
+        figures->timeouts, figures->evictions);
 }
 
 static void print_notes(const hpcb_sim_outcome_t *outcome)

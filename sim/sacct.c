@@ -207,7 +207,8 @@ static int64_t memory_asked(const reader_t *reader, char *field[], double cpus)
 
     if (!size(get_field(reader, field, MEMORY_ASKED), &kib, &unit) || kib <= 0)
         return HPCB_SIM_UNKNOWN;
-    if (unit == 'n' && (!hpcb_sim_decimal(get_field(reader, field, NODES), &nodes) || nodes < 1))
+    if (unit == 'n' &&
+        (!hpcb_sim_decimal(get_field(reader, field, NODES), &nodes) || nodes < 1))
         nodes = 1;
     return (int64_t)(kib * (unit == 'c' ? cpus : unit == 'n' ? nodes : 1));
 }

@@ -359,7 +359,8 @@ class Replay(unittest.TestCase):
         with open(page, encoding="utf-8") as stream:
             text = stream.read()
         os.unlink(page)
-        self.assertEqual(text.count("<svg"), 5)
+        self.assertEqual(text.count("<svg"), 6)
+        self.assertIn("Not simulated: GuestMaxSlowdown", text)
         self.assertNotIn("<script", text)
 
 
