@@ -26,11 +26,12 @@ void hpcb_sim_begin_job(hpcb_sim_state_t *state, uint32_t job)
 int64_t hpcb_sim_limit_ns(const hpcb_sim_state_t *state, uint32_t job)
 {
     const hpcb_sim_past_t *past = &state->history->job[job];
-    double limit = (double)past->limit * (double)HPCB_SIM_SECOND;
+    double limit = (double)past->limit * (double)HPCB_SIM_SECOND, end;
 
     if (hpcb_sim_overlaid(state, job))
         limit *= state->conf->guest_limit;
-    return state->run[job].start_ns + (int64_t)limit;
+    end = (double)state->run[job].start_ns + limit;
+    return end < LATEST ? state->run[job].start_ns + (int64_t)limit : (int64_t)LATEST;
 }
 
 double hpcb_sim_done_ns(const hpcb_sim_state_t *state, uint32_t job)

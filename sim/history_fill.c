@@ -61,9 +61,9 @@ static void assume(hpcb_sim_past_t *job, hpcb_sim_stream_t chance,
 static bool has_place(const hpcb_sim_past_t *job, const hpcb_sim_shape_t *shape)
 {
     int64_t each = larger(job->memory_asked / job->cpus, 1);
-    int64_t most = smaller(shape->cpus, shape->memory / each);
 
-    return job->cpus <= shape->nodes * (uint64_t)most;
+    return job->cpus <=
+           shape->nodes * (uint64_t)smaller(shape->cpus, shape->memory / each);
 }
 
 hpcb_sim_assumed_t hpcb_sim_history_assume(hpcb_sim_history_t *history, uint64_t seed,
@@ -76,8 +76,9 @@ hpcb_sim_assumed_t hpcb_sim_history_assume(hpcb_sim_history_t *history, uint64_t
         hpcb_sim_past_t job = history->job[i];
         hpcb_sim_assumed_t with = assumed;
 
-        assume(&job, hpcb_sim_stream(seed, STREAM_ASSUME + i),
-               shape->memory / shape->cpus, &with);
+        if (job.cpus <= shape->nodes * shape->cpus)
+            assume(&job, hpcb_sim_stream(seed, STREAM_ASSUME + i),
+                   shape->memory / shape->cpus, &with);
         if (!has_place(&job, shape)) {
             history->passed_over[HPCB_SIM_TOO_LARGE]++;
             continue;

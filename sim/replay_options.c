@@ -18,6 +18,7 @@
 
 #define GIB_PER_CPU 4 /* of memory, if nobody says how much a node has */
 #define KIB_PER_MIB 1024
+#define MIB_MAX     (INT64_C(1) << 28) /* of a node: that of all nodes is a number */
 
 static int take_percent(const char *option, double most, double *value)
 {
@@ -61,7 +62,7 @@ static int take_cluster_option(hpcb_sim_cluster_t *cluster, int option,
         cluster->cpus = (uint32_t)value;
         return rc;
     case 'm':
-        rc = hpcb_sim_number(name, optarg, 1, INT64_C(1) << 40, &value);
+        rc = hpcb_sim_number(name, optarg, 1, MIB_MAX, &value);
         cluster->memory = value * KIB_PER_MIB;
         return rc;
     case 's':

@@ -210,7 +210,8 @@ static int64_t memory_asked(const reader_t *reader, char *field[], double cpus)
     if (unit == 'n' &&
         (!hpcb_sim_decimal(get_field(reader, field, NODES), &nodes) || nodes < 1))
         nodes = 1;
-    return (int64_t)(kib * (unit == 'c' ? cpus : unit == 'n' ? nodes : 1));
+    kib *= unit == 'c' ? cpus : unit == 'n' ? nodes : 1;
+    return kib < MOST ? (int64_t)kib : HPCB_SIM_UNKNOWN;
 }
 
 static int64_t memory_used(const reader_t *reader, char *field[])

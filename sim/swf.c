@@ -19,6 +19,7 @@
 
 #define FIELDS 18
 #define MOST   1e18
+#define LARGE  1e15 /* KiB */
 
 enum {
     JOB,
@@ -61,7 +62,7 @@ static int split(char *line, double field[FIELDS], const char **bad)
 /* Of n cpus together, or unknown. */
 static int64_t times(double each, double n)
 {
-    return each < 0 || each * n > MOST ? HPCB_SIM_UNKNOWN : (int64_t)(each * n);
+    return each < 0 || each * n > LARGE ? HPCB_SIM_UNKNOWN : (int64_t)(each * n);
 }
 
 static int take_job(const double field[FIELDS], hpcb_sim_history_t *history,
