@@ -76,7 +76,7 @@ void hpcb_sim_places_set(hpcb_sim_places_t *places, uint32_t node, uint32_t cpus
 {
     count(places, node, -1);
     places->cpus_of[node] = cpus;
-    places->memory_of[node] = memory;
+    places->memory_of[node] = memory > 0 ? memory : 0;
     hpcb_sim_shelves_move(&places->cells, node, cell(cpus, part_of(places, memory)));
     count(places, node, 1);
 }

@@ -33,7 +33,7 @@ int hpcb_sim_places_begin(hpcb_sim_places_t *places, uint32_t nodes, uint32_t cp
                           int64_t memory);
 void hpcb_sim_places_free(hpcb_sim_places_t *places);
 
-/* So much is free on the node now. */
+/* So much is free on the node now; less than none is none. */
 void hpcb_sim_places_set(hpcb_sim_places_t *places, uint32_t node, uint32_t cpus,
                          int64_t memory);
 
