@@ -96,18 +96,38 @@ static json_object *describe_regime(const hpcb_sim_figures_t *figures)
     return said;
 }
 
-/* CPU time that the history asks for, by what the cluster has in the window; negative:
- * there is no window. */
-static double offered(const hpcb_sim_outcome_t *outcome)
+/* CPUs x time that jobs ask for, by what the cluster has in the window; negative: there
+ * is no window. */
+typedef struct {
+    double all, guests;
+} load_t;
+
+static load_t offered(const hpcb_sim_outcome_t *outcome)
 {
     const hpcb_sim_cluster_t *cluster = &outcome->order->cluster;
-    double cpus = (double)cluster->nodes * cluster->cpus,
-           window = (double)(cluster->to - cluster->from), asked = 0;
+    const hpcb_sim_history_t *history = outcome->history;
+    double there =
+        (double)cluster->nodes * cluster->cpus * (double)(cluster->to - cluster->from);
+    load_t load = {-1, -1};
 
-    for (size_t i = 0; i < outcome->history->n; i++)
-        asked += (double)outcome->history->job[i].cpus *
-                 (double)outcome->history->job[i].run;
-    return window > 0 ? asked / (cpus * window) : -1;
+    if (there <= 0)
+        return load;
+    load = (load_t){0, 0};
+    for (size_t i = 0; i < history->n; i++) {
+        double asks = (double)history->job[i].cpus * (double)history->job[i].run;
+
+        load.all += asks / there;
+        load.guests += hpcb_sim_is_guest(cluster, history, i) ? asks / there : 0;
+    }
+    return load;
+}
+
+static void put_load(json_object *all, const char *name, double load)
+{
+    if (load >= 0)
+        hpcb_sim_put_real(all, name, load);
+    else
+        put(all, name, NULL);
 }
 
 static json_object *describe_limits(void)
@@ -122,15 +142,13 @@ static json_object *describe_limits(void)
 json_object *hpcb_sim_replay_json(const hpcb_sim_outcome_t *outcome)
 {
     json_object *all = json_object_new_object(), *regimes = json_object_new_object();
-    double load = offered(outcome);
+    load_t load = offered(outcome);
 
     put(all, "history", describe_history(outcome->order, outcome->history));
     put(all, "cluster", describe_cluster(&outcome->order->cluster));
     put(all, "assumed", describe_assumed(&outcome->assumed));
-    if (load >= 0)
-        hpcb_sim_put_real(all, "offered_load", load);
-    else
-        put(all, "offered_load", NULL);
+    put_load(all, "offered_load", load.all);
+    put_load(all, "offered_guest_load", load.guests);
     put(all, "not_simulated", describe_limits());
     for (unsigned i = 0; i < HPCB_SIM_REGIMES; i++)
         put(regimes, hpcb_sim_regime_names[i], describe_regime(&outcome->figures[i]));
@@ -151,14 +169,16 @@ static void print_row(const char *name, const hpcb_sim_figures_t *figures)
 static void print_notes(const hpcb_sim_outcome_t *outcome)
 {
     uint64_t late = outcome->figures[HPCB_SIM_GUESTS_MEMORY].guest_timeouts;
-    double load = offered(outcome);
+    load_t load = offered(outcome);
 
     printf("\nIn the history primaries left %.0f CPU hours of what they held idle: the "
            "most that guests next to them could have had.\n",
            outcome->figures[HPCB_SIM_GUESTS].left_idle_cpu_seconds / 3600);
-    if (load >= 0)
-        printf("Jobs ask for %.0f %% of the CPUs' time. %s\n", 100 * load,
-               load < 1
+    if (load.all >= 0)
+        printf("Jobs ask for %.3g %% of the CPUs' time, guests among them for %.3g %%. "
+               "%s\n",
+               100 * load.all, 100 * load.guests,
+               load.all < 1
                    ? "What is submitted gets done in any regime: compare turnaround, "
                      "not throughput."
                    : "More than there is: compare throughput and efficiency; "

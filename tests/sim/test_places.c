@@ -100,6 +100,20 @@ START_TEST(answers_are_those_of_a_look_at_every_node)
 }
 END_TEST
 
+START_TEST(the_only_node_is_found_among_many)
+{
+    /* 12 CPUs of 84 KiB need 1008; all are of one cell. */
+    for (uint32_t i = 0; i < NODES; i++)
+        hpcb_sim_places_set(&places, i, CPUS, i == 0 ? 1008 : 1000);
+    ck_assert_uint_eq(hpcb_sim_places_find(&places, CPUS, 84), 0);
+    ck_assert(hpcb_sim_places_fit(&places, CPUS, 84));
+    hpcb_sim_places_set(&places, 0, CPUS, 1007);
+    ck_assert_uint_eq(
+        hpcb_sim_places_gives(&places, hpcb_sim_places_find(&places, CPUS, 84), 84),
+        CPUS - 1);
+}
+END_TEST
+
 int main(void)
 {
     TCase *tcase = tcase_create("places");
@@ -110,6 +124,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, begin, end);
     tcase_add_test(tcase, an_empty_cluster_has_room_for_all);
     tcase_add_test(tcase, answers_are_those_of_a_look_at_every_node);
+    tcase_add_test(tcase, the_only_node_is_found_among_many);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

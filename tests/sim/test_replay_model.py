@@ -208,6 +208,18 @@ class Window(Model):
         self.assertEqual(found["dedicated"]["period_seconds"], 1000)
         self.assertAlmostEqual(found["dedicated"]["makespan_seconds"], 87400, delta=1)
 
+    def test_the_output_says_how_full_the_cluster_is(self):
+        # 100 of 2 x 200 CPU seconds are the guest's, 200 the primary's.
+        text = "\n".join((swf(0, 100, 2), swf(0, 100, 1), swf(200, 1, 2)))
+        arguments = ("--nodes", "2", "--cpus-per-node", "1", "--guest-part", "100")
+        said = json.loads(replay(text, *arguments, "--json").stdout)
+        self.assertAlmostEqual(said["offered_load"], 0.755, delta=0.001)
+        self.assertAlmostEqual(said["offered_guest_load"], 0.25, delta=0.001)
+        self.assertIn("Jobs ask for 75.5 % of the CPUs' time, guests among them for 25 %.",
+                      replay(text, *arguments).stdout)
+        said = json.loads(replay(swf(0, 100, 2), *arguments, "--json").stdout)
+        self.assertIsNone(said["offered_load"])
+
     def test_dedicated_tells_what_would_be_guests_apart(self):
         jobs = [swf(0, 100, 2), swf(0, 100, 1)]
         found = self.regimes(jobs, "--nodes", "2", "--cpus-per-node", "1", "--guest-part", "100")
