@@ -26,6 +26,13 @@ static bool is_guarded(const hpcb_sim_state_t *state)
     return state->regime == HPCB_SIM_GUESTS || state->regime == HPCB_SIM_GUESTS_MEMORY;
 }
 
+bool hpcb_sim_guard_has_room(const hpcb_sim_state_t *state, const hpcb_sim_node_t *node)
+{
+    double cpus = state->conf->cpus;
+
+    return cpus - node->load - node->guest_load >= conf.min_share * cpus;
+}
+
 bool hpcb_sim_is_stopped(const hpcb_sim_part_t *part)
 {
     return part->guarded.crumbs.stopped;

@@ -42,18 +42,24 @@ int64_t hpcb_sim_guest_asks(const hpcb_sim_state_t *state, const hpcb_sim_past_t
     return asks > most ? most : asks;
 }
 
-static uint32_t guest_node(const hpcb_sim_state_t *state, const hpcb_sim_past_t *past)
+static bool takes(const hpcb_sim_state_t *state, const hpcb_sim_node_t *node,
+                  uint32_t job)
 {
-    int64_t asks = hpcb_sim_guest_asks(state, past);
+    const hpcb_sim_past_t *past = &state->history->job[job];
+
+    return node->guest_cpus + past->cpus <= state->conf->cpus &&
+           hpcb_sim_guest_memory(state, node) >= hpcb_sim_guest_asks(state, past) &&
+           (!state->run[job].starved || hpcb_sim_guard_has_room(state, node));
+}
+
+static uint32_t guest_node(const hpcb_sim_state_t *state, uint32_t job)
+{
     unsigned looks = 0;
 
     for (uint32_t level = state->by_idle.levels - 1; level > 0; level--) {
         for (uint32_t at = state->by_idle.first[level];
              at != HPCB_SIM_NONE && looks < LOOKS; at = state->by_idle.next[at]) {
-            const hpcb_sim_node_t *node = &state->node[at];
-
-            if (node->guest_cpus + past->cpus <= state->conf->cpus &&
-                hpcb_sim_guest_memory(state, node) >= asks)
+            if (takes(state, &state->node[at], job))
                 return at;
             looks++;
         }
@@ -64,7 +70,7 @@ static uint32_t guest_node(const hpcb_sim_state_t *state, const hpcb_sim_past_t 
 bool hpcb_sim_start_guest(hpcb_sim_state_t *state, uint32_t job)
 {
     const hpcb_sim_past_t *past = &state->history->job[job];
-    uint32_t at = guest_node(state, past), i;
+    uint32_t at = guest_node(state, job), i;
     hpcb_sim_node_t *node;
 
     if (at == HPCB_SIM_NONE)
@@ -98,6 +104,7 @@ void hpcb_sim_requeue_starved(hpcb_sim_state_t *state, uint32_t job)
 
     if (!state->conf->no_requeue) {
         state->sums.starved++;
+        state->run[job].starved = true;
         evict(state, job);
         return;
     }

@@ -61,6 +61,7 @@ typedef struct {
     double left_ns, rate; /* of its work; how fast that goes since then */
     uint32_t version;     /* of its event in the heap */
     hpcb_sim_next_t next_is;
+    bool starved; /* a guest: requeued for it, so it goes where there is room */
     uint32_t parts;
     uint32_t slowed;     /* on so many of its nodes */
     uint32_t next, prev; /* in its queue */
@@ -161,6 +162,10 @@ bool hpcb_sim_is_stopped(const hpcb_sim_part_t *part);
 
 /* The guest has started. */
 void hpcb_sim_guard_begin(hpcb_sim_state_t *state, hpcb_sim_part_t *part);
+
+/* Whether a further guest would have its least share on the node. */
+bool hpcb_sim_guard_has_room(const hpcb_sim_state_t *state,
+                             const hpcb_sim_node_t *node);
 
 /* It runs on, and what it lacked until now is forgotten. */
 void hpcb_sim_guard_anew(hpcb_sim_state_t *state, hpcb_sim_part_t *part);

@@ -24,6 +24,7 @@
 #include "sim/sim.h"
 
 #define LOOK_NS    200000000
+#define AT_ONCE    10 /* times what the cluster can do meanwhile has been submitted */
 #define JSON_STYLE (JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED)
 
 typedef struct {
@@ -166,6 +167,19 @@ static int print(const hpcb_sim_outcome_t *outcome)
     return rc;
 }
 
+/* The time from the first submission to the last, if that is how long the cluster
+ * worked for these jobs, and not only how long it took to submit them. */
+static void set_window(hpcb_sim_order_t *order, const hpcb_sim_history_t *history)
+{
+    hpcb_sim_cluster_t *cluster = &order->cluster;
+
+    cluster->from = order->start ? order->from : history->job[0].submit;
+    cluster->to = order->end ? order->to : history->job[history->n - 1].submit;
+    if (!order->start && !order->end &&
+        hpcb_sim_offered(cluster, history).all > AT_ONCE)
+        cluster->to = cluster->from;
+}
+
 /* What is asked for of the history, and what it does not say; from then on the window
  * is known. */
 static int prepare(hpcb_sim_order_t *order, hpcb_sim_history_t *history,
@@ -183,8 +197,7 @@ static int prepare(hpcb_sim_order_t *order, hpcb_sim_history_t *history,
         fprintf(stderr, "hpcb-sim: %s: no job that ran\n", order->path);
         return -1;
     }
-    cluster->from = order->start ? order->from : history->job[0].submit;
-    cluster->to = order->end ? order->to : history->job[history->n - 1].submit;
+    set_window(order, history);
     return 0;
 }
 

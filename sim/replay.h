@@ -40,6 +40,15 @@ typedef struct {
     hpcb_sim_figures_t figures[HPCB_SIM_REGIMES];
 } hpcb_sim_outcome_t;
 
+/* CPUs x time that jobs ask for, by what the cluster has in the window; negative: there
+ * is no window. */
+typedef struct {
+    double all, guests;
+} hpcb_sim_load_t;
+
+hpcb_sim_load_t hpcb_sim_offered(const hpcb_sim_cluster_t *cluster,
+                                 const hpcb_sim_history_t *history);
+
 json_object *hpcb_sim_replay_json(const hpcb_sim_outcome_t *outcome);
 void hpcb_sim_replay_table(const hpcb_sim_outcome_t *outcome);
 

@@ -96,23 +96,16 @@ static json_object *describe_regime(const hpcb_sim_figures_t *figures)
     return said;
 }
 
-/* CPUs x time that jobs ask for, by what the cluster has in the window; negative: there
- * is no window. */
-typedef struct {
-    double all, guests;
-} load_t;
-
-static load_t offered(const hpcb_sim_outcome_t *outcome)
+hpcb_sim_load_t hpcb_sim_offered(const hpcb_sim_cluster_t *cluster,
+                                 const hpcb_sim_history_t *history)
 {
-    const hpcb_sim_cluster_t *cluster = &outcome->order->cluster;
-    const hpcb_sim_history_t *history = outcome->history;
     double there =
         (double)cluster->nodes * cluster->cpus * (double)(cluster->to - cluster->from);
-    load_t load = {-1, -1};
+    hpcb_sim_load_t load = {-1, -1};
 
     if (there <= 0)
         return load;
-    load = (load_t){0, 0};
+    load = (hpcb_sim_load_t){0, 0};
     for (size_t i = 0; i < history->n; i++) {
         double asks = (double)history->job[i].cpus * (double)history->job[i].run;
 
@@ -142,7 +135,7 @@ static json_object *describe_limits(void)
 json_object *hpcb_sim_replay_json(const hpcb_sim_outcome_t *outcome)
 {
     json_object *all = json_object_new_object(), *regimes = json_object_new_object();
-    load_t load = offered(outcome);
+    hpcb_sim_load_t load = hpcb_sim_offered(&outcome->order->cluster, outcome->history);
 
     put(all, "history", describe_history(outcome->order, outcome->history));
     put(all, "cluster", describe_cluster(&outcome->order->cluster));
@@ -169,7 +162,7 @@ static void print_row(const char *name, const hpcb_sim_figures_t *figures)
 static void print_notes(const hpcb_sim_outcome_t *outcome)
 {
     uint64_t late = outcome->figures[HPCB_SIM_GUESTS_MEMORY].guest_timeouts;
-    load_t load = offered(outcome);
+    hpcb_sim_load_t load = hpcb_sim_offered(&outcome->order->cluster, outcome->history);
 
     printf("\nIn the history primaries left %.0f CPU hours of what they held idle: the "
            "most that guests next to them could have had.\n",
