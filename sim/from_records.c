@@ -25,7 +25,8 @@ static const char query[] =
 /* Of all nodes, from that of the one with most. */
 static int64_t memory(sqlite3_stmt *row)
 {
-    if (sqlite3_column_type(row, MEMORY) == SQLITE_NULL)
+    /* 0: a node could not measure it. */
+    if (sqlite3_column_int64(row, MEMORY) <= 0)
         return HPCB_SIM_UNKNOWN;
     return sqlite3_column_int64(row, MEMORY) / 1024 *
            (sqlite3_column_int64(row, NODES) > 0 ? sqlite3_column_int64(row, NODES)

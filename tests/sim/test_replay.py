@@ -336,7 +336,8 @@ class Replay(unittest.TestCase):
             return [said["regimes"][name]["guest_turnaround_mean_seconds"] > 900
                     for name in ("guests", "guests_memory")]
         self.assertEqual(guest_waits(1 << 30), [True, False])
-        self.assertEqual(guest_waits(None), [True, True])
+        for unknown in (None, 0):
+            self.assertEqual(guest_waits(unknown), [True, True])
 
     def test_bad_arguments(self):
         for arguments, wanted in (
