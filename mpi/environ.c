@@ -14,6 +14,9 @@
 
 #define LD_PRELOAD "LD_PRELOAD"
 
+/* Says that spank/yield.c put this library there. */
+#define MARK "HPCB_YIELD_JOB"
+
 /* Between the entries of LD_PRELOAD, ld.so(8). */
 static const char separators[] = ": ";
 
@@ -117,5 +120,6 @@ void hpcb_environ_leave(void)
         setenv(LD_PRELOAD, rest, 1);
     else
         unsetenv(LD_PRELOAD);
+    unsetenv(MARK);
     free(rest);
 }

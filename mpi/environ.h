@@ -23,8 +23,9 @@ bool hpcb_environ_naps_wanted(void);
 bool hpcb_environ_debug(void);
 
 /*
- * Take this library, and nothing else, out of LD_PRELOAD, so that programs that this
- * one starts (ssh, python) run without it.  Where memory is short nothing changes.
+ * Take this library, and nothing else, out of LD_PRELOAD, and the mark that it was put
+ * there for a job, so that programs that this one starts (ssh, python) run without it.
+ * Where memory is short nothing changes.
  */
 void hpcb_environ_leave(void);
 

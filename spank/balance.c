@@ -111,9 +111,11 @@ void hpcb_spank_balance_decide(const hpcb_step_t *step)
     name_pages(step);
 }
 
-/* Who just says --hpc-balance gets what there is. */
-void hpcb_spank_balance_user(void)
+/* A page that the environment names already is another job's or the user's, and tasks
+ * of this step would write to it.  Who just says --hpc-balance gets what there is. */
+void hpcb_spank_balance_user(spank_t sp)
 {
+    spank_unsetenv(sp, PAGE_VARIABLE);
     if (balance.why && hpcb_spank_options()->policy != HPCB_POLICY_AUTO)
         slurm_spank_log("hpc_balance: --hpc-balance=%.64s has no effect on this node "
                         "but on waits: %s",

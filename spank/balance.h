@@ -16,8 +16,9 @@
  * says why not, once. */
 void hpcb_spank_balance_decide(const hpcb_step_t *step);
 
-/* slurm_spank_user_init: a line for the user whose wish nobody fulfils here. */
-void hpcb_spank_balance_user(void);
+/* slurm_spank_user_init: take a page out of the environment that is none of this
+ * step's; print one line to the user if this node cannot honour the option. */
+void hpcb_spank_balance_user(spank_t sp);
 
 /* slurm_spank_task_post_fork, root; pid is the waiting task.  Never waits. */
 void hpcb_spank_balance_task(spank_t sp, const hpcb_step_t *step, pid_t pid);

@@ -140,7 +140,7 @@ static void in_step(hook_t hook, spank_t sp, const hpcb_step_t *step)
     case HOOK_USER_INIT:
         hpcb_spank_yield_env(sp, step);
         hpcb_spank_window_user(step);
-        hpcb_spank_balance_user();
+        hpcb_spank_balance_user(sp);
         break;
     case HOOK_TASK_INIT_PRIVILEGED:
         hpcb_spank_isolate_privileged(step);

@@ -61,6 +61,30 @@ void hpcb_spank_yield_decide(const hpcb_step_t *step)
         preload = true;
 }
 
+/* The job for which this plugin put the library into LD_PRELOAD.  Without it an entry
+ * is the user's own. */
+#define MARK_VARIABLE "HPCB_YIELD_JOB"
+
+/* Copy list to out (as long as list) without the entries path. */
+static void without(const char *list, const char *path, char *out)
+{
+    size_t own = strlen(path);
+    char *start = out;
+
+    while (*list) {
+        size_t length = strcspn(list, SEPARATORS);
+
+        if (length > 0 && (length != own || memcmp(list, path, own) != 0)) {
+            if (out != start)
+                *out++ = ':';
+            memcpy(out, list, length);
+            out += length;
+        }
+        list += length + (list[length] != '\0');
+    }
+    *out = '\0';
+}
+
 /* Nested srun: the batch script's environment names the library already. */
 static bool named_in(const char *list, const char *path)
 {
@@ -74,22 +98,67 @@ static bool named_in(const char *list, const char *path)
     return false;
 }
 
-static void set_preload(spank_t sp, const char *library)
+static bool is_marked(spank_t sp)
 {
-    char old[PRELOAD_MAX], all[PRELOAD_MAX + PATH_MAX + 1];
-    spank_err_t found = spank_getenv(sp, "LD_PRELOAD", old, sizeof(old));
+    char job[16];
+
+    return spank_getenv(sp, MARK_VARIABLE, job, sizeof(job)) != ESPANK_ENV_NOEXIST;
+}
+
+static void mark(spank_t sp, uint32_t job_id)
+{
+    char job[16];
+
+    snprintf(job, sizeof(job), "%u", job_id);
+    spank_setenv(sp, MARK_VARIABLE, job, 1);
+}
+
+/* LD_PRELOAD, "" if it is not set; false: too long. */
+static bool read_preload(spank_t sp, char *list, size_t size)
+{
+    spank_err_t found = spank_getenv(sp, "LD_PRELOAD", list, (int)size);
 
     if (found == ESPANK_ENV_NOEXIST)
-        old[0] = '\0';
-    else if (found != ESPANK_SUCCESS) {
+        list[0] = '\0';
+    return found == ESPANK_ENV_NOEXIST || found == ESPANK_SUCCESS;
+}
+
+static void set_preload(spank_t sp, const hpcb_step_t *step)
+{
+    const char *library = step->conf.mpi_library;
+    char old[PRELOAD_MAX], all[PRELOAD_MAX + PATH_MAX + 1];
+    bool named;
+
+    if (!read_preload(sp, old, sizeof(old))) {
         hpcb_log(HPCB_LOG_INFO, "MPI waits are left alone: LD_PRELOAD is too long");
         return;
     }
-    if (named_in(old, library))
-        return;
+    named = named_in(old, library);
     snprintf(all, sizeof(all), "%s%s%s", library, old[0] ? ":" : "", old);
-    if (spank_setenv(sp, "LD_PRELOAD", all, 1) != ESPANK_SUCCESS)
+    if (!named && spank_setenv(sp, "LD_PRELOAD", all, 1) != ESPANK_SUCCESS)
         hpcb_log(HPCB_LOG_INFO, "MPI waits are left alone: LD_PRELOAD cannot be set");
+    else if (!named || is_marked(sp))
+        mark(sp, step->job_id);
+}
+
+/* A job that was submitted from within one with the library has that one's environment,
+ * and so have the steps of a job of which one does without. */
+static void take_back_preload(spank_t sp, const char *library)
+{
+    char old[PRELOAD_MAX], rest[PRELOAD_MAX];
+
+    if (!is_marked(sp))
+        return;
+    if (!read_preload(sp, old, sizeof(old))) {
+        hpcb_log(HPCB_LOG_INFO, "LD_PRELOAD stays as it is: it is too long");
+        return;
+    }
+    without(old, library, rest);
+    if (*rest)
+        spank_setenv(sp, "LD_PRELOAD", rest, 1);
+    else
+        spank_unsetenv(sp, "LD_PRELOAD");
+    spank_unsetenv(sp, MARK_VARIABLE);
 }
 
 /* What the job set itself stays: it is the job's own time. */
@@ -119,9 +188,11 @@ static void tell_user(const hpcb_step_t *step)
 void hpcb_spank_yield_env(spank_t sp, const hpcb_step_t *step)
 {
     tell_user(step);
-    if (!preload)
+    if (!preload) {
+        take_back_preload(sp, step->conf.mpi_library);
         return;
-    set_preload(sp, step->conf.mpi_library);
+    }
+    set_preload(sp, step);
     set_default(sp, "HPCB_YIELD_SPIN", step->conf.yield_spin_us);
     set_default(sp, "HPCB_YIELD_NAP_MAX", step->conf.yield_nap_max_us);
 }

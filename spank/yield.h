@@ -4,7 +4,8 @@
  */
 /*
  * Turning long MPI waits into sleeps: puts libhpcb_mpi.so before whatever the job
- * preloads itself.
+ * preloads itself, and takes it out again where it came with another job's or step's
+ * environment (HPCB_YIELD_JOB says that it did).
  */
 #ifndef HPCB_SPANK_YIELD_H
 #define HPCB_SPANK_YIELD_H

@@ -99,7 +99,9 @@ static void leaves(const char *list, const char *expected)
     const char *now;
 
     setenv("LD_PRELOAD", before, 1);
+    setenv("HPCB_YIELD_JOB", "9", 1);
     hpcb_environ_leave();
+    ck_assert_ptr_null(getenv("HPCB_YIELD_JOB"));
     now = getenv("LD_PRELOAD");
     if (after)
         ck_assert_msg(now && !strcmp(now, after), "%s: %s", before, now);

@@ -248,6 +248,20 @@ EXPORT spank_err_t spank_setenv(spank_t sp, const char *name, const char *value,
     return ESPANK_SUCCESS;
 }
 
+EXPORT spank_err_t spank_unsetenv(spank_t sp, const char *name)
+{
+    char **entry = find_env(name);
+
+    (void)sp;
+    if (now.context != S_CTX_REMOTE)
+        return ESPANK_NOT_REMOTE;
+    if (entry) {
+        free(*entry);
+        *entry = NULL;
+    }
+    return ESPANK_SUCCESS;
+}
+
 /* ---- the programs that load plugins ---- */
 
 static char log_text[65536];

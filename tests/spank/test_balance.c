@@ -79,6 +79,9 @@ static void say_page(void)
     fflush(stdout);
 }
 
+/* What srun or sbatch was called with. */
+static const char *const *user_env;
+
 static void run(const char *value, int tasks, host_step_t *step)
 {
     const host_option_t options[] = {{"hpc-balance", value}, {NULL, NULL}};
@@ -87,6 +90,7 @@ static void run(const char *value, int tasks, host_step_t *step)
                           .uid = test_user(),
                           .tasks = tasks,
                           .options = value ? options : NULL,
+                          .env = user_env,
                           .program = say_page,
                           .running = look};
     host_step(step);
@@ -215,6 +219,25 @@ START_TEST(without_hpcbd_one_line_and_no_more)
 }
 END_TEST
 
+/* Submitted from a rank of another job, or by a user who makes it up. */
+START_TEST(no_page_but_the_steps_own)
+{
+    static const char *const env[] = {"HPCB_PAGE=/home/user/file", NULL};
+    host_step_t step;
+
+    load();
+    if (_i)
+        start_hpcbd();
+    test_record(JOB, _i == 1 ? "guest" : "primary", "none", false);
+    user_env = env;
+    run("dlrb", 1, &step);
+    user_env = NULL;
+    ck_assert_ptr_null(strstr(step.out, "/home/user/file"));
+    if (_i < 2)
+        ck_assert_str_eq(step.out, "page -\n");
+}
+END_TEST
+
 /* Then ranks are compared by what the kernel knows. */
 START_TEST(pages_in_a_place_that_is_not_roots)
 {
@@ -267,6 +290,7 @@ TCase *balance_tests(void)
     tcase_add_test(tc, a_launch_that_fails_leaves_no_page);
     tcase_add_loop_test(tc, who_is_balanced, 0, sizeof(rows) / sizeof(rows[0]));
     tcase_add_loop_test(tc, without_hpcbd_one_line_and_no_more, 0, 2);
+    tcase_add_loop_test(tc, no_page_but_the_steps_own, 0, 3);
     tcase_add_loop_test(tc, pages_in_a_place_that_is_not_roots, 0, 2);
     tcase_add_test(tc, parameters_are_refused_before_anything_is_submitted);
     return tc;

@@ -99,6 +99,7 @@ START_TEST(keeps_what_is_there)
              olds[_i]);
     ck_assert_str_eq(preloaded(env, NULL), expected);
     ck_assert_str_eq(host_getenv("HPCB_YIELD_SPIN"), "5");
+    ck_assert_str_eq(host_getenv("HPCB_YIELD_JOB"), "9");
 }
 END_TEST
 
@@ -115,6 +116,85 @@ START_TEST(not_twice)
     snprintf(value, sizeof(value), forms[_i], library);
     snprintf(variable, sizeof(variable), "LD_PRELOAD=%s", value);
     ck_assert_str_eq(preloaded(env, NULL), value);
+    /* It is the user's own entry. */
+    ck_assert_ptr_null(host_getenv("HPCB_YIELD_JOB"));
+}
+END_TEST
+
+/* LD_PRELOAD and HPCB_YIELD_JOB as a job inherits them; form with the library for %s.
+ */
+static const char *const *inherited(const char *form, const char *job)
+{
+    static char list[2048], mark[64];
+    static const char *env[3];
+
+    strcpy(list, "LD_PRELOAD=");
+    snprintf(list + strlen(list), sizeof(list) - strlen(list), form, library);
+    snprintf(mark, sizeof(mark), "HPCB_YIELD_JOB=%s", job ? job : "");
+    env[0] = list;
+    env[1] = job ? mark : NULL;
+    return env;
+}
+
+/* What a job's environment had, and what is left in that of one that it submits. */
+static const struct {
+    const char *before, *after;
+} lists[] = {
+    {"%s", NULL},
+    {"%s:/lib/a.so", "/lib/a.so"},
+    {"/lib/a.so:%s", "/lib/a.so"},
+    {"/lib/a.so %s /lib/b.so", "/lib/a.so:/lib/b.so"},
+    {"%1$s:/lib/a.so:%1$s", "/lib/a.so"},
+    {":%s: ", NULL},
+    {"/lib/a.so", "/lib/a.so"},
+    {"/x%1$s:%1$s.old:%1$s", "+"}, /* longer names are others */
+};
+
+#define LISTS ((int)(sizeof(lists) / sizeof(lists[0])))
+
+static void expect_list(const char *list, const char *expected)
+{
+    char longer[4096];
+
+    snprintf(longer, sizeof(longer), "/x%s:%s.old", library, library);
+    ck_assert_pstr_eq(list, expected && *expected == '+' ? longer : expected);
+}
+
+START_TEST(left_by_a_job_that_is_submitted_from_within)
+{
+    load("");
+    test_record(9, "primary", "none", false);
+    expect_list(preloaded(inherited(lists[_i].before, "8"), NULL), lists[_i].after);
+    ck_assert_ptr_null(host_getenv("HPCB_YIELD_JOB"));
+    ck_assert_int_eq(host_log_count("error:") + host_log_count("info:"), 0);
+}
+END_TEST
+
+START_TEST(left_by_a_step_that_does_without)
+{
+    static const host_option_t options[] = {{"hpc-balance", "none"}, {NULL, NULL}};
+
+    load("");
+    test_record(9, "primary", "auto", true);
+    expect_list(preloaded(inherited(lists[_i].before, "9"), options), lists[_i].after);
+    ck_assert_ptr_null(host_getenv("HPCB_YIELD_JOB"));
+}
+END_TEST
+
+START_TEST(kept_by_a_job_that_wants_it_too)
+{
+    load("");
+    test_record(9, "primary", "auto", true);
+    ck_assert_str_eq(preloaded(inherited("%s", "8"), NULL), library);
+    ck_assert_str_eq(host_getenv("HPCB_YIELD_JOB"), "9");
+}
+END_TEST
+
+START_TEST(the_users_own_entry_stays)
+{
+    load("");
+    test_record(9, "primary", "none", false);
+    ck_assert_str_eq(preloaded(inherited("%s", NULL), NULL), library);
 }
 END_TEST
 
@@ -141,6 +221,19 @@ START_TEST(endless_value)
     test_record(9, "primary", "auto", true);
     ck_assert_str_eq(preloaded(env, NULL), variable + strlen("LD_PRELOAD="));
     ck_assert_int_eq(host_log_count("LD_PRELOAD is too long"), 1);
+}
+END_TEST
+
+START_TEST(endless_value_that_was_inherited)
+{
+    static char variable[100000] = "LD_PRELOAD=";
+    const char *env[] = {variable, "HPCB_YIELD_JOB=8", NULL};
+
+    memset(variable + strlen(variable), 'a', sizeof(variable) - 20);
+    load("");
+    test_record(9, "primary", "none", false);
+    ck_assert_str_eq(preloaded(env, NULL), variable + strlen("LD_PRELOAD="));
+    ck_assert_int_eq(host_log_count("LD_PRELOAD stays as it is: it is too long"), 1);
 }
 END_TEST
 
@@ -189,7 +282,7 @@ START_TEST(library_not_usable)
     load("");
     damages[_i]();
     test_record(9, "primary", "auto", true);
-    ck_assert_ptr_null(preloaded(NULL, NULL));
+    ck_assert_ptr_null(preloaded(inherited("%s", "9"), NULL));
     ck_assert_int_eq(
         host_log_count("info: hpc_balance: job 9: MPI waits are left alone"), 1);
     ck_assert_int_eq(host_log_count("error:"), 0);
@@ -206,8 +299,13 @@ TCase *yield_tests(void)
     tcase_add_loop_test(tc, option_of_a_step, 0, 2);
     tcase_add_loop_test(tc, keeps_what_is_there, 0, 4);
     tcase_add_loop_test(tc, not_twice, 0, 4);
+    tcase_add_loop_test(tc, left_by_a_job_that_is_submitted_from_within, 0, LISTS);
+    tcase_add_loop_test(tc, left_by_a_step_that_does_without, 0, LISTS);
+    tcase_add_test(tc, kept_by_a_job_that_wants_it_too);
+    tcase_add_test(tc, the_users_own_entry_stays);
     tcase_add_test(tc, a_longer_name_is_another);
     tcase_add_test(tc, endless_value);
+    tcase_add_test(tc, endless_value_that_was_inherited);
     tcase_add_loop_test(tc, library_not_usable, 0, 6);
     return tc;
 }
