@@ -257,33 +257,56 @@ DEFINE_INIT(PMPI_, Init_thread, 4, false)
 DEFINE_INIT(MPI_, Session_init, 3, true)
 DEFINE_INIT(PMPI_, Session_init, 3, true)
 
-/* What ends MPI waits for other ranks, too. */
-static int finalize(hpcb_fn_t fn, uintptr_t call_site, uintptr_t frame)
+/* Whom has_ended is to tell. */
+typedef struct {
+    bool waits;
+    bool counted;
+} ending_t;
+
+/* What ends MPI or a session waits for other ranks, too. */
+static ending_t begin_to_end(uintptr_t call_site, uintptr_t frame)
 {
     unsigned whom = atomic_load_explicit(&tell, memory_order_relaxed);
-    bool told = whom & TELL_WAIT && hpcb_wait_enter(&hpcb_wait, call_site, frame);
-    int rc;
+    ending_t ending = {
+        .waits = whom & TELL_WAIT && hpcb_wait_enter(&hpcb_wait, call_site, frame),
+        .counted = whom & TELL_THREADS && hpcb_threads_enter(frame),
+    };
 
     hpcb_hook_before_finalize();
-    rc = ((int (*)(void))fn)();
-    if (told)
-        hpcb_wait_leave(&hpcb_wait);
-    return rc;
+    return ending;
 }
 
-#define DEFINE_FINALIZE(prefix)                                                        \
-    EXPORTED int prefix##Finalize(void);                                               \
-    EXPORTED int prefix##Finalize(void)                                                \
+static void has_ended(const ending_t *ending)
+{
+    hpcb_hook_after_finalize();
+    if (ending->waits)
+        hpcb_wait_leave(&hpcb_wait);
+    if (ending->counted)
+        hpcb_threads_leave();
+}
+
+#define DEFINE_FINALIZE(prefix, name, params, args, before)                            \
+    EXPORTED int prefix##name params;                                                  \
+    EXPORTED int prefix##name params                                                   \
     {                                                                                  \
-        hpcb_fn_t fn = hpcb_need(#prefix "Finalize", "PMPI_Finalize",                  \
-                                 __builtin_return_address(0));                         \
+        void *caller = __builtin_return_address(0);                                    \
+        hpcb_fn_t fn = hpcb_need(#prefix #name, "PMPI_" #name, caller);                \
+        ending_t ending;                                                               \
+        int rc;                                                                        \
                                                                                        \
-        hpcb_observe_stop();                                                           \
-        return finalize(fn, CALL_SITE(__builtin_return_address(0), FRAME()), FRAME()); \
+        before;                                                                        \
+        ending = begin_to_end(CALL_SITE(caller, FRAME()), FRAME());                    \
+        rc = ((int(*) params)fn)args;                                                  \
+        has_ended(&ending);                                                            \
+        return rc;                                                                     \
     }
 
-DEFINE_FINALIZE(MPI_)
-DEFINE_FINALIZE(PMPI_)
+#define SESSION (slot_t session)
+
+DEFINE_FINALIZE(MPI_, Finalize, (void), (), hpcb_observe_stop())
+DEFINE_FINALIZE(PMPI_, Finalize, (void), (), hpcb_observe_stop())
+DEFINE_FINALIZE(MPI_, Session_finalize, SESSION, (session), (void)0)
+DEFINE_FINALIZE(PMPI_, Session_finalize, SESSION, (session), (void)0)
 
 /* Under a name that nobody else has, which is bound to this library's function. */
 #define OWN_LEVEL(prefix, name)                                                        \
@@ -295,6 +318,7 @@ DEFINE_FINALIZE(PMPI_)
 #define CALL_4(name, nargs, kind) OWN(name)
 #include "mpi/calls.def"
 OWN(Session_init)
+OWN(Session_finalize)
 
 #define NAMES(name)                                                                    \
     {"MPI_" #name, (hpcb_fn_t)own_MPI_##name},                                         \
@@ -304,7 +328,7 @@ static const hpcb_name_t names_of_mpi_4[] = {
 #define CALL(name, nargs, kind)
 #define CALL_4(name, nargs, kind) NAMES(name)
 #include "mpi/calls.def"
-    NAMES(Session_init)};
+    NAMES(Session_init) NAMES(Session_finalize)};
 
 #define NAMES_OF_MPI_4 (sizeof names_of_mpi_4 / sizeof names_of_mpi_4[0])
 _Static_assert(NAMES_OF_MPI_4 <= HPCB_NAMES_MAX, "all can be hidden");

@@ -266,12 +266,19 @@ EXPORTED intptr_t opal_progress(void)
 }
 
 /* MPICH 4.0 over TCP: a rank that has flushed its endpoints waits for its launcher and
- * looks at nothing else.  Another one that slept meanwhile would flush for ever. */
-static atomic_bool ends;
+ * looks at nothing else.  Another one that slept meanwhile would flush for ever.  So
+ * these are the finalizing calls under way, of MPI and of sessions: which of them is
+ * the last one, in which MPICH flushes, is not to be known. */
+static atomic_uint ends;
 
 void hpcb_hook_before_finalize(void)
 {
-    atomic_store_explicit(&ends, true, memory_order_relaxed);
+    atomic_fetch_add(&ends, 1);
+}
+
+void hpcb_hook_after_finalize(void)
+{
+    atomic_fetch_sub(&ends, 1);
 }
 
 EXPORTED unsigned ucp_worker_progress(void *worker);
@@ -284,7 +291,7 @@ EXPORTED unsigned ucp_worker_progress(void *worker)
     if (found > 0)
         hpcb_wait_event(&hpcb_wait);
     else if (naps_in(HOOK_UCX, FRAME()) && !hpcb_wait.yields &&
-             !atomic_load_explicit(&ends, memory_order_relaxed))
+             atomic_load_explicit(&ends, memory_order_relaxed) == 0)
         hpcb_wait_idle(&hpcb_wait, true);
     return found;
 }

@@ -23,8 +23,10 @@
 void hpcb_hook_before_init(void);
 void hpcb_hook_after_init(void);
 
-/* MPI_Finalize begins: from now on nobody sleeps in UCX's progress. */
+/* Around MPI_Finalize and MPI_Session_finalize, of any thread, also inside of each
+ * other: meanwhile nobody sleeps in UCX's progress. */
 void hpcb_hook_before_finalize(void);
+void hpcb_hook_after_finalize(void);
 
 /*
  * From each MPI_Init and MPI_Session_init that succeeded: make the MPI's waits come by.

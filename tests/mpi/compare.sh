@@ -208,6 +208,7 @@ over_tcp() {
     [ "$mpi" = openmpi ] || ranks=2
     compare 'collectives over TCP' $ranks "$programs/collectives.$mpi"
     naps_sleep 'every call sleeps over TCP' "$library"
+    sessions 'over TCP'
     unset OMPI_MCA_btl UCX_TLS
 }
 
@@ -430,10 +431,10 @@ served_in_time() {
     fi
 }
 
-sessions() {
+sessions() { # sessions [HOW]
     local limit=$((limit / 2)) when
     for when in alone before after across; do
-        compare_new sessions "sessions: $when" 2 "$programs/sessions.$mpi" "$when"
+        compare_new sessions "sessions${1:+ $1}: $when" 2 "$programs/sessions.$mpi" "$when"
     done
 }
 

@@ -34,8 +34,9 @@ unsigned ucp_worker_progress(void *worker);
 /* The MPI that the process has: the one symbol that tells which. */
 static const char *marker = "";
 static bool user_yields, told_to_yield;
-static unsigned naps, ended_by_others, unwatched;
-static unsigned found;            /* by the next pass */
+static unsigned ended_by_others, unwatched;
+static volatile unsigned naps; /* sched.h says of sched_yield that it changes nothing */
+static unsigned found;         /* by the next pass */
 static hpcb_sleep_end_t next_end; /* of the next sleep; half as long if ended */
 
 static unsigned clock_reads;
@@ -231,6 +232,22 @@ START_TEST(sleeps_in_yields_if_there_are_any)
 {
     begin_mpi("MPII_Keyval_set_proxy");
     ck_assert_uint_gt(wait_for(pass_both, 20 * MS), 10);
+}
+END_TEST
+
+/* What ends a session and what ends MPI, one inside of the other (a tool's), and both
+ * at the same time: until the last one is over. */
+START_TEST(no_sleep_in_ucx_while_something_ends)
+{
+    begin_mpi("MPII_Keyval_set_proxy");
+    hpcb_hook_before_finalize();
+    ck_assert_uint_eq(wait_for(pass_ucx, 20 * MS), 0);
+    ck_assert_uint_gt(wait_for(pass_yield, 20 * MS), 10);
+    hpcb_hook_before_finalize();
+    hpcb_hook_after_finalize();
+    ck_assert_uint_eq(wait_for(pass_ucx, 20 * MS), 0);
+    hpcb_hook_after_finalize();
+    ck_assert_uint_gt(wait_for(pass_ucx, 20 * MS), 10);
 }
 END_TEST
 
@@ -783,6 +800,7 @@ int main(void)
     tcase_add_loop_test(tcase, sleeps_only_inside_blocking_calls, 0, MPIS);
     tcase_add_test(tcase, other_calls_are_no_hooks);
     tcase_add_test(tcase, sleeps_in_yields_if_there_are_any);
+    tcase_add_test(tcase, no_sleep_in_ucx_while_something_ends);
     tcase_add_loop_test(tcase, nothing_before_mpi_begins, 0, MPIS);
     tcase_add_test(tcase, an_unknown_mpi_is_left_alone);
     tcase_add_test(tcase, openmpi_is_told_to_yield_after_each_init);
