@@ -8,7 +8,8 @@
  *
  * Open MPI: opal_progress() makes a pass, and calls sched_yield() after one that found
  * nothing if it has been told to yield.  Its waits hold no lock meanwhile.  A pass
- * that does not yield has found something.
+ * that does not yield has found something.  The waits of pml/ucx call
+ * ucp_worker_progress() themselves, and opal_progress() in one of 100 passes only.
  *
  * Over shared memory Open MPI 4 and 5 call a send of 257 bytes to 4 KiB complete only
  * when the receiver has polled: they expect that the receiver reads from the sender's
@@ -19,11 +20,12 @@
  * MPICH and its family: sched_yield() after each pass of most waits, without a lock, if
  * each virtual interface has a lock of its own (the default from 5.0 on).  Over UCX, in
  * all versions, ucp_worker_progress() in each pass that has found nothing in shared
- * memory, with MPICH's lock held if the program has threads.  So the latter counts in
- * waits without the former.  What has neither is not reached: 4.0 over libfabric, and
- * MPI_Probe and MPI_Waitany of 5.0 over libfabric.
+ * memory, with MPICH's lock held if the program has threads.  What has neither is not
+ * reached: 4.0 over libfabric, and MPI_Probe and MPI_Waitany of 5.0 over libfabric.
  *
  * Intel MPI: sched_yield() in the mode that its variable asks for, but for MPI_Probe.
+ *
+ * A poll of UCX counts where several of them come to a yield or there is none.
  */
 #include "config.h"
 #include <stdatomic.h>
@@ -107,7 +109,7 @@ static setting_t openmpi_sends(void)
 static const row_t rows[] = {
     {.mpi = "Open MPI",
      .symbol = "opal_progress_set_yield_when_idle",
-     .hooks = HOOK_YIELD,
+     .hooks = HOOK_YIELD | HOOK_UCX,
      .sends = openmpi_sends,
      .arm = arm_openmpi},
     {.mpi = "Intel MPI",
@@ -219,6 +221,10 @@ static hpcb_fn_t real(_Atomic(hpcb_fn_t) *kept, const char *name, const void *ca
     return fn;
 }
 
+/* A loop that polls UCX no more often than this between two yields lets the thread
+ * sleep in its yields, where the MPI holds no lock. */
+#define POLLS_PER_YIELD 8
+
 #define EXPORTED __attribute__((visibility("default")))
 #define FRAME()  ((uintptr_t)__builtin_frame_address(0))
 
@@ -230,6 +236,23 @@ static bool naps_in(unsigned hook, uintptr_t frame)
            atomic_load_explicit(&in_use, memory_order_relaxed) & hook;
 }
 
+/* Whether the loop under way polls more often is known from one yield to the next. */
+static void note_yield(hpcb_wait_t *wait)
+{
+    wait->polls_more = wait->polls >= POLLS_PER_YIELD;
+    wait->polls = 0;
+}
+
+/* Whether the poll that was made is to be looked at. */
+static bool note_poll(hpcb_wait_t *wait)
+{
+    if (wait->polls < POLLS_PER_YIELD)
+        wait->polls++;
+    else
+        wait->polls_more = true;
+    return wait->polls_more;
+}
+
 EXPORTED int sched_yield(void);
 EXPORTED int sched_yield(void)
 {
@@ -238,7 +261,7 @@ EXPORTED int sched_yield(void)
 
     has_yielded = true;
     if (naps_in(HOOK_YIELD, FRAME())) {
-        hpcb_wait.yields = true;
+        note_yield(&hpcb_wait);
         slept = hpcb_wait_idle(&hpcb_wait, false);
     } else if (!in_pass) {
         return (int)syscall(SYS_sched_yield);
@@ -290,7 +313,7 @@ EXPORTED unsigned ucp_worker_progress(void *worker)
 
     if (found > 0)
         hpcb_wait_event(&hpcb_wait);
-    else if (naps_in(HOOK_UCX, FRAME()) && !hpcb_wait.yields &&
+    else if (naps_in(HOOK_UCX, FRAME()) && note_poll(&hpcb_wait) &&
              atomic_load_explicit(&ends, memory_order_relaxed) == 0)
         hpcb_wait_idle(&hpcb_wait, true);
     return found;

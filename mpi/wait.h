@@ -31,10 +31,11 @@ typedef struct {
     uintptr_t frame;
     uintptr_t call_site;
     bool event;          /* a pass since the last look brought something */
-    bool yields;         /* the progress loop calls sched_yield; see hook.c */
     bool served;         /* data moved in this wait: moved and burst are valid */
     bool doubtful;       /* the last burst is one pass that took long */
     bool woken;          /* the last nap was ended by a message */
+    bool polls_more;     /* the progress loop polls UCX, and yields seldom or never */
+    unsigned polls;      /* of UCX since the last yield; of the thread, see hook.c */
     unsigned left;       /* passes that find nothing before the next look */
     unsigned stride;     /* the same from one look to the next; of the thread */
     unsigned since_nap;  /* looks since the last nap, or since began */
@@ -70,7 +71,6 @@ static inline bool hpcb_wait_enter(hpcb_wait_t *wait, uintptr_t call_site,
     wait->frame = frame;
     wait->call_site = call_site;
     wait->event = false;
-    wait->yields = false;
     wait->left = HPCB_WAIT_FREE_PASSES + wait->stride;
     wait->began = 0;
     return true;

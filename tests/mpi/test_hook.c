@@ -198,6 +198,7 @@ static const struct {
     {"I_MPI_Check_image_status", pass_yield},
     {"MPII_Keyval_set_proxy", pass_yield},
     {"MPII_Keyval_set_proxy", pass_ucx},
+    {"opal_progress_set_yield_when_idle", pass_ucx},
 };
 
 #define MPIS ((int)(sizeof mpis / sizeof mpis[0]))
@@ -213,7 +214,7 @@ END_TEST
 
 START_TEST(other_calls_are_no_hooks)
 {
-    begin_mpi("opal_progress_set_yield_when_idle");
+    begin_mpi("I_MPI_Check_image_status");
     ck_assert_uint_eq(wait_for(pass_ucx, 20 * MS), 0);
 }
 END_TEST
@@ -226,6 +227,48 @@ static void pass_both(void)
     ck_assert_uint_eq(naps, before);
     pass_yield();
 }
+
+/* Open MPI's pml/ucx: 99 polls, then a pass that polls as well. */
+static void pass_pml_ucx(void)
+{
+    for (int i = 0; i < 99; i++)
+        pass_ucx();
+    pass_openmpi();
+}
+
+static void pass_openmpi_and_ucx(void)
+{
+    unsigned before = naps;
+
+    pass_ucx();
+    ck_assert_uint_eq(naps, before);
+    pass_openmpi();
+}
+
+START_TEST(sleeps_where_openmpi_polls_ucx)
+{
+    uint64_t began;
+
+    begin_mpi("opal_progress_set_yield_when_idle");
+    ck_assert_uint_gt(wait_for(pass_pml_ucx, 20 * MS), 10);
+    /* And not only after a hundred passes. */
+    began = now_ns;
+    ck_assert(hpcb_wait_enter(&hpcb_wait, 1, OUTER));
+    for (unsigned before = naps; naps == before;)
+        pass_ucx();
+    ck_assert_uint_lt(now_ns - slept_ns - began, 80 * US);
+    hpcb_wait_leave(&hpcb_wait);
+    ck_assert_uint_eq(idle_for(pass_pml_ucx, 20 * MS), 0);
+}
+END_TEST
+
+/* If each pass yields that polls UCX too, it sleeps there. */
+START_TEST(sleeps_where_openmpi_yields)
+{
+    begin_mpi("opal_progress_set_yield_when_idle");
+    ck_assert_uint_gt(wait_for(pass_openmpi_and_ucx, 20 * MS), 10);
+}
+END_TEST
 
 /* Where MPICH holds no lock, rather than where it does. */
 START_TEST(sleeps_in_yields_if_there_are_any)
@@ -799,6 +842,8 @@ int main(void)
     tcase_set_timeout(tcase, 30);
     tcase_add_loop_test(tcase, sleeps_only_inside_blocking_calls, 0, MPIS);
     tcase_add_test(tcase, other_calls_are_no_hooks);
+    tcase_add_test(tcase, sleeps_where_openmpi_polls_ucx);
+    tcase_add_test(tcase, sleeps_where_openmpi_yields);
     tcase_add_test(tcase, sleeps_in_yields_if_there_are_any);
     tcase_add_test(tcase, no_sleep_in_ucx_while_something_ends);
     tcase_add_loop_test(tcase, nothing_before_mpi_begins, 0, MPIS);
