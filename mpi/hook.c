@@ -209,16 +209,59 @@ bool hpcb_hook_start(void)
     return true;
 }
 
-/* The function that this library stands in front of.  caller: who called it. */
-static hpcb_fn_t real(_Atomic(hpcb_fn_t) *kept, const char *name, const void *caller)
-{
-    hpcb_fn_t fn = atomic_load_explicit(kept, memory_order_relaxed);
+/*
+ * The functions that this library stands in front of, for each place that they are
+ * called from: modules of a program may bring along a UCX each (MPI and Python's
+ * wheels), and a worker of one is nothing to another.  0: free; fn is set last.
+ */
+#define PLACES       256
+#define PLACES_TRIED 8
 
-    if (__builtin_expect(!fn, 0)) {
-        fn = hpcb_need(name, name, caller);
-        atomic_store(kept, fn);
+typedef struct {
+    _Atomic(uintptr_t) caller;
+    _Atomic(hpcb_fn_t) fn;
+} kept_t;
+
+/* The i-th place to look for what is known of caller. */
+static kept_t *place_of(kept_t *table, uintptr_t caller, unsigned i)
+{
+    /* Fibonacci hashing, as in policy/nap.c; the upper eight bits. */
+    return &table[((caller * 0x9e3779b97f4a7c15ULL >> 56) + i) % PLACES];
+}
+
+/* Where the table is full it is looked up each time. */
+static hpcb_fn_t look_up(kept_t *table, const char *name, void *caller)
+{
+    hpcb_fn_t fn = hpcb_need_bound(name, caller);
+    uintptr_t own = (uintptr_t)caller;
+
+    for (unsigned i = 0; i < PLACES_TRIED; i++) {
+        kept_t *kept = place_of(table, own, i);
+        uintptr_t none = 0;
+
+        if (atomic_compare_exchange_strong(&kept->caller, &none, own) || none == own) {
+            atomic_store(&kept->fn, fn);
+            break;
+        }
     }
     return fn;
+}
+
+/* caller: an address in the code that called. */
+static hpcb_fn_t real(kept_t *table, const char *name, void *caller)
+{
+    for (unsigned i = 0; i < PLACES_TRIED; i++) {
+        kept_t *kept = place_of(table, (uintptr_t)caller, i);
+        uintptr_t owner = atomic_load_explicit(&kept->caller, memory_order_relaxed);
+        hpcb_fn_t fn;
+
+        if (owner == 0)
+            break;
+        fn = atomic_load_explicit(&kept->fn, memory_order_acquire);
+        if (owner == (uintptr_t)caller && fn)
+            return fn;
+    }
+    return look_up(table, name, caller);
 }
 
 /* A loop that polls UCX no more often than this between two yields lets the thread
@@ -275,8 +318,8 @@ EXPORTED int sched_yield(void)
 EXPORTED intptr_t opal_progress(void);
 EXPORTED intptr_t opal_progress(void)
 {
-    static _Atomic(hpcb_fn_t) kept;
-    hpcb_fn_t fn = real(&kept, "opal_progress", __builtin_return_address(0));
+    static kept_t kept[PLACES];
+    hpcb_fn_t fn = real(kept, "opal_progress", __builtin_return_address(0));
     intptr_t found;
 
     has_yielded = false;
@@ -307,8 +350,8 @@ void hpcb_hook_after_finalize(void)
 EXPORTED unsigned ucp_worker_progress(void *worker);
 EXPORTED unsigned ucp_worker_progress(void *worker)
 {
-    static _Atomic(hpcb_fn_t) kept;
-    hpcb_fn_t fn = real(&kept, "ucp_worker_progress", __builtin_return_address(0));
+    static kept_t kept[PLACES];
+    hpcb_fn_t fn = real(kept, "ucp_worker_progress", __builtin_return_address(0));
     unsigned found = ((unsigned (*)(void *))fn)(worker);
 
     if (found > 0)

@@ -44,13 +44,19 @@ static void *address_near(const char *name, const void *caller)
     return address;
 }
 
-static void *next_address(const char *name, const void *caller)
+/* name among what all can reach, and among what an MPI of RTLD_LOCAL depends on. */
+static void *common_address(const char *name)
 {
     void *address = dlsym(RTLD_NEXT, name);
     void *handle = atomic_load(&scope);
 
-    if (!address && handle)
-        address = dlsym(handle, name);
+    return address || !handle ? address : dlsym(handle, name);
+}
+
+static void *next_address(const char *name, const void *caller)
+{
+    void *address = common_address(name);
+
     return address ? address : address_near(name, caller);
 }
 
@@ -65,22 +71,105 @@ static hpcb_fn_t as_function(void *address)
     return found.fn;
 }
 
+/* A place in the list of loaded objects. */
+typedef struct {
+    uintptr_t address;
+    int at;    /* of the object that is looked at */
+    int found; /* of the object that address lies in, -1: none */
+} place_t;
+
+static int is_place(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    place_t *place = arg;
+
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+
+        if (part->p_type == PT_LOAD &&
+            place->address - (info->dlpi_addr + part->p_vaddr) < part->p_memsz)
+            place->found = place->at;
+    }
+    place->at++;
+    return place->found >= 0;
+}
+
+/* The loader lists objects in the order in which they were loaded. */
+static int place_of(const void *address)
+{
+    place_t place = {.address = (uintptr_t)address, .found = -1};
+
+    dl_iterate_phdr(is_place, &place);
+    return place.found;
+}
+
+/* Of these objects the first ones were there when the program began. */
+static int first_objects;
+
+static int count_object(struct dl_phdr_info *info, size_t size, void *count)
+{
+    (void)info;
+    (void)size;
+    ++*(int *)count;
+    return 0;
+}
+
+static void __attribute__((constructor)) count_first_objects(void)
+{
+    dl_iterate_phdr(count_object, &first_objects);
+}
+
+static bool is_first(const void *address)
+{
+    return place_of(address) < first_objects;
+}
+
+/* name, for the object of caller that handle stands for: from the global scope, unless
+ * it has come there after that object, which then got its own.  What was there from the
+ * beginning is in the global scope; so are this library, and what stands in front of
+ * it.
+ */
+static void *bound_address(const char *name, const void *caller, void *handle)
+{
+    void *global = dlsym(RTLD_NEXT, name);
+    void *own = handle ? dlsym(handle, name) : NULL;
+
+    if (global && (is_first(global) || place_of(global) <= place_of(caller)))
+        return global;
+    if (own && !is_first(own))
+        return own;
+    return common_address(name);
+}
+
 hpcb_fn_t hpcb_next(const char *name, const void *caller)
 {
     return as_function(next_address(name, caller));
+}
+
+static hpcb_fn_t need(hpcb_fn_t fn, const char *name)
+{
+    if (fn)
+        return fn;
+    dprintf(STDERR_FILENO, "libhpcb_mpi: %s is called, but there is no such function\n",
+            name);
+    _exit(EXIT_NO_SYMBOL);
 }
 
 hpcb_fn_t hpcb_need(const char *name, const char *fallback, const void *caller)
 {
     hpcb_fn_t fn = hpcb_next(name, caller);
 
-    if (!fn)
-        fn = hpcb_next(fallback, caller);
-    if (fn)
-        return fn;
-    dprintf(STDERR_FILENO, "libhpcb_mpi: %s is called, but there is no such function\n",
-            name);
-    _exit(EXIT_NO_SYMBOL);
+    return need(fn ? fn : hpcb_next(fallback, caller), name);
+}
+
+hpcb_fn_t hpcb_need_bound(const char *name, const void *caller)
+{
+    void *address = bound_address(name, caller, open_object(caller));
+
+    /* Handles that are not closed: another object in the place of one of these would be
+     * taken for it. */
+    (void)open_object(address);
+    return need(as_function(address), name);
 }
 
 hpcb_fn_t hpcb_mpi_symbol(const char *name)

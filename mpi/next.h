@@ -22,6 +22,13 @@ hpcb_fn_t hpcb_next(const char *name, const void *caller);
  * process as the dynamic loader does. */
 hpcb_fn_t hpcb_need(const char *name, const char *fallback, const void *caller);
 
+/*
+ * The same for a name that a process may have several of, in copies of one library that
+ * modules brought along: the one that the dynamic loader bound the object of caller to.
+ * Objects stay loaded for which that is asked.
+ */
+hpcb_fn_t hpcb_need_bound(const char *name, const void *caller);
+
 /* The function called name in the library of the MPI that the process calls, or in one
  * below that; NULL if there is none. */
 hpcb_fn_t hpcb_mpi_symbol(const char *name);
