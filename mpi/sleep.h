@@ -18,7 +18,8 @@ typedef enum {
 
 /*
  * Sleep for ns nanoseconds, or until data come in on any TCP connection of the process,
- * a signal is handled, or another thread calls hpcb_sleep_end_one.  now_ns
+ * a signal is handled, or another thread calls hpcb_sleep_end_one.  Meanwhile the timer
+ * slack of the thread is as small as can be.  now_ns
  * (CLOCK_MONOTONIC) says when it is time to look for new connections.  Any thread; no
  * cancellation point.
  */

@@ -3,7 +3,6 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 #include "config.h"
-#include <sys/prctl.h>
 #include <time.h>
 #include "mpi/environ.h"
 #include "mpi/sleep.h"
@@ -55,7 +54,6 @@ _Thread_local hpcb_wait_t hpcb_wait;
 static hpcb_nap_conf_t conf;
 
 static _Thread_local hpcb_nap_table_t table;
-static _Thread_local bool slack_is_small;
 static _Thread_local unsigned waits_since_nap;
 
 /* The time (ns) that the thread had been off its CPU at the last question, naps since
@@ -85,14 +83,6 @@ static uint64_t off_cpu_ns(uint64_t now)
 void hpcb_wait_setup(void)
 {
     conf = hpcb_environ_naps();
-}
-
-/* The kernel ends a sleep up to the thread's timer slack late: 50 us by default. */
-static void make_slack_small(void)
-{
-    if (!slack_is_small)
-        prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-    slack_is_small = true;
 }
 
 /* Whether what has come came in the last nap, or just after it. */
@@ -221,7 +211,6 @@ static bool nap(hpcb_wait_t *wait, uint64_t now, uint64_t ns, bool locked)
 
     if (!hpcb_threads_nap_begin(locked))
         return false;
-    make_slack_small();
     end = hpcb_sleep(ns, now);
     hpcb_threads_nap_end(end != HPCB_SLEEP_TO_THE_END);
     wait->looked = clock_ns();

@@ -7,10 +7,12 @@
 #include <check.h>
 #include <errno.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -292,6 +294,71 @@ START_TEST(test_signal_ends_sleep)
 }
 END_TEST
 
+#define SLACK_NS 70000
+
+static int slack_in_sleep;
+static sigjmp_buf out_of_sleep;
+static bool jumps;
+
+static void note_slack(int number)
+{
+    (void)number;
+    slack_in_sleep = prctl(PR_GET_TIMERSLACK);
+    if (jumps)
+        siglongjmp(out_of_sleep, 1);
+}
+
+/* A sleep that a signal's handler looks into, or leaves. */
+static void sleep_with_signal(void)
+{
+    struct sigaction action = {.sa_handler = note_slack};
+    static pthread_t self, thread; /* stay what they are after a jump */
+
+    self = pthread_self();
+    ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
+    slack_in_sleep = 0;
+    atomic_store(&signalled_enough, false);
+    if (sigsetjmp(out_of_sleep, 1) == 0) {
+        ck_assert_int_eq(pthread_create(&thread, NULL, send_signals, &self), 0);
+        for (int i = 0; i < 5 && slack_in_sleep != 1; i++)
+            hpcb_sleep(LONG_NS, clock_ns());
+    }
+    action.sa_handler = ignore;
+    ck_assert_int_eq(sigaction(SIGUSR1, &action, NULL), 0);
+    atomic_store(&signalled_enough, true);
+    pthread_join(thread, NULL);
+}
+
+/* With the usual slack sleeps end late, without any the program's own timers cost more.
+ */
+START_TEST(test_slack_is_small_in_sleeps_only)
+{
+    ck_assert_int_eq(prctl(PR_SET_TIMERSLACK, SLACK_NS), 0);
+    sleep_with_signal();
+    ck_assert_int_eq(slack_in_sleep, 1);
+    ck_assert_int_eq(prctl(PR_GET_TIMERSLACK), SLACK_NS);
+    /* The program may change it. */
+    ck_assert_int_eq(prctl(PR_SET_TIMERSLACK, 2 * SLACK_NS), 0);
+    hpcb_sleep(MS, clock_ns());
+    ck_assert_int_eq(prctl(PR_GET_TIMERSLACK), 2 * SLACK_NS);
+    ck_assert_int_eq(prctl(PR_SET_TIMERSLACK, 1), 0);
+    hpcb_sleep(MS, clock_ns());
+    ck_assert_int_eq(prctl(PR_GET_TIMERSLACK), 1);
+}
+END_TEST
+
+/* The next sleep puts it back. */
+START_TEST(test_slack_after_a_sleep_that_was_left)
+{
+    ck_assert_int_eq(prctl(PR_SET_TIMERSLACK, SLACK_NS), 0);
+    jumps = true;
+    sleep_with_signal();
+    jumps = false;
+    hpcb_sleep(MS, clock_ns());
+    ck_assert_int_eq(prctl(PR_GET_TIMERSLACK), SLACK_NS);
+}
+END_TEST
+
 /* Its number may be that of the user's data by then. */
 START_TEST(test_closed_eventfd_is_not_written)
 {
@@ -355,6 +422,8 @@ int main(void)
         tcase_add_test(tcase, test_message_and_thread_end_sleep);
     }
     tcase_add_loop_test(tcase, test_signal_ends_sleep, 0, 2);
+    tcase_add_test(tcase, test_slack_is_small_in_sleeps_only);
+    tcase_add_test(tcase, test_slack_after_a_sleep_that_was_left);
     tcase_add_test(tcase, test_all_files_closed);
     tcase_add_test(tcase, test_closed_eventfd_is_not_written);
     suite_add_tcase(suite, tcase);
