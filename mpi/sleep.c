@@ -11,8 +11,10 @@
  * long message.  That is watched by an epoll instance of its own among what is watched:
  * in one for both, each message that has been read would count as room to write.
  * Nothing is read or changed here.  Where there are no such connections (shared memory,
- * InfiniBand) or the kernel lacks epoll_pwait2 (Linux < 5.11), a nap just takes its
- * time.
+ * InfiniBand) a nap just takes its time.
+ *
+ * epoll_pwait2, which takes nanoseconds, came with Linux 5.11.  Before that, and where
+ * a sandbox forbids it, ppoll waits for the epoll instance.
  *
  * Other threads end a nap through an eventfd among what is watched.  It is always ready
  * to be written, edge-triggered as well, and to watch it once more makes an edge.  It
@@ -23,6 +25,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -200,6 +203,43 @@ static hpcb_sleep_end_t end_by(const struct epoll_event *events, long count)
     return HPCB_SLEEP_STIRRED;
 }
 
+/* There is no epoll_pwait2 here. */
+static atomic_bool is_old;
+
+/* As epoll_pwait2 does.  poll(2) only says that there is something: to fetch it is what
+ * makes it old, so that the next sleep does not end at once. */
+static long wait_as_before(int epoll, struct epoll_event *events,
+                           const struct timespec *time)
+{
+    struct pollfd watched = {.fd = epoll, .events = POLLIN};
+    struct timespec left = *time; /* the kernel writes to it */
+    long count = syscall(SYS_ppoll, &watched, 1, &left, NULL, 0);
+
+    if (count <= 0)
+        return count;
+    count = syscall(SYS_epoll_pwait, epoll, events, EVENTS, 0, NULL, 0);
+    if (count != 0)
+        return count;
+    /* Another thread was quicker. */
+    errno = EINTR;
+    return -1;
+}
+
+/* Return the number of events; -1 with EINTR: a signal or another thread came in
+ * between, else: epoll is none. */
+static long wait_for_events(int epoll, struct epoll_event *events,
+                            const struct timespec *time)
+{
+    if (!atomic_load_explicit(&is_old, memory_order_relaxed)) {
+        long count = syscall(SYS_epoll_pwait2, epoll, events, EVENTS, time, NULL, 0);
+
+        if (count >= 0 || (errno != ENOSYS && errno != EPERM))
+            return count;
+        atomic_store(&is_old, true);
+    }
+    return wait_as_before(epoll, events, time);
+}
+
 static hpcb_sleep_end_t sleep_or_wake(uint64_t ns, uint64_t now_ns)
 {
     struct timespec time = {.tv_sec = (time_t)(ns / NS_PER_S),
@@ -211,13 +251,12 @@ static hpcb_sleep_end_t sleep_or_wake(uint64_t ns, uint64_t now_ns)
         look_for_connections(now_ns);
     if (!atomic_load(&watches) && atomic_load(&ender) < 0)
         return plain_sleep(&time);
-    count = syscall(SYS_epoll_pwait2, atomic_load(&watcher), events, EVENTS, &time,
-                    NULL, 0);
+    count = wait_for_events(atomic_load(&watcher), events, &time);
     if (count == 0)
         return HPCB_SLEEP_TO_THE_END;
     if (count > 0 || errno == EINTR)
         return end_by(events, count);
-    /* No such call here, or the program has closed what it did not know. */
+    /* The program has closed what it did not know. */
     give_up();
     return plain_sleep(&time);
 }
