@@ -41,6 +41,20 @@ static ElfW(Sym) * own_symbol(hpcb_fn_t fn)
     return entry.symbol;
 }
 
+/* PROT_EXEC, or 0. */
+static int code_among(struct dl_phdr_info *info, size_t size, void *symbol)
+{
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+
+        if (part->p_type == PT_LOAD && part->p_flags & PF_X &&
+            (uintptr_t)symbol - (info->dlpi_addr + part->p_vaddr) < part->p_memsz)
+            return PROT_EXEC;
+    }
+    return 0;
+}
+
 static int protect(const ElfW(Sym) * first, const ElfW(Sym) * last, int how)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -53,23 +67,29 @@ static int protect(const ElfW(Sym) * first, const ElfW(Sym) * last, int how)
 /* Let set change the symbols that are hidden, all of which lie in one table. */
 static void change(void (*set)(size_t i))
 {
-    const ElfW(Sym) *first = NULL, *last = NULL;
+    ElfW(Sym) *first = NULL, *last = NULL;
+    int code;
 
     for (size_t i = 0; i < hidden.count; i++) {
-        const ElfW(Sym) *symbol = hidden.symbol[i];
+        ElfW(Sym) *symbol = hidden.symbol[i];
 
         if (symbol && (!first || symbol < first))
             first = symbol;
         if (symbol && (!last || symbol > last))
             last = symbol;
     }
-    if (!first || protect(first, last, PROT_READ | PROT_WRITE) < 0)
+    if (!first)
+        return;
+    /* Where the linker does not keep symbols and code apart, this function may lie on
+     * the same pages, above all on those of 64 KiB. */
+    code = dl_iterate_phdr(code_among, first);
+    if (protect(first, last, PROT_READ | PROT_WRITE | code) < 0)
         return;
     for (size_t i = 0; i < hidden.count; i++) {
         if (hidden.symbol[i])
             set(i);
     }
-    (void)protect(first, last, PROT_READ);
+    (void)protect(first, last, PROT_READ | code);
 }
 
 static void hide(size_t i)
