@@ -23,12 +23,21 @@
  * themselves: short waits end in them. */
 #define HPCB_WAIT_FREE_PASSES 8
 
+/* So many blocking calls, one after another, may lie inside of one; what comes then is
+ * a call of its own. */
+#define HPCB_WAIT_CALLS_INSIDE 16
+
 /* Times in ns of CLOCK_MONOTONIC. */
 typedef struct {
-    /* The frame of the outermost blocking call under way, 0: none.  Calls inside of it
-     * are the MPI's own or a tool's.  A frame that is older than that of the next call
-     * belongs to one that was left by longjmp or a C++ exception. */
+    /*
+     * The frame of the outermost blocking call under way, 0: none.  Calls inside of it
+     * are the MPI's own or a tool's.  One that was left by longjmp or a C++ exception
+     * shows when the next one has a frame that is not below its own, or when more calls
+     * seem to lie inside of it than an MPI or a tool makes.  If they were the MPI's
+     * after all, the rest of it is polled.
+     */
     uintptr_t frame;
+    unsigned inside; /* calls inside of it so far */
     uintptr_t call_site;
     bool event;          /* a pass since the last look brought something */
     bool served;         /* data moved in this wait: moved and burst are valid */
@@ -66,9 +75,11 @@ void hpcb_wait_learn(hpcb_wait_t *wait);
 static inline bool hpcb_wait_enter(hpcb_wait_t *wait, uintptr_t call_site,
                                    uintptr_t frame)
 {
-    if (__builtin_expect(wait->frame > frame, 0))
+    if (__builtin_expect(wait->frame > frame, 0) &&
+        wait->inside++ < HPCB_WAIT_CALLS_INSIDE)
         return false;
     wait->frame = frame;
+    wait->inside = 0;
     wait->call_site = call_site;
     wait->event = false;
     wait->left = HPCB_WAIT_FREE_PASSES + wait->stride;
@@ -76,11 +87,13 @@ static inline bool hpcb_wait_enter(hpcb_wait_t *wait, uintptr_t call_site,
     return true;
 }
 
-/* The outermost blocking call ends. */
+/* The outermost blocking call ends, if it has not been taken for one that was left. */
 static inline void hpcb_wait_leave(hpcb_wait_t *wait)
 {
+    bool goes_on = wait->frame != 0;
+
     wait->frame = 0;
-    if (__builtin_expect(wait->began != 0, 0))
+    if (__builtin_expect(wait->began != 0, 0) && goes_on)
         hpcb_wait_learn(wait);
 }
 

@@ -474,6 +474,47 @@ START_TEST(nested_and_abandoned_calls)
 }
 END_TEST
 
+/* The calls that follow one that was left all come from deeper down: some of them seem
+ * to lie inside of it, and then no more. */
+START_TEST(a_call_that_was_left_is_over_some_time)
+{
+    unsigned calls = 0;
+
+    begin_mpi(mpis[_i].marker);
+    ck_assert(hpcb_wait_enter(&hpcb_wait, 1, OUTER));
+    while (!hpcb_wait_enter(&hpcb_wait, 2, OUTER - 100))
+        ck_assert_uint_lt(++calls, 100);
+    ck_assert_uint_gt(idle_for(mpis[_i].pass, 5 * MS), 0);
+    hpcb_wait_leave(&hpcb_wait);
+    ck_assert_uint_eq(idle_for(mpis[_i].pass, 20 * MS), 0);
+}
+END_TEST
+
+/* Many calls may lie inside of one that goes on, a tool's one each time. */
+START_TEST(many_calls_inside_of_one)
+{
+    uint32_t waits;
+
+    begin_mpi(mpis[_i].marker);
+    for (int i = 0; i < 100; i++) {
+        ck_assert(hpcb_wait_enter(&hpcb_wait, 1, OUTER));
+        ck_assert(!hpcb_wait_enter(&hpcb_wait, 2, OUTER - 100));
+        hpcb_wait_leave(&hpcb_wait);
+    }
+    ck_assert(hpcb_wait_enter(&hpcb_wait, 1, OUTER));
+    for (int i = 0; i < 100; i++)
+        if (hpcb_wait_enter(&hpcb_wait, 2, OUTER - 100)) {
+            idle_for(mpis[_i].pass, 5 * MS);
+            hpcb_wait_leave(&hpcb_wait);
+        }
+    waits = hpcb_wait.site->waits;
+    ck_assert_uint_gt(waits, 0);
+    hpcb_wait_leave(&hpcb_wait);
+    ck_assert_uint_eq(hpcb_wait.site->waits, waits);
+    ck_assert_uint_eq(idle_for(mpis[_i].pass, 20 * MS), 0);
+}
+END_TEST
+
 /* Waits that always take 4 ms: the last nap ends before they do. */
 START_TEST(learns_how_long_waits_take)
 {
@@ -874,6 +915,8 @@ int main(void)
     tcase_add_loop_test(tcase, nothing_is_set_if_nobody_sleeps, 0, 2);
     tcase_add_loop_test(tcase, stays_awake_while_it_serves, 0, MPIS);
     tcase_add_test(tcase, nested_and_abandoned_calls);
+    tcase_add_loop_test(tcase, a_call_that_was_left_is_over_some_time, 0, MPIS);
+    tcase_add_loop_test(tcase, many_calls_inside_of_one, 0, MPIS);
     tcase_add_loop_test(tcase, learns_how_long_waits_take, 0, MPIS);
     tcase_add_loop_test(tcase, short_waits_do_not_read_the_clock, 0, MPIS);
     tcase_add_loop_test(tcase, learns_when_transfers_begin, 0, MPIS);
