@@ -154,6 +154,7 @@ static void leave_others(unsigned told, enum kind kind)
 
 #define OTHERS (TELL_THREADS | TELL_OBSERVER)
 
+#define PARAMS_0 void
 #define PARAMS_1 slot_t a
 #define PARAMS_2 slot_t a, slot_t b
 #define PARAMS_3 slot_t a, slot_t b, slot_t c
@@ -175,6 +176,7 @@ static void leave_others(unsigned told, enum kind kind)
 #define PARAMS_13                                                                      \
     slot_t a, slot_t b, slot_t c, slot_t d, slot_t e, slot_t f, slot_t g, slot_t h,    \
         slot_t i, slot_t j, slot_t k, slot_t l, slot_t m
+#define ARGS_0
 #define ARGS_1  a
 #define ARGS_2  a, b
 #define ARGS_3  a, b, c
@@ -285,28 +287,27 @@ static void has_ended(const ending_t *ending)
         hpcb_threads_leave();
 }
 
-#define DEFINE_FINALIZE(prefix, name, params, args, before)                            \
-    EXPORTED int prefix##name params;                                                  \
-    EXPORTED int prefix##name params                                                   \
+#define DEFINE_FINALIZE(prefix, name, nargs, session)                                  \
+    EXPORTED int prefix##name(PARAMS_##nargs);                                         \
+    EXPORTED int prefix##name(PARAMS_##nargs)                                          \
     {                                                                                  \
         void *caller = __builtin_return_address(0);                                    \
         hpcb_fn_t fn = hpcb_need(#prefix #name, "PMPI_" #name, caller);                \
         ending_t ending;                                                               \
         int rc;                                                                        \
                                                                                        \
-        before;                                                                        \
+        if (!(session))                                                                \
+            hpcb_observe_stop();                                                       \
         ending = begin_to_end(CALL_SITE(caller, FRAME()), FRAME());                    \
-        rc = ((int(*) params)fn)args;                                                  \
+        rc = ((int (*)(PARAMS_##nargs))fn)(ARGS_##nargs);                              \
         has_ended(&ending);                                                            \
         return rc;                                                                     \
     }
 
-#define SESSION (slot_t session)
-
-DEFINE_FINALIZE(MPI_, Finalize, (void), (), hpcb_observe_stop())
-DEFINE_FINALIZE(PMPI_, Finalize, (void), (), hpcb_observe_stop())
-DEFINE_FINALIZE(MPI_, Session_finalize, SESSION, (session), (void)0)
-DEFINE_FINALIZE(PMPI_, Session_finalize, SESSION, (session), (void)0)
+DEFINE_FINALIZE(MPI_, Finalize, 0, false)
+DEFINE_FINALIZE(PMPI_, Finalize, 0, false)
+DEFINE_FINALIZE(MPI_, Session_finalize, 1, true)
+DEFINE_FINALIZE(PMPI_, Session_finalize, 1, true)
 
 /* Under a name that nobody else has, which is bound to this library's function. */
 #define OWN_LEVEL(prefix, name)                                                        \

@@ -55,13 +55,13 @@ static int code_among(struct dl_phdr_info *info, size_t size, void *symbol)
     return 0;
 }
 
-static int protect(const ElfW(Sym) * first, const ElfW(Sym) * last, int how)
+static int protect(ElfW(Sym) * first, ElfW(Sym) * last, int how)
 {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t from = (uintptr_t)first & ~(page - 1);
-    uintptr_t to = ((uintptr_t)(last + 1) + page - 1) & ~(page - 1);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *from = (char *)first - (uintptr_t)first % page;
+    size_t size = (size_t)((char *)(last + 1) - from);
 
-    return mprotect((void *)from, to - from, how);
+    return mprotect(from, (size + page - 1) / page * page, how);
 }
 
 /* Let set change the symbols that are hidden, all of which lie in one table. */
