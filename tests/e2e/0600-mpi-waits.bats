@@ -72,3 +72,15 @@ for_both() { # for_both EXPECTED_LIBRARY SRUN OPTION...
     [ "$status" -eq 0 ]
     [ "$output" = "plain 2" ]
 }
+
+@test "a job that is submitted from within one with the library does not inherit it" {
+    local library show='echo "${LD_PRELOAD-unset} ${HPCB_YIELD_JOB-unset}"'
+    run as_user timeout -k 5 "$(secs 60)" srun --hpc-balance -n1 bash -c "$show"
+    [ "$status" -eq 0 ]
+    [[ "$output" =~ libhpcb_mpi.so\ [0-9]+$ ]]
+    library=${output% *}
+    run as_user env "LD_PRELOAD=$library" HPCB_YIELD_JOB=1 \
+        timeout -k 5 "$(secs 60)" srun -n1 bash -c "$show"
+    [ "$status" -eq 0 ]
+    [ "$output" = "unset unset" ]
+}
