@@ -98,7 +98,7 @@ const hpcb_field_t hpcb_fields[] = {
     NODE("cpus", COUNT, RECORD, true, "", "CPUs of the job here, 0: not known", NULL, IN(11, u32, cpus)),
     NODE("cpu_seconds", NUMBER, RECORD, true, "s", "CPU time of all tasks here", NULL, IN(12, seconds, usage.cpu_us)),
     NODE("run_delay_seconds", NUMBER, RECORD, true, "s", "time that tasks waited for a CPU", NULL, IN(13, seconds, usage.run_delay_us)),
-    NODE("memory_peak_bytes", COUNT, RECORD, true, "bytes", "the most memory held at once, 0: not known", NULL, IN(14, u64, usage.memory_peak)),
+    NODE("memory_peak_bytes", COUNT, RECORD, true, "bytes", "the most memory used at once, 0: not known", NULL, IN(14, u64, usage.memory_peak)),
     NODE("network_bytes", COUNT, RECORD, false, "bytes", "over the network, both ways; null: network_reason says why", NULL, IN(17, bytes, measured.network)),
     NODE("network_peak_rate", COUNT, RECORD, false, "bytes/s", "the rate over two quanta that 95 % of them did not exceed", NULL, IN(18, rate, measured.network)),
     NODE("network_reason", TEXT, RECORD, false, "", "why the network was not measured", NULL, IN(19, reason, measured.network)),

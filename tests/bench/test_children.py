@@ -103,7 +103,10 @@ class Running(unittest.TestCase):
                 "session.main(run)")
         for number in (signal.SIGTERM, signal.SIGINT):
             with self.subTest(signal=number), \
-                    subprocess.Popen([sys.executable, "-c", code]) as bench:
+                    subprocess.Popen(
+                        [sys.executable, "-c", code],
+                        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+                    ) as bench:
                 pids = wait_pids(self.directory)
                 for _ in range(3):
                     bench.send_signal(number)

@@ -394,8 +394,10 @@ class Run(Bench):
         programs = os.path.join(self.scratch, "programs")
         arguments = [*self.arguments, "--programs", programs, *self.libraries(("one", "")),
                      "--only", "osu_bw", "--only", "osu_latency", "--repetitions", "100"]
-        with subprocess.Popen(self.command(*arguments), stdin=subprocess.DEVNULL,
-                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as bench:
+        with subprocess.Popen(
+                self.command(*arguments), stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)) as bench:
             deadline = time.monotonic() + LIMIT
             while not (os.path.exists(self.state) and len(self.lines()) > 4):
                 self.assertLess(time.monotonic(), deadline)
