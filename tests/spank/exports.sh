@@ -39,7 +39,7 @@ check "it is linked to libc alone" "$(readelf -d "$plugin" |
 
 # Sanitizers stand in for half of libc, without versions.
 wanted=$(nm -D --undefined-only "$plugin" | awk '{print $2}' | grep -v '@GLIBC' |
-    grep -vxE 'spank_(context|get_item|getenv|setenv|option_register|option_getopt)|slurm_(error|info|debug|spank_log)' |
+    grep -vxE 'spank_(context|get_item|getenv|setenv|unsetenv|option_register|option_getopt)|slurm_(error|info|debug|spank_log)' |
     grep -vE '^(_ITM_|__gmon_start__)')
 case $wanted in
 *san_*) wanted= ;;
