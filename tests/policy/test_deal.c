@@ -394,12 +394,13 @@ START_TEST(the_largest_deal_ends)
     begin(HPCB_DEAL_JOBS_MAX);
     chance = 1;
     while (deal->n_seats + HPCB_DEAL_NODE_SEATS <= HPCB_DEAL_SEATS_MAX) {
+        uint32_t count = deal->n_nodes % 512 ? 8 : HPCB_DEAL_NODE_SEATS;
         hpcb_deal_node_t *node = &deal->nodes[deal->n_nodes++];
 
         *node = (hpcb_deal_node_t){.capacity = {UINT64_MAX, UINT64_MAX},
                                    .processors = HPCB_DEAL_NODE_SEATS,
                                    .first = (uint32_t)deal->n_seats,
-                                   .count = HPCB_DEAL_NODE_SEATS};
+                                   .count = count};
         for (uint32_t i = 0; i < node->count; i++) {
             uint32_t job = (uint32_t)(deal->n_nodes * 7 + i) % HPCB_DEAL_JOBS_MAX;
 
@@ -410,7 +411,7 @@ START_TEST(the_largest_deal_ends)
                 .net_known = true,
                 .processors = 1 + below(64),
                 .depth = 1 + below(64),
-                .meets = ~(UINT64_C(1) << i),
+                .meets = (UINT64_MAX >> (64 - count)) & ~(UINT64_C(1) << i),
             };
         }
     }
