@@ -588,10 +588,14 @@ static char *shout(const char *text, hpcb_error_t *err)
     return NULL;
 }
 
-static hpcbd_sealer_t *start_sealer(void)
+/* An answer is waited for so long: a busy machine may take its time. */
+#define PATIENCE_MS 10000
+
+static hpcbd_sealer_t *start_sealer(unsigned answer_ms)
 {
     hpcb_error_t err = {""};
-    hpcbd_sealer_t *sealer = hpcbd_sealer_start(loop, "test: seal", shout, 200, &err);
+    hpcbd_sealer_t *sealer =
+        hpcbd_sealer_start(loop, "test: seal", shout, answer_ms, &err);
 
     ck_assert_msg(sealer != NULL, "%s", err.text);
     ended = 0;
@@ -614,7 +618,7 @@ static void run_until_ended(unsigned calls)
 
 START_TEST(origins_take_turns)
 {
-    hpcbd_sealer_t *sealer = start_sealer();
+    hpcbd_sealer_t *sealer = start_sealer(PATIENCE_MS);
 
     ask(sealer, &alice, "x", "a");
     ask(sealer, &alice, "bad", "b");
@@ -631,7 +635,7 @@ END_TEST
 
 START_TEST(a_cancelled_call_is_not_heard_of)
 {
-    hpcbd_sealer_t *sealer = start_sealer();
+    hpcbd_sealer_t *sealer = start_sealer(PATIENCE_MS);
     char *text = strdup("x");
     hpcbd_call_t *first = ask(sealer, &alice, text, "a"),
                  *second = ask(sealer, &alice, text, "b");
@@ -651,7 +655,7 @@ static const char *const mishaps[] = {"hang", "end"};
 
 START_TEST(who_hangs_or_ends_is_replaced)
 {
-    hpcbd_sealer_t *sealer = start_sealer();
+    hpcbd_sealer_t *sealer = start_sealer(200);
     uint64_t start = hpcbd_now_ms();
 
     ask(sealer, &alice, mishaps[_i], "a");
@@ -670,7 +674,7 @@ END_TEST
 /* Longer than what the socket takes at once. */
 START_TEST(long_texts_go_through)
 {
-    hpcbd_sealer_t *sealer = start_sealer();
+    hpcbd_sealer_t *sealer = start_sealer(PATIENCE_MS);
     char *text = malloc(HPCBD_SEALER_MAX + 2);
 
     memset(text, 'x', HPCBD_SEALER_MAX + 1);
