@@ -241,7 +241,11 @@ static void visit_rivals(hpcb_deal_t *deal, size_t job,
 
 static void mark_stale(hpcb_deal_t *deal, size_t rival)
 {
-    deal->state[rival].stale = true;
+    hpcb_deal_state_t *state = &deal->state[rival];
+
+    if (!state->stale)
+        deal->stale[deal->n_stale++] = (uint32_t)rival;
+    state->stale = true;
 }
 
 static void count_again(hpcb_deal_t *deal, size_t rival)
@@ -253,12 +257,11 @@ static void count_again(hpcb_deal_t *deal, size_t rival)
 /* Each rival once, whatever number of seats they have in common. */
 static void count_stale(hpcb_deal_t *deal)
 {
-    for (size_t i = 0; i < deal->n_jobs; i++) {
-        if (!deal->state[i].stale)
-            continue;
-        deal->state[i].stale = false;
-        count_again(deal, i);
+    for (size_t i = 0; i < deal->n_stale; i++) {
+        deal->state[deal->stale[i]].stale = false;
+        count_again(deal, deal->stale[i]);
     }
+    deal->n_stale = 0;
 }
 
 /* ---- an attempt ---- */
@@ -266,6 +269,7 @@ static void count_stale(hpcb_deal_t *deal)
 static void clear_columns(hpcb_deal_t *deal)
 {
     deal->columns = 1;
+    deal->n_stale = 0;
     deal->cost = 0;
     for (size_t i = 0; i < deal->n_jobs; i++) {
         hpcb_deal_state_t *state = &deal->state[i];

@@ -80,7 +80,7 @@ typedef struct {
     unsigned longest;         /* cycle that it may get */
     unsigned free;            /* slots that nobody has who shares a CPU with it */
     bool placed, failed;      /* failed: there was none */
-    bool stale;               /* free is to be counted anew */
+    bool stale;               /* it is in the list of those */
     hpcb_fit_square_t weight; /* the square of what it uses, on all nodes */
     hpcb_fit_square_t ideal;  /* the square of its nodes' capacities a processor */
 } hpcb_deal_state_t;
@@ -103,6 +103,8 @@ typedef struct {
     hpcb_deal_state_t state[HPCB_DEAL_JOBS_MAX];
     hpcb_fit_left_t whole[HPCB_DEAL_NODES_MAX];
     uint32_t node_of[HPCB_DEAL_SEATS_MAX], by_job[HPCB_DEAL_SEATS_MAX];
+    uint32_t stale[HPCB_DEAL_JOBS_MAX]; /* jobs whose free is to be counted anew */
+    size_t n_stale;
     hpcb_deal_column_t column[HPCB_DEAL_NODES_MAX][HPCB_DEAL_CYCLE_MAX];
 } hpcb_deal_t;
 

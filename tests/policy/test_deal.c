@@ -410,7 +410,7 @@ START_TEST(the_largest_deal_ends)
                 .mem_known = below(2),
                 .net_known = true,
                 .processors = 1 + below(64),
-                .depth = 1 + below(64),
+                .depth = 1 + below(count),
                 .meets = (UINT64_MAX >> (64 - count)) & ~(UINT64_C(1) << i),
             };
         }
