@@ -31,7 +31,8 @@ char *collector_record(uint32_t job_id, uint32_t restart, unsigned node, unsigne
 
     snprintf(record.node, sizeof(record.node), "n%u", node);
     text = hpcb_record_render(&record, NULL);
-    ck_assert_ptr_nonnull(text);
+    if (!text)
+        abort();
     return text;
 }
 

@@ -10,7 +10,8 @@
 #include "common/record.h"
 
 /* What node number node (0, 1, …) of a job of that many nodes says: it took one second
- * of CPU time.  The caller frees it. */
+ * of CPU time.  The caller frees it.  No assertion: for processes that are killed, too.
+ */
 char *collector_record(uint32_t job_id, uint32_t restart, unsigned node,
                        unsigned nodes);
 
