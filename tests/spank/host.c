@@ -549,6 +549,17 @@ static void begin_step(host_step_t *step)
     call("init_post_opt", POST_OPT);
 }
 
+/* A task that could not be prepared has ended by then, and needs none. */
+static void let_go(int go)
+{
+    void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+
+    if (write(go, "g", 1) != 1 && errno != EPIPE)
+        give_up("go");
+    signal(SIGPIPE, before);
+    close(go);
+}
+
 static void tasks_run(host_step_t *step, child_t *children)
 {
     for (int i = 0; i < (int)now.tasks; i++) {
@@ -562,9 +573,7 @@ static void tasks_run(host_step_t *step, child_t *children)
     if (step->running)
         step->running();
     for (int i = 0; i < (int)now.tasks; i++) {
-        if (write(children[i].go, "g", 1) != 1)
-            give_up("go");
-        close(children[i].go);
+        let_go(children[i].go);
     }
     for (int i = 0; i < (int)now.tasks; i++) {
         collect(children[i].out, step->out);
