@@ -80,7 +80,7 @@ typedef struct {
     unsigned longest;         /* cycle that it may get */
     unsigned free;            /* slots that nobody has who shares a CPU with it */
     bool placed, failed;      /* failed: there was none */
-    bool stale;               /* it is in the list of those */
+    bool stale;               /* it is in the deal's list of stale jobs */
     hpcb_fit_square_t weight; /* the square of what it uses, on all nodes */
     hpcb_fit_square_t ideal;  /* the square of its nodes' capacities a processor */
 } hpcb_deal_state_t;
