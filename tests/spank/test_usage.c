@@ -191,18 +191,17 @@ END_TEST
 #define BALANCED_LINE "hpc_balance: this job used 1% of 6 CPUs on this node for 00:01:4"
 #define RANKS         "; load balance of 2 ranks 75% (mean CPU time by the highest)"
 
-/* A step of a job that began so many seconds ago. */
-static void end_step(uint32_t step_id, const char *klass, const char *policy,
-                     unsigned seconds)
+/* A step of a job that began so many seconds ago; if less than none, it begins later. */
+static void end_step(uint32_t step_id, const char *klass, const char *policy, int seconds)
 {
-    uint64_t now_us = (uint64_t)time(NULL) * 1000000;
+    int64_t now_us = (int64_t)time(NULL) * 1000000;
 
     load_v2();
     test_write("state/jobs/9",
                "JobId=9\nUid=%u\nClass=%s\nPolicy=%s\nYieldWaits=no\nPartition=p\n"
                "Begin=%llu\n",
                (unsigned)test_user(), klass, policy,
-               (unsigned long long)(now_us - (uint64_t)seconds * 1000000));
+               (unsigned long long)(now_us - (int64_t)seconds * 1000000));
     host_step(&(host_step_t){.job_id = JOB,
                              .step_id = step_id,
                              .uid = test_user(),
@@ -233,12 +232,13 @@ START_TEST(a_balanced_job_reads_how_its_ranks_differ)
 }
 END_TEST
 
-/* A step of srun's, a job that asked for nothing, one that has only begun. */
+/* A step of srun's, a job that asked for nothing, one that has only begun (a minute from
+ * now: the step itself may take seconds on a busy machine). */
 START_TEST(nobody_else_reads_a_line)
 {
     end_step(0, "guest", "none", 100);
     end_step(SLURM_BATCH_SCRIPT, "primary", "none", 100);
-    end_step(SLURM_BATCH_SCRIPT, "guest", "none", 0);
+    end_step(SLURM_BATCH_SCRIPT, "guest", "none", -60);
     ck_assert_msg(host_log_count("hpc_balance: this ") == 0, "%s", host_log());
 }
 END_TEST
