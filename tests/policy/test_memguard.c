@@ -539,6 +539,19 @@ START_TEST(a_steady_growth_never_meets_the_end_of_memory)
 }
 END_TEST
 
+/* Thousands of nodes: scripts/valgrind leaves out what has this tag. */
+static TCase *worlds(void)
+{
+    TCase *tcase = tcase_create("worlds");
+
+    tcase_set_tags(tcase, "long");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, properties_of_random_nodes);
+    tcase_add_test(tcase, random_limits_never_add_up_to_more);
+    tcase_add_test(tcase, a_steady_growth_never_meets_the_end_of_memory);
+    return tcase;
+}
+
 int main(void)
 {
     Suite *suite = suite_create("memguard");
@@ -567,10 +580,8 @@ int main(void)
     tcase_add_test(tcase, samples_are_closer_where_memory_goes_fast);
     tcase_add_test(tcase, what_is_left_is_divided_by_what_guests_could_take);
     tcase_add_test(tcase, with_room_for_all_guests_have_what_slurm_gave_them);
-    tcase_add_test(tcase, properties_of_random_nodes);
-    tcase_add_test(tcase, random_limits_never_add_up_to_more);
-    tcase_add_test(tcase, a_steady_growth_never_meets_the_end_of_memory);
     suite_add_tcase(suite, tcase);
+    suite_add_tcase(suite, worlds());
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);
