@@ -886,6 +886,7 @@ static TCase *worlds(void)
 
     tcase_set_tags(tc, "long");
     tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, nobody_starves_nothing_is_overcommitted);
     tcase_add_test(tc, nobody_waits_longer_than_promised);
     tcase_add_test(tc, owners_of_all_quanta_leave_a_job_its_turns);
     tcase_add_loop_test(tc, an_owner_has_a_quantum_in_each_cycle, 1, 8);
@@ -909,7 +910,6 @@ int main(void)
     tcase_add_test(tc, no_two_on_a_cpu_and_no_cpu_left);
     tcase_add_test(tc, who_is_paused_or_has_no_cpus_is_not_elected);
     tcase_add_test(tc, the_list_ends_somewhere);
-    tcase_add_test(tc, nobody_starves_nothing_is_overcommitted);
     tcase_add_test(tc, a_job_of_two_nodes_leaves_others_their_turns);
     tcase_add_test(tc, no_ids_meet_for_good);
     tcase_add_test(tc, nodes_out_of_step_get_into_step);
