@@ -2,6 +2,7 @@
 # Copyright (C) 2026 The slurm-hpc-balance developers
 """bench/harm: the helper whose harm is known, and what the document makes of runs."""
 
+import errno
 import json
 import os
 import subprocess
@@ -9,8 +10,9 @@ import sys
 import tempfile
 import time
 import unittest
+from unittest import mock
 
-from harm import report
+from harm import helper as harm_helper, report
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HELPER = os.path.join(os.path.dirname(os.path.dirname(HERE)), "bench", "harm", "helper.py")
@@ -47,6 +49,12 @@ class Helper(unittest.TestCase):
             taken = taken or self.helped("0.1", False, seconds=seconds)["taken"]
         self.assertGreater(taken, 0)
         self.assertLess(taken, 0.5)
+
+    def test_a_guest_that_has_ended_does_not_run(self):
+        with mock.patch("os.pread", side_effect=OSError(errno.ENODEV, "")):
+            self.assertTrue(harm_helper.is_asked_to_stop([3]))
+        with mock.patch("os.pread", side_effect=OSError(errno.EBADF, "")):
+            self.assertRaises(OSError, harm_helper.is_asked_to_stop, [3])
 
     def test_it_looks_at_the_primary(self):
         seen = self.helped("0", False, phases=["alone"])
