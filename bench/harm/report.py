@@ -108,7 +108,7 @@ def skew(records):
                f"median {1000 * median(found):.2f} ms, p99 {1000 * p99:.2f}, worst "
                f"{1000 * found[-1]:.2f}, of {len(found)} switches; {alone} of one node alone "
                f"| {UNDECIDED if len(found) < 100 else KEPT if p99 <= SKEW_LIMIT else BROKEN} |")
-    yield (f"| guests are stopped for at most {PART_LIMIT:.0%} of the time | {100 * worst:.2f} % | "
+    yield (f"| guests are stopped for at most {PART_LIMIT:.0%} of the time | {100 * worst:.4f} % | "
            f"{KEPT if worst <= PART_LIMIT else BROKEN} |")
 
 

@@ -119,7 +119,7 @@ class Report(unittest.TestCase):
         text = "\n".join(report.skew([record]))
         self.assertIn("p99 3.00, worst 3.00, of 2 switches; 4 of one node alone | undecided",
                       text)
-        self.assertIn("4.00 % | broken", text)
+        self.assertIn("4.0000 % | broken", text)
 
     def test_the_document(self):
         records = [estimate(0.02, 0.01, 0.03)] * 49 + [estimate(0.0, 0.001, 0.002)]

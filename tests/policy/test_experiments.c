@@ -301,7 +301,7 @@ int main(void)
     int failed;
 
     tcase_set_timeout(tcase, 120);
-    tcase_set_tags(tcase, "long"); /* test_harm and test_guard call the same */
+    tcase_set_tags(tcase, "long"); /* valgrind sees the same in test_harm, test_guard */
     tcase_add_loop_test(tcase, the_interval_covers_the_truth, 0, 12);
     tcase_add_loop_test(tcase, a_trend_is_no_harm, 0, 6);
     tcase_add_test(tcase, no_harm_raises_no_alarm);

@@ -289,7 +289,7 @@ int main(void)
     int failed;
 
     tcase_set_timeout(tcase, 120);
-    tcase_set_tags(tcase, "long"); /* what it calls, test_memguard calls too */
+    tcase_set_tags(tcase, "long"); /* valgrind sees the same in test_memguard */
     tcase_add_test(tcase, a_primary_gets_what_it_was_promised);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);

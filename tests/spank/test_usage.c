@@ -191,8 +191,7 @@ END_TEST
 #define BALANCED_LINE "hpc_balance: this job used 1% of 6 CPUs on this node for 00:01:4"
 #define RANKS         "; load balance of 2 ranks 75% (mean CPU time by the highest)"
 
-/* A step of a job that began so many seconds ago; if less than none, it begins later.
- */
+/* A step of a job that began so many seconds ago. */
 static void end_step(uint32_t step_id, const char *klass, const char *policy,
                      int seconds)
 {
@@ -234,8 +233,8 @@ START_TEST(a_balanced_job_reads_how_its_ranks_differ)
 }
 END_TEST
 
-/* A step of srun's, a job that asked for nothing, one that has only begun (a minute
- * from now: the step itself may take seconds on a busy machine). */
+/* A step of srun's, a job that asked for nothing, one that has only begun.  By the
+ * clock it begins in a minute: its step may take seconds on a busy machine. */
 START_TEST(nobody_else_reads_a_line)
 {
     end_step(0, "guest", "none", 100);
