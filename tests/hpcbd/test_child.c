@@ -121,6 +121,7 @@ int main(void)
     Suite *suite = suite_create("child");
     TCase *tc = scratch_case("child");
 
+    tcase_set_tags(tc, "timed");
     tcase_add_test(tc, an_idle_child_ends_at_once);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

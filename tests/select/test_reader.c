@@ -242,7 +242,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("reader");
-    TCase *tc = tcase_create("reader");
+    TCase *tc = tcase_create("reader"), *timed = tcase_create("how long a look takes");
     SRunner *runner;
     int failed;
 
@@ -250,10 +250,13 @@ int main(void)
     tcase_add_test(tc, a_file_is_new_once);
     tcase_add_test(tc, no_file_is_said);
     tcase_add_test(tc, another_directory_is_read_anew);
-    tcase_add_test(tc, a_disk_that_hangs_holds_nobody_up);
     tcase_add_test(tc, bad_company_is_new_once);
     tcase_add_test(tc, a_directory_that_changes_during_a_read);
+    tcase_set_tags(timed, "timed");
+    tcase_add_checked_fixture(timed, setup, teardown);
+    tcase_add_test(timed, a_disk_that_hangs_holds_nobody_up);
     suite_add_tcase(suite, tc);
+    suite_add_tcase(suite, timed);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);

@@ -213,14 +213,16 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("collector_live");
-    TCase *tcase = scratch_case("live");
+    TCase *tcase = scratch_case("live"), *timed = scratch_case("how long a turn takes");
 
     tcase_add_test(tcase, a_report_is_read_back);
     tcase_add_test(tcase, a_node_full_of_jobs_fits_a_frame);
     tcase_add_test(tcase, what_is_no_report_is_refused);
-    tcase_add_test(tcase, the_loop_does_not_wait_for_the_file);
     tcase_add_test(tcase, reports_are_in_the_file_within_two_seconds);
     tcase_add_test(tcase, a_collector_that_restarts_knows_what_it_knew);
+    tcase_set_tags(timed, "timed");
+    tcase_add_test(timed, the_loop_does_not_wait_for_the_file);
     suite_add_tcase(suite, tcase);
+    suite_add_tcase(suite, timed);
     return run_suite(suite);
 }

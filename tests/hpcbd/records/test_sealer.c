@@ -700,14 +700,17 @@ static TCase *make_case(const char *name)
 int main(void)
 {
     Suite *suite = suite_create("collector and munged");
-    TCase *collector = make_case("collector"), *sealer = make_case("sealer");
+    TCase *timed = make_case("how long a turn takes"),
+          *collector = make_case("collector"), *sealer = make_case("sealer");
 
-    tcase_add_test(collector, a_slow_munged_does_not_keep_the_loop);
+    tcase_set_tags(timed, "timed");
+    tcase_set_timeout(timed, 60);
+    tcase_add_test(timed, a_slow_munged_does_not_keep_the_loop);
+    tcase_add_test(timed,
+                   a_slow_disk_does_not_keep_the_loop_and_requests_share_commits);
     tcase_add_test(collector, refused_credentials_are_few_per_second);
     tcase_add_test(collector, users_of_a_node_do_not_keep_its_daemon_out);
     tcase_set_timeout(collector, 60);
-    tcase_add_test(collector,
-                   a_slow_disk_does_not_keep_the_loop_and_requests_share_commits);
     tcase_add_test(collector, the_loop_waits_for_no_disk);
     tcase_add_test(collector, without_a_reserved_port_records_go_all_the_same);
     tcase_add_test(collector, many_requests_wait_and_none_is_lost);
@@ -718,6 +721,7 @@ int main(void)
     tcase_add_loop_test(sealer, who_hangs_or_ends_is_replaced, 0,
                         sizeof(mishaps) / sizeof(mishaps[0]));
     tcase_add_test(sealer, long_texts_go_through);
+    suite_add_tcase(suite, timed);
     suite_add_tcase(suite, collector);
     suite_add_tcase(suite, sealer);
     return run_suite(suite);
