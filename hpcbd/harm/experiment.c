@@ -61,8 +61,10 @@
 #define PART_MAX  50 /* a fiftieth */
 #define SAVED_MAX 2
 
+/* An edge is some microseconds late, and the later one may be the later by more: a
+ * millisecond less than a fiftieth of the period keeps what guests lose below it. */
 static const hpcb_harm_plan_t plan = {.period_ns = 10 * SECOND,
-                                      .off_ns = 200 * MS,
+                                      .off_ns = 199 * MS,
                                       .compare_ns = 1250 * MS,
                                       .gap_ns = 2 * SECOND};
 

@@ -23,7 +23,7 @@
 #define RUNS       50
 #define INTERVALS  400 /* of 50 one too few would be chance */
 #define PERIOD_S   10
-#define OFF_MS     200.0
+#define OFF_MS     199.0
 #define COMPARE_MS 1250.0
 #define TICK_MS    4.0
 
@@ -81,7 +81,7 @@ static double rate(node_t *node, double ms, bool guests)
 }
 
 static const hpcb_harm_plan_t plan = {.period_ns = PERIOD_S * NS_S,
-                                      .off_ns = 200 * NS_S / 1000,
+                                      .off_ns = 199 * NS_S / 1000,
                                       .compare_ns = 1250 * NS_S / 1000,
                                       .gap_ns = 2 * NS_S};
 
