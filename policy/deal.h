@@ -66,8 +66,9 @@ typedef struct {
     uint32_t first, count; /* in seats */
 } hpcb_deal_node_t;
 
-/* cycle and slot: of the deal before, then of this one; cycle 0: the job has none.  It
- * owns the quanta whose number is slot modulo cycle. */
+/* cycle and slot: what the job has had, by the deal before or without one
+ * (hpcb_gang_slot), then what it gets by this one; cycle 0: nothing.  It owns the
+ * quanta whose number is slot modulo cycle. */
 typedef struct {
     uint32_t job_id;
     unsigned cycle, slot;

@@ -236,6 +236,11 @@ static uint64_t slot_of(uint32_t id, uint64_t quantum)
     return quantum % SLOT_QUANTA <= before ? before : slot_after(id, moves);
 }
 
+unsigned hpcb_gang_slot(uint32_t owner, uint64_t quantum, unsigned cycle)
+{
+    return (unsigned)(slot_of(owner, quantum) % cycle);
+}
+
 /* By which a job owns quanta: components of a heterogeneous job wait for each other. */
 static uint32_t owner_of(const hpcb_gang_job_t *job)
 {

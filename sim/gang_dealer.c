@@ -175,14 +175,21 @@ static void report_node(hpcb_sim_gang_dealer_t *dealer, uint32_t node,
 
 /* ---- deals ---- */
 
+/* As slot_before() there. */
+static hpcb_deal_slot_t slot_before(const hand_t *hand, uint32_t id, uint64_t from)
+{
+    if (hand->cycle > 0)
+        return (hpcb_deal_slot_t){id, hand->cycle, hand->slot};
+    return (hpcb_deal_slot_t){id, HPCB_DEAL_CYCLE_MAX,
+                              hpcb_gang_slot(id, from, HPCB_DEAL_CYCLE_MAX)};
+}
+
 static void begin_deal(hpcb_sim_gang_dealer_t *dealer, uint32_t first_id)
 {
     for (uint32_t i = 0; i < dealer->run->mix->n_jobs; i++)
         if (dealer->place[i] != NO_PLACE)
             dealer->deal.jobs[dealer->place[i]] =
-                (hpcb_deal_slot_t){.job_id = first_id + i,
-                                   .cycle = dealer->hands[i].cycle,
-                                   .slot = dealer->hands[i].slot};
+                slot_before(&dealer->hands[i], first_id + i, dealer->from);
 }
 
 /* Who keeps its slot does so without a break; who has none any more owns quanta by its
@@ -216,11 +223,11 @@ static void make_deal(hpcb_sim_gang_dealer_t *dealer, const hpcb_gang_t *gang,
     dealer->deal.n_nodes = dealer->deal.n_seats = 0;
     for (uint32_t i = 0; i < mix->n_nodes; i++)
         report_node(dealer, i, &gang[i], jobs);
+    dealer->from =
+        dealer->first + (uint64_t)(begin_ns / dealer->run->setting->quantum_ns) + 1;
     begin_deal(dealer, jobs[0].job_id - mix->seat[0].job);
     hpcb_deal(&dealer->deal);
     end_deal(dealer);
-    dealer->from =
-        dealer->first + (uint64_t)(begin_ns / dealer->run->setting->quantum_ns) + 1;
     dealer->report_ns += HPCB_DEAL_SECONDS * SECOND;
 }
 

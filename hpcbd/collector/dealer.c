@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "hpcbd/collector/dealer.h"
+#include "policy/gang.h"
 
 #define SECOND INT64_C(1000000000)
 
@@ -316,8 +317,33 @@ static void add_seats(hpcbd_dealer_t *dealer, const node_t *from, bool guests)
     deal->n_nodes += node->count > 0;
 }
 
+/* With which a deal begins that is made now. */
+static uint64_t first_quantum(const job_t *job, int64_t now_ns)
+{
+    uint64_t ahead_us = (uint64_t)(now_ns / 1000) + HPCB_DEAL_AHEAD_SECONDS * 1000000;
+
+    return ahead_us / job->quantum_us + 1;
+}
+
+/* When the deal begins.  Who has none yet need not wait for another slot to come. */
+static hpcb_deal_slot_t slot_before(const hpcbd_dealer_t *dealer, const job_t *job,
+                                    int64_t now_ns)
+{
+    const hand_t *hand = find_hand(dealer->hands, dealer->n_hands, job->job_id);
+    hpcb_deal_slot_t before = {.job_id = job->job_id, .cycle = HPCB_DEAL_CYCLE_MAX};
+
+    if (hand && hand->now.cycle > 0) {
+        before.cycle = hand->now.cycle;
+        before.slot = hand->now.slot;
+    } else {
+        before.slot =
+            hpcb_gang_slot(job->job_id, first_quantum(job, now_ns), before.cycle);
+    }
+    return before;
+}
+
 /* The last deal has begun: see the assertion above. */
-static void begin_deal(hpcbd_dealer_t *dealer)
+static void begin_deal(hpcbd_dealer_t *dealer, int64_t now_ns)
 {
     hpcb_deal_t *deal = &dealer->deal;
 
@@ -330,14 +356,8 @@ static void begin_deal(hpcbd_dealer_t *dealer)
     }
     deal->n_jobs = dealer->n_jobs;
     deal->n_nodes = deal->n_seats = 0;
-    for (size_t i = 0; i < deal->n_jobs; i++) {
-        const hand_t *hand =
-            find_hand(dealer->hands, dealer->n_hands, dealer->jobs[i].job_id);
-
-        deal->jobs[i] = (hpcb_deal_slot_t){.job_id = dealer->jobs[i].job_id,
-                                           .cycle = hand ? hand->now.cycle : 0,
-                                           .slot = hand ? hand->now.slot : 0};
-    }
+    for (size_t i = 0; i < deal->n_jobs; i++)
+        deal->jobs[i] = slot_before(dealer, &dealer->jobs[i], now_ns);
     for (unsigned guests = 0; guests < 2; guests++)
         for (size_t i = 0; i < dealer->n_nodes; i++)
             add_seats(dealer, dealer->nodes[i], guests);
@@ -347,7 +367,6 @@ static void begin_deal(hpcbd_dealer_t *dealer)
 static hand_t make_hand(const hpcb_deal_slot_t *dealt, const job_t *job,
                         const hand_t *before, int64_t now_ns)
 {
-    uint64_t ahead_us = (uint64_t)(now_ns / 1000) + HPCB_DEAL_AHEAD_SECONDS * 1000000;
     hand_t hand = {.job_id = dealt->job_id, .quantum_us = job->quantum_us};
 
     if (before && before->quantum_us == job->quantum_us) {
@@ -355,9 +374,8 @@ static hand_t make_hand(const hpcb_deal_slot_t *dealt, const job_t *job,
         if (dealt->cycle == hand.now.cycle && dealt->slot == hand.now.slot)
             return hand;
     }
-    hand.next = (owned_t){.cycle = dealt->cycle,
-                          .slot = dealt->slot,
-                          .from = ahead_us / job->quantum_us + 1};
+    hand.next = (owned_t){
+        .cycle = dealt->cycle, .slot = dealt->slot, .from = first_quantum(job, now_ns)};
     return hand;
 }
 
@@ -401,7 +419,7 @@ static void deal_if_due(hpcbd_dealer_t *dealer, int64_t now_ns)
     dealer->dealt_ns = now_ns;
     drop_silent(dealer, now_ns);
     if (find_jobs(dealer) == 0) {
-        begin_deal(dealer);
+        begin_deal(dealer, now_ns);
         dealer->dealt_ns += deal(dealer);
         end_deal(dealer, dealer->dealt_ns);
         dealer->has_dealt = true;

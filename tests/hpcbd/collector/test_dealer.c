@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "hpcbd/collector/dealer.h"
+#include "policy/gang.h"
 #include "tests/common/scratch.h"
 
 #define SECOND  INT64_C(1000000000)
@@ -297,6 +298,41 @@ START_TEST(the_papers_case_is_dealt)
 }
 END_TEST
 
+/* Jobs that share a CPU of both nodes, as many as its cycle has slots. */
+static void say_all_on_one(hpcbd_dealer_t *dealer, const char *node, uint32_t first)
+{
+    begin_report(node);
+    for (uint32_t i = 0; i < 8; i++)
+        add_job(first + i, 2, "0", 100)->depth = 8;
+    send_report(dealer);
+}
+
+/* Until then jobs own quanta by their ids; a slot that comes later in the cycle would
+ * be a longer wait. */
+START_TEST(the_first_deal_leaves_jobs_the_slots_that_they_own)
+{
+    for (uint32_t first = 1; first < 400; first += 13) {
+        hpcbd_dealer_t *dealer = hpcbd_dealer_new(now_ns);
+        bool taken[8] = {false};
+
+        for (int i = 0; i < 3; i++, now_ns += HPCB_DEAL_SECONDS / 2 * SECOND) {
+            say_all_on_one(dealer, "n1", first);
+            say_all_on_one(dealer, "n2", first);
+        }
+        ck_assert_uint_eq(answer.n_jobs, 8);
+        for (uint32_t i = 0; i < 8; i++) {
+            unsigned own = hpcb_gang_slot(first + i, answer.jobs[i].from, 8);
+
+            ck_assert_uint_eq(answer.jobs[i].cycle, 8);
+            if (!taken[own])
+                ck_assert_uint_eq(answer.jobs[i].slot, own);
+            taken[own] = true;
+        }
+        hpcbd_dealer_free(dealer);
+    }
+}
+END_TEST
+
 /* The old deal is told of until the new one has begun, so that a node that has just
  * started follows it, too. */
 START_TEST(a_change_is_told_ahead)
@@ -450,6 +486,7 @@ int main(void)
     tcase_add_test(tcase, what_is_no_report_is_refused);
     tcase_add_test(tcase, what_is_no_deal_is_refused);
     tcase_add_test(tcase, the_papers_case_is_dealt);
+    tcase_add_test(tcase, the_first_deal_leaves_jobs_the_slots_that_they_own);
     tcase_add_test(tcase, a_change_is_told_ahead);
     tcase_add_test(tcase, all_nodes_of_a_job_must_say_the_same);
     tcase_add_test(tcase, who_is_silent_has_no_jobs);
