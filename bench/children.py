@@ -19,8 +19,10 @@ POLL_SECONDS = 0.05
 def uninterrupted():
     """Signals that would end the bench wait until this is left.  Gives the mask of signals
     before."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
+        # One that has come just now ends this when it is blocked.
+        signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
         yield before
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

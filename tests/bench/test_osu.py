@@ -402,9 +402,11 @@ class Run(Bench):
             while not (os.path.exists(self.state) and len(self.lines()) > 4):
                 self.assertLess(time.monotonic(), deadline)
                 time.sleep(0.05)
+            told = len(self.lines())
             bench.send_signal(signal.SIGINT)
-            self.assertEqual(bench.wait(LIMIT), 130)
+            status = bench.wait(LIMIT)
         before = self.lines()
+        self.assertEqual(status, 130, f"told at line {told} of {len(before)}: {before[-3:]}")
         count = (len(before) - 1 + 1) // 2 + 1
         done = self.call(*arguments[:-1], str(count))
         self.assertEqual(done.returncode, 0, done.stderr)
