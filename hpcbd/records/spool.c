@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/cleanup.h"
@@ -27,6 +28,11 @@
 
 /* A file system is short of what it has less than this part of left. */
 #define SHORT_PART 16
+
+/* What writers rename when it is whole (common/file.c); a day old it has no writer. */
+#define TEMP_SUFFIX  ".json.tmpXXXXXX"
+#define TEMP_LETTERS 6
+#define TEMP_SECONDS 86400
 
 static void make_dir(const char *dir, const char *place)
 {
@@ -56,6 +62,24 @@ static bool is_record(const char *name)
 
     return name[0] != '.' && length > 5 && length < HPCBD_ID_MAX &&
            strcmp(name + length - 5, ".json") == 0;
+}
+
+static bool is_temp(const char *name)
+{
+    const char *suffix = strstr(name, ".json.");
+
+    return suffix && strlen(suffix) == strlen(TEMP_SUFFIX) &&
+           strncmp(suffix, TEMP_SUFFIX, strlen(TEMP_SUFFIX) - TEMP_LETTERS) == 0;
+}
+
+/* An epilog that was killed leaves it behind. */
+static void remove_if_left(int dir, const char *name)
+{
+    struct stat st;
+
+    if (is_temp(name) && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+        S_ISREG(st.st_mode) && time(NULL) - st.st_mtime > TEMP_SECONDS)
+        unlinkat(dir, name, 0);
 }
 
 static int path_of(char *path, const char *dir, const char *place, const char *name)
@@ -167,10 +191,12 @@ static int read_dir(hpcbd_spool_t *spool, const char *dir, hpcb_rjson_t *request
         return errno == ENOENT ? 0
                                : hpcb_error(err, "%.300s: %s", path, strerror(errno));
     while (spool->count < HPCBD_BATCH_RECORDS && (entry = readdir(handle))) {
-        int added = is_record(entry->d_name)
-                        ? add_record(spool, dir, entry->d_name, request, bytes)
-                        : 0;
+        int added = 0;
 
+        if (is_record(entry->d_name))
+            added = add_record(spool, dir, entry->d_name, request, bytes);
+        else
+            remove_if_left(dirfd(handle), entry->d_name);
         if (added < 0)
             break;
         spool->count += (size_t)added;

@@ -36,6 +36,7 @@ void hpcbd_spool_open(hpcbd_spool_t *spool, const hpcb_conf_t *conf);
 
 /* Read the next batch into request.  What can never be sent (no JSON, too long) is
  * put aside: in SpoolDir/refused, or as FILE.refused if that is another file system.
+ * What a killed writer left there a day ago is removed.
  * Returns the number of records, or -1 with err. */
 int hpcbd_spool_read(hpcbd_spool_t *spool, hpcb_rjson_t *request, hpcb_error_t *err);
 

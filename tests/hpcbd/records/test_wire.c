@@ -7,13 +7,16 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/file.h"
@@ -347,6 +350,32 @@ START_TEST(what_can_never_be_sent_is_put_aside)
 }
 END_TEST
 
+START_TEST(what_a_killed_writer_left_goes_after_a_day)
+{
+    const struct timespec old[2] = {{.tv_sec = time(NULL) - 86402},
+                                    {.tv_sec = time(NULL) - 86402}};
+    static const char *const names[] = {"1.n0.json.tmpaB3dEf", "1.n0.json.refused",
+                                        "1.n0.json.tmp", "1.n0.json.tmpaB3dEfg"};
+    hpcb_conf_t conf;
+    hpcbd_spool_t spool;
+    hpcb_rjson_t *request = hpcbd_request_new("a");
+    char path[128];
+
+    make_conf(&conf);
+    hpcbd_spool_open(&spool, &conf);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(path, sizeof(path), "spool/records/%s", names[i]);
+        put_file(scratch(path), "{\"torn");
+        ck_assert_int_eq(utimensat(AT_FDCWD, scratch(path), old, 0), 0);
+    }
+    put_file(scratch("spool/records/2.n0.json.tmpaB3dEf"), "{\"new");
+    ck_assert_int_eq(hpcbd_spool_read(&spool, request, NULL), 0);
+    json_object_put(request);
+    ck_assert_int_eq(access(scratch("spool/records/1.n0.json.tmpaB3dEf"), F_OK), -1);
+    ck_assert_int_eq(count_entries(scratch("spool/records")), 4);
+}
+END_TEST
+
 START_TEST(a_batch_has_limits_and_all_get_their_turn)
 {
     hpcb_conf_t conf;
@@ -551,6 +580,7 @@ static TCase *spool_case(void)
     tcase_add_test(test, records_wait_in_two_places_and_go_to_sent);
     tcase_add_test(test, a_record_that_was_replaced_meanwhile_is_sent_again);
     tcase_add_test(test, what_can_never_be_sent_is_put_aside);
+    tcase_add_test(test, what_a_killed_writer_left_goes_after_a_day);
     tcase_add_test(test, a_batch_has_limits_and_all_get_their_turn);
     tcase_add_test(test, the_last_thousand_that_were_sent_stay);
     tcase_add_test(test, on_a_full_spool_what_was_sent_is_a_name);
