@@ -129,7 +129,7 @@ class Report(unittest.TestCase):
         self.assertIn("in 90 % of 50 runs | 49 of 50 | kept |", text)
         self.assertIn("within 2 minutes | 1 of 2 | broken |", text)
         self.assertIn("never on nothing | 1 of 1 | undecided |", text)
-        self.assertIn("| 2 % | 50 | 1 | 49 | 2.04 % | 2.00 % | 2.00 |", text)
+        self.assertIn("| 2 % | 50 | 1 | 49 | 2.04 % | 2.00 % | -0.04 | 2.00 |", text)
 
 
 if __name__ == "__main__":
