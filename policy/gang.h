@@ -118,8 +118,9 @@ bool hpcb_gang_contends(const hpcb_gang_t *gang);
 void hpcb_gang_select(const hpcb_gang_t *gang, const hpcb_bw_t *capacity,
                       uint64_t quantum, bool *selected);
 
-/* The quantum that a job of several nodes owns without a deal, modulo cycle, a power of
- * two up to 128; owner is its of_job, or its job_id.  quantum: about when. */
+/* Without a deal a job of several nodes owns the quanta whose number is this modulo
+ * cycle, a power of two up to 128.  owner: its of_job, or else its job_id.  quantum:
+ * the one from which on it is asked for; it changes once in 256 quanta at most. */
 unsigned hpcb_gang_slot(uint32_t owner, uint64_t quantum, unsigned cycle);
 
 /* A quantum begins in which run[i] of the list run (algorithm 1, lines 3 to 6). */

@@ -52,9 +52,9 @@ def estimates(records):
                  f"{100 * mean(r['high'] - r['low'] for r in known):.2f}" if known else "-"]
         yield "| " + " | ".join(map(str, cells)) + " |"
     yield ""
-    yield ("What hpcbd itself does because there are guests, among that looks at the node's "
-           "memory 20 times a second, goes on while they are stopped: it is part of what they "
-           "cost here, on nodes of one CPU, and no estimate can show it.")
+    yield ("No estimate can show the work that hpcbd itself has with guests, such as 20 looks a "
+           "second at the node's memory: it goes on while they are stopped. On these nodes of "
+           "one CPU it is part of what guest and helper cost.")
 
 
 def guard(records):

@@ -317,7 +317,7 @@ static void add_seats(hpcbd_dealer_t *dealer, const node_t *from, bool guests)
     deal->n_nodes += node->count > 0;
 }
 
-/* With which a deal begins that is made now. */
+/* The quantum from which a deal counts that is made now. */
 static uint64_t first_quantum(const job_t *job, int64_t now_ns)
 {
     uint64_t ahead_us = (uint64_t)(now_ns / 1000) + HPCB_DEAL_AHEAD_SECONDS * 1000000;
@@ -325,7 +325,9 @@ static uint64_t first_quantum(const job_t *job, int64_t now_ns)
     return ahead_us / job->quantum_us + 1;
 }
 
-/* When the deal begins.  Who has none yet need not wait for another slot to come. */
+/* What the job owns when the deal begins: without one it owns quanta by its id, and if
+ * it keeps these it waits for no other slot to come.  (Components of a heterogeneous
+ * job own them by the id of the whole, which reports do not name.) */
 static hpcb_deal_slot_t slot_before(const hpcbd_dealer_t *dealer, const job_t *job,
                                     int64_t now_ns)
 {

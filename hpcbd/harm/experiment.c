@@ -61,8 +61,8 @@
 #define PART_MAX  50 /* a fiftieth */
 #define SAVED_MAX 2
 
-/* An edge is some microseconds late, and the later one may be the later by more: a
- * millisecond less than a fiftieth of the period keeps what guests lose below it. */
+/* Edges are some microseconds late, the end of a stop sometimes more than its begin.  A
+ * millisecond less than a fiftieth of the period keeps guests' loss below that part. */
 static const hpcb_harm_plan_t plan = {.period_ns = 10 * SECOND,
                                       .off_ns = 199 * MS,
                                       .compare_ns = 1250 * MS,

@@ -29,7 +29,8 @@
 /* A file system is short of what it has less than this part of left. */
 #define SHORT_PART 16
 
-/* What writers rename when it is whole (common/file.c); a day old it has no writer. */
+/* Writers rename such a file when it is whole (common/file.c).  One that is a day old
+ * has no writer any more. */
 #define TEMP_SUFFIX  ".json.tmpXXXXXX"
 #define TEMP_LETTERS 6
 #define TEMP_SECONDS 86400
