@@ -203,6 +203,16 @@ static unsigned next_sample(uint64_t headroom, uint64_t per_sec)
     return (unsigned)most(ms, HPCB_MEMGUARD_SAMPLE_MIN_MS);
 }
 
+unsigned hpcb_memguard_look_ms(uint64_t headroom, unsigned cpus)
+{
+    uint64_t per_sec =
+        least(most(cpus, 1) * HPCB_MEMGUARD_CPU_PER_SEC, HPCB_MEMGUARD_NODE_PER_SEC);
+    uint64_t ms = headroom / 4 / (per_sec / 1000);
+
+    return (unsigned)most(least(ms, HPCB_MEMGUARD_LOOK_MAX_MS),
+                          HPCB_MEMGUARD_LOOK_MIN_MS);
+}
+
 static uint64_t room(const hpcb_memnode_t *node, uint64_t guests)
 {
     uint64_t promised = plus(plus(node->primaries, guests), node->reserve);

@@ -45,6 +45,7 @@ struct hpcb_probe {
     size_t block, touched; /* bytes; those from the beginning that have been written */
     size_t at;             /* the next word */
     double sum;            /* for the compiler */
+    hpcb_cpus_t before;    /* those of the calling thread, while a burst has it moved */
 };
 
 static uint64_t now_us(void)
@@ -102,20 +103,22 @@ size_t hpcb_probe_block(const hpcb_node_t *node, uint64_t memory, hpcb_error_t *
     return 0;
 }
 
-static int move_to(unsigned cpu)
+static int move_to(hpcb_probe_t *probe, unsigned cpu)
 {
     hpcb_cpus_t only = {0};
 
+    probe->before = (hpcb_cpus_t){0};
     hpcb_cpus_add(&only, cpu);
+    if (sched_getaffinity(0, sizeof(probe->before), (cpu_set_t *)&probe->before) < 0)
+        return -1;
     return sched_setaffinity(0, sizeof(only), (cpu_set_t *)&only);
 }
 
-static void leave(void)
+/* A CPU that has been taken off the node meanwhile is left out by the kernel. */
+static void leave(const hpcb_probe_t *probe)
 {
-    hpcb_cpus_t all;
-
-    memset(&all, 0xff, sizeof(all));
-    (void)sched_setaffinity(0, sizeof(all), (cpu_set_t *)&all);
+    (void)sched_setaffinity(0, sizeof(probe->before),
+                            (const cpu_set_t *)&probe->before);
 }
 
 /* As much as fits, of the node on which it is touched, whatever hpcbd was started
@@ -241,15 +244,15 @@ static int read_both(hpcb_probe_t *probe, uint64_t *memory, uint64_t *cache)
 }
 
 /* move_to, and the CPU was ours at once. */
-static int arrive(unsigned cpu)
+static int arrive(hpcb_probe_t *probe, unsigned cpu)
 {
     uint64_t begin = now_us();
 
-    if (move_to(cpu) < 0)
+    if (move_to(probe, cpu) < 0)
         return -1;
     if (now_us() - begin <= ARRIVE_US)
         return 0;
-    leave();
+    leave(probe);
     errno = EBUSY;
     return -1;
 }
@@ -258,10 +261,10 @@ int hpcb_probe_touch(hpcb_probe_t *probe, unsigned cpu)
 {
     int status;
 
-    if (arrive(cpu) < 0)
+    if (arrive(probe, cpu) < 0)
         return -1;
     status = touch_part(probe);
-    leave();
+    leave(probe);
     if (status == 0 && probe->touched >= probe->block)
         return 0;
     errno = status < 0 ? EBUSY : EAGAIN;
@@ -274,10 +277,10 @@ int hpcb_probe_burst(hpcb_probe_t *probe, unsigned cpu, uint64_t *memory,
     uint64_t from_memory = 0, from_cache = 0;
     int status;
 
-    if (arrive(cpu) < 0)
+    if (arrive(probe, cpu) < 0)
         return -1;
     status = read_both(probe, &from_memory, &from_cache);
-    leave();
+    leave(probe);
     if (status < 0) {
         errno = EBUSY;
         return -1;

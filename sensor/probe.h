@@ -40,7 +40,7 @@ void hpcb_probe_close(hpcb_probe_t *probe);
 /* Write the block's next part on cpu.  0: the whole block is written; or -1 with errno:
  * EAGAIN (there are more parts), EBUSY (another task or the hypervisor wanted the CPU;
  * what was written counts), or what sched_setaffinity(2) says.  The calling thread may
- * run on all CPUs afterwards. */
+ * run where it might before. */
 int hpcb_probe_touch(hpcb_probe_t *probe, unsigned cpu);
 
 /* One burst on cpu, from a block that is written: bytes/s from memory and from the

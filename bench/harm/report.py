@@ -52,9 +52,9 @@ def estimates(records):
                  f"{100 * mean(r['high'] - r['low'] for r in known):.2f}" if known else "-"]
         yield "| " + " | ".join(map(str, cells)) + " |"
     yield ""
-    yield ("No estimate can show the work that hpcbd itself has with guests, such as 20 looks a "
-           "second at the node's memory: it goes on while they are stopped. On these nodes of "
-           "one CPU it is part of what guest and helper cost.")
+    yield ("No estimate can show the work that hpcbd itself has with guests, such as looks at "
+           "the node's memory: it goes on while they are stopped. On these nodes of one CPU it "
+           "is part of what guest and helper cost.")
 
 
 def guard(records):

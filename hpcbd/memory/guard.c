@@ -4,8 +4,9 @@
  */
 /*
  * Jobs are sampled every few seconds, closer together as memory goes faster.  In
- * between only the node's available memory is looked at, which costs some microseconds,
- * and the kernel wakes us when tasks wait for memory (PSI).
+ * between only the node's available memory is looked at, no more often than it can
+ * change much, for each look takes a CPU from a job; and the kernel wakes us when tasks
+ * wait for memory (PSI).
  *
  * Memory is locked, and the OOM killer passes us over: we are needed when there is
  * none.
@@ -42,7 +43,6 @@
 #include "policy/memguard.h"
 #include "sensor/memory.h"
 
-#define TICK_MS     50    /* looks at available memory while guests run */
 #define REST_MS     4000  /* between samples without jobs: a new one is told of */
 #define TERM_MS     2000  /* after a SIGTERM */
 #define GONE_MS     5000  /* a guest that still has memory then is none that ends */
@@ -92,6 +92,7 @@ typedef struct {
     hpcbd_job_t *guest_jobs[HPCBD_JOBS_MAX];
     track_t *guest_tracks[HPCBD_JOBS_MAX];
     size_t n_guests;
+    unsigned cpus;
     int psi;  /* -1: the kernel has none */
     int jobs; /* tells of new records in StateDir/jobs; -1: nobody does */
     bool complained;
@@ -572,12 +573,22 @@ static news_t nap(const guard_t *guard, int64_t ms, bool stalled)
     return fds[1].revents && has_new_job(guard) ? NEW_JOB : QUIET;
 }
 
-/* Only with guests that are lent memory. */
+/* There are guests, and what they have may be a primary's. */
+static bool is_lent(const guard_t *guard)
+{
+    return guard->n_guests > 0 && guard->conf->guest_memory_unused;
+}
+
+static int64_t look_ms(const guard_t *guard, const hpcb_memdecision_t *decision)
+{
+    return hpcb_memguard_look_ms(decision->headroom, guard->cpus);
+}
+
 static bool is_going(guard_t *guard, uint64_t floor)
 {
     hpcb_memory_node_t memory;
 
-    if (guard->n_guests == 0 || !guard->conf->guest_memory_unused)
+    if (!is_lent(guard))
         return false;
     if (hpcb_memory_node(guard->node, &memory, NULL) < 0)
         return true;
@@ -597,7 +608,7 @@ static bool wait_for_next(guard_t *guard, const hpcb_memdecision_t *decision)
     int64_t begun = now_ms(), end = begun + decision->next_ms, left;
     uint64_t floor = guard->memory.available -
                      least(guard->memory.available, decision->headroom / 2);
-    int64_t tick = guard->n_guests ? TICK_MS : decision->next_ms;
+    int64_t tick = is_lent(guard) ? look_ms(guard, decision) : decision->next_ms;
     bool stalled = false;
 
     while ((left = end - now_ms()) > 0) {
@@ -671,6 +682,7 @@ int hpcbd_memory_guard(void *conf)
     be_ready();
     if (hpcb_undo_replay_lent(guard.conf->state_dir, &err) < 0)
         hpcb_log(HPCB_LOG_ERROR, "memory: %s", err.text);
+    guard.cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
     guard.psi = watch_psi(guard.node);
     guard.jobs = watch_jobs(guard.conf);
     for (;;) {

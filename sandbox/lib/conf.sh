@@ -39,14 +39,15 @@ read_machine() {
     TOTAL_CORES=$((SOCKETS * CORES))
 }
 
-# The CPUs that node I must leave alone, as CpuSpecList.  Node I owns OPT_CPUS cores
-# from (I-1)*OPT_CPUS on, wrapping around where nodes must share.  Every slurmd sees
-# the whole machine: with fewer CPUs declared each of them would pin to CPU 0.
-spec_list() { # spec_list I
-    local first=$((($1 - 1) * OPT_CPUS)) core thread list='' offset
+# Node I owns OPT_CPUS cores from (I-1)*OPT_CPUS on, wrapping around where nodes must
+# share: its CPUs, or those of others.
+cpu_list() { # cpu_list I own|others
+    local first=$((($1 - 1) * OPT_CPUS)) core thread list='' offset whose
     for ((core = 0; core < TOTAL_CORES; core++)); do
         offset=$(((core - first % TOTAL_CORES + TOTAL_CORES) % TOTAL_CORES))
-        [ $offset -ge "$OPT_CPUS" ] || continue
+        whose=others
+        [ $offset -ge "$OPT_CPUS" ] || whose=own
+        [ $whose = "$2" ] || continue
         for ((thread = 0; thread < THREADS; thread++)); do
             list+=,$((core * THREADS + thread))
         done
@@ -54,11 +55,13 @@ spec_list() { # spec_list I
     echo "${list#,}"
 }
 
+# Every slurmd sees the whole machine: with fewer CPUs declared each of them would pin to
+# CPU 0.  Hence a node leaves the others' alone as CpuSpecList.
 node_lines() {
     local i spec cpus
     [ -z "$OPT_GRES" ] || echo "GresTypes=${OPT_GRES%:*}"
     for ((i = 1; i <= NODES; i++)); do
-        spec=$(spec_list "$i")
+        spec=$(cpu_list "$i" others)
         cpus="CPUs=$((TOTAL_CORES * THREADS)) Sockets=$SOCKETS CoresPerSocket=$CORES"
         cpus+=" ThreadsPerCore=$THREADS${spec:+ CpuSpecList=$spec}"
         [ -z "$OPT_FAKE" ] ||

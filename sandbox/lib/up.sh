@@ -111,6 +111,8 @@ start_hosts() {
     fi
     while read -r host; do
         mkdir "$DIR/hosts/$host"
+        [ -n "$OPT_FAKE" ] || [ "$host" = ctl ] ||
+            cpu_list "${host#n}" own > "$DIR/hosts/$host/cpus"
         launch_host "$host"
     done < <(host_names)
     while read -r host; do

@@ -340,6 +340,21 @@ START_TEST(samples_are_closer_where_memory_goes_fast)
 }
 END_TEST
 
+START_TEST(available_memory_is_looked_at_as_often_as_a_quarter_of_it_can_go)
+{
+    const uint64_t gib = UINT64_C(1) << 30;
+
+    /* 16 GiB a second, so 4 GiB in a quarter of a second. */
+    ck_assert_uint_eq(hpcb_memguard_look_ms(16 * gib, 2), 250);
+    ck_assert_uint_eq(hpcb_memguard_look_ms(16 * gib, 1), 500);
+    ck_assert_uint_eq(hpcb_memguard_look_ms(16 * gib, 64), HPCB_MEMGUARD_LOOK_MIN_MS);
+    /* More CPUs than memory can be cleared for. */
+    ck_assert_uint_eq(hpcb_memguard_look_ms(512 * gib, 256), 250);
+    ck_assert_uint_eq(hpcb_memguard_look_ms(0, 1), HPCB_MEMGUARD_LOOK_MIN_MS);
+    ck_assert_uint_eq(hpcb_memguard_look_ms(UINT64_MAX, 0), HPCB_MEMGUARD_LOOK_MAX_MS);
+}
+END_TEST
+
 START_TEST(what_is_left_is_divided_by_what_guests_could_take)
 {
     hpcb_memguest_t guests[] = {
@@ -578,6 +593,8 @@ int main(void)
     tcase_add_test(tcase, a_stall_ends_guests_near_the_reserve_only);
     tcase_add_test(tcase, one_that_is_ending_is_not_asked_for_twice);
     tcase_add_test(tcase, samples_are_closer_where_memory_goes_fast);
+    tcase_add_test(tcase,
+                   available_memory_is_looked_at_as_often_as_a_quarter_of_it_can_go);
     tcase_add_test(tcase, what_is_left_is_divided_by_what_guests_could_take);
     tcase_add_test(tcase, with_room_for_all_guests_have_what_slurm_gave_them);
     suite_add_tcase(suite, tcase);

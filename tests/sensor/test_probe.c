@@ -235,7 +235,9 @@ START_TEST(bursts_end)
     unsigned done = 0;
     uint64_t used;
 
-    ck_assert_int_eq(sched_getaffinity(0, sizeof(before), (cpu_set_t *)&before), 0);
+    /* A site may keep its daemons on a few CPUs. */
+    hpcb_cpus_add(&before, cpu);
+    ck_assert_int_eq(sched_setaffinity(0, sizeof(before), (cpu_set_t *)&before), 0);
     touch_all(probe, cpu);
     used = cpu_us();
     for (unsigned i = 0; i < bursts; i++) {
@@ -255,7 +257,7 @@ START_TEST(bursts_end)
     /* A look at the clock may come late by what a chunk takes, under valgrind, too. */
     ck_assert_uint_lt(used, 100 * HPCB_PROBE_BURST_US);
     ck_assert_int_eq(sched_getaffinity(0, sizeof(after), (cpu_set_t *)&after), 0);
-    ck_assert(hpcb_cpus_within(&before, &after));
+    ck_assert(memcmp(&before, &after, sizeof(before)) == 0);
     hpcb_probe_close(probe);
 }
 END_TEST
