@@ -174,7 +174,7 @@ def rows_of(name, regimes):
 
 
 def table(name, wait, regimes):
-    yield f"## {name}" + (f", who waits {'sleeps' if wait == 'sleep' else 'polls'}"
+    yield f"### {name}" + (f", who waits {'sleeps' if wait == 'sleep' else 'polls'}"
                           if plan.waits(plan.SETS[name]) else "")
     yield ""
     yield ("| job | " + " | ".join(plan.REGIMES) + " | "
@@ -366,38 +366,15 @@ def left_out(records):
 def several_nodes(nodes):
     if nodes == 1:
         return "A job has one process."
-    return (f"A job has a process on each of {nodes} nodes, which do not wait for each other. The "
-            f"nodes are namespaces of one machine and share its two CPUs and its memory: a job "
-            f"that computes gets a {nodes}th of a CPU even in its turn, and what it loses to "
-            "others is not what it would lose on nodes of their own. Only the networks are "
-            "apart, since each node has a limit of its own.")
+    return (f"A job has a process on each of {nodes} nodes; they wait for each other only in sets "
+            "with .mpi. The nodes are namespaces of one machine and share its two CPUs and its "
+            f"memory: a job that computes gets a {nodes}th of a CPU even in its turn, and what it "
+            "loses to others is not what it would lose on nodes of their own. Only the networks "
+            "are apart, since each node has a limit of its own.")
 
 
-def document(settings, records):
-    found, at, pairs = groups(records), arrangements(records), together(records)
-    rounds = {record["round"] for record in records}
-    yield "# Turns by bandwidth: what jobs gain that share cores"
-    yield ""
-    yield "This page is made by `bench/membus/run --report` from data/membus.jsonl."
-    yield ""
-    yield (f"Four jobs on the two CPUs of a node, two on each; {len(rounds)} rounds of "
-           f"{settings['seconds']:g} s a run, the network of each node limited to "
-           f"{settings['mbit']} Mbit/s. {several_nodes(settings['nodes'])} Regimes: "
-           + "; ".join(f"*{regime.name}*: {regime.title}" for regime in plan.REGIMES.values())
-           + ". Jobs: "
-           + "; ".join(f"*{program.name}*: {program.title}"
-                       for program in plan.PROGRAMS.values())
-           + ". Figures are progress, 1.000 is the job alone on its CPU and network; *all* is "
-           "the geometric mean. Gains are medians of ratios within a round, with the 95 % "
-           f"interval of the median; with fewer than {FEW} nothing is decided.")
-    yield ""
-    yield from demands(settings["machine"]["demand"])
-    yield ""
-    yield from basis(settings, records)
-    yield ""
-    yield from left_out(records)
-    yield ""
-    yield "## What turns could show"
+def what_turns_could_show(pairs, found):
+    yield "### What turns could show"
     yield ""
     yield ("How much slower a job is while another one has the other CPU, without any turns (the "
            "paper's figure 2):")
@@ -410,7 +387,10 @@ def document(settings, records):
     yield ""
     yield from expected(pairs, found)
     yield ""
-    yield "## What they showed"
+
+
+def what_they_showed(found, at):
+    yield "### What they showed"
     yield ""
     yield from verdicts(found, at)
     yield ""
@@ -420,10 +400,54 @@ def document(settings, records):
     yield ""
     yield from by_arrangement(found, at)
     yield ""
+
+
+def part(settings, records):
+    found, at, nodes = groups(records), arrangements(records), settings["nodes"]
+    rounds = {record["round"] for record in records}
+    yield "## One node" if nodes == 1 else f"## {nodes} nodes"
+    yield ""
+    yield (f"{len(rounds)} rounds of {settings['seconds']:g} s a run, the network of each node "
+           f"limited to {settings['mbit']} Mbit/s. {several_nodes(nodes)}")
+    yield ""
+    yield from demands(settings["machine"]["demand"])
+    yield ""
+    yield from basis(settings, records)
+    yield ""
+    yield from left_out(records)
+    yield ""
+    yield from what_turns_could_show(together(records), found)
+    yield from what_they_showed(found, at)
     for (name, wait), regimes in sorted(found.items()):
         yield from table(name, wait, regimes)
-    yield "## Spread from round to round"
+    yield "### Spread from round to round"
     yield ""
     yield "Mean distance from the median, of what all jobs of a set did:"
     yield ""
     yield from spreads(found)
+
+
+def state_of(nodes):
+    """The name of the data of so many nodes in doc/data."""
+    return "membus.jsonl" if nodes == 1 else f"membus-{nodes}.jsonl"
+
+
+def document(series):
+    """series: [(settings, records)], of each number of nodes."""
+    series = sorted(series, key=lambda one: one[0]["nodes"])
+    states = [f"data/{state_of(settings['nodes'])}" for settings, _ in series]
+    yield "# Turns by bandwidth: what jobs gain that share cores"
+    yield ""
+    yield f"This page is made by `bench/membus/run --report` from {', '.join(states)}."
+    yield ""
+    yield ("Four jobs on the two CPUs of a node, two on each. Regimes: "
+           + "; ".join(f"*{regime.name}*: {regime.title}" for regime in plan.REGIMES.values())
+           + ". Jobs: "
+           + "; ".join(f"*{program.name}*: {program.title}"
+                       for program in plan.PROGRAMS.values())
+           + ". Figures are progress, 1.000 is the job alone on its CPU and network; *all* is "
+           "the geometric mean. Gains are medians of ratios within a round, with the 95 % "
+           f"interval of the median; with fewer than {FEW} nothing is decided.")
+    for settings, records in series:
+        yield ""
+        yield from part(settings, records)

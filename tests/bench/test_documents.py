@@ -3,6 +3,7 @@
 """Generated documents are as their generators write them from doc/data, and the figures
 of README.md and the manual pages stand in them."""
 
+import glob
 import os
 import re
 import subprocess
@@ -80,19 +81,29 @@ NOT_SO = (
 PACKAGES = ("packaging/slurm-hpc-balance.spec", "packaging/debian/control")
 
 
+def states(top, state):
+    """Names of its data: of one kind, and of others by the number of nodes."""
+    more = glob.glob(os.path.join(glob.escape(top), "doc", "data", f"{state}-[0-9].jsonl"))
+    more = sorted(map(os.path.basename, more))
+    first = f"{state}.jsonl"
+    alone = not os.path.exists(os.path.join(top, "doc", "data", first))
+    return more if more and alone else [first, *more]
+
+
 def is_there(top, state, document):
     """Whether there are data or a document."""
     return any(os.path.exists(os.path.join(top, "doc", name))
-               for name in (f"data/{state}.jsonl", document))
+               for name in (*(f"data/{one}" for one in states(top, state)), document))
 
 
 def generate(top, generator, state, document):
     """The text that the generator makes of the data of the tree top."""
+    options = [word for name in states(top, state) for word in ("--state", f"doc/data/{name}")]
     with tempfile.TemporaryDirectory() as scratch:
         written = os.path.join(scratch, document)
         done = subprocess.run(
-            [sys.executable, "-B", os.path.join("bench", generator), "--report",
-             "--state", f"doc/data/{state}.jsonl", "--write", written],
+            [sys.executable, "-B", os.path.join("bench", generator), "--report", *options,
+             "--write", written],
             cwd=top, check=False, stdout=subprocess.DEVNULL)
         if done.returncode not in (0, MORE_TO_DO):
             raise AssertionError(f"bench/{generator} exits with {done.returncode}")

@@ -268,7 +268,7 @@ class Demand(unittest.TestCase):
     """Measured once for all of a series."""
 
     def arguments(self, state):
-        return SimpleNamespace(state=state, build=None, patience=0, nodes=1, mbit=400)
+        return SimpleNamespace(state=[state], build=None, patience=0, nodes=1, mbit=400)
 
     def test_it_is_kept(self):
         with tempfile.TemporaryDirectory() as scratch:
@@ -650,6 +650,14 @@ class Report(unittest.TestCase):
     def test_several_nodes(self):
         text = self.document_of(records_of("max + min", self.PROGRESS), nodes=4)
         self.assertIn("a 4th of a CPU", text)
+        self.assertIn("from data/membus-4.jsonl.", text)
+
+    def test_several_numbers_of_nodes(self):
+        records = records_of("max + min", self.PROGRESS)
+        series = [(self.settings(nodes=nodes), records) for nodes in (4, 1)]
+        text = "\n".join(report.document(series))
+        self.assertIn("from data/membus.jsonl, data/membus-4.jsonl.", text)
+        self.assertLess(text.index("## One node"), text.index("## 4 nodes"))
 
     def test_the_document(self):
         text = self.document()
@@ -670,10 +678,12 @@ class Report(unittest.TestCase):
         return self.document_of(records_of("max + min", self.PROGRESS, 12), **changed)
 
     @staticmethod
-    def document_of(records, nodes=1, quiet=True, **changed):
-        settings = {"seconds": 40, "mbit": 400, "nodes": nodes,
-                    "machine": {**FACTS, "quiet": quiet, "demand": {**DEMAND, **changed}}}
-        return "\n".join(report.document(settings, records))
+    def settings(nodes=1, quiet=True, **changed):
+        return {"seconds": 40, "mbit": 400, "nodes": nodes,
+                "machine": {**FACTS, "quiet": quiet, "demand": {**DEMAND, **changed}}}
+
+    def document_of(self, records, **settings):
+        return "\n".join(report.document([(self.settings(**settings), records)]))
 
 
 if __name__ == "__main__":
