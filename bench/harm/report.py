@@ -2,7 +2,7 @@
 # Copyright (C) 2026 The slurm-hpc-balance developers
 """The document of bench/harm."""
 
-from statistics import mean, median
+from statistics import mean, median, stdev
 
 from stats import KEPT, BROKEN, UNDECIDED
 
@@ -25,8 +25,23 @@ def truth(record):
     return rate(record["alone"]) / rate(record["beside"]) - 1
 
 
-def covers(record):
-    return record["low"] <= truth(record) <= record["high"]
+def covers(record, cost=None):
+    return record["low"] <= (truth(record) if cost is None else cost) <= record["high"]
+
+
+def together(records):
+    """What guest and helper cost in all of these runs, as one."""
+    return truth({phase: [sum(record[phase][index] for record in records) for index in (0, 1)]
+                  for phase in ("alone", "beside")})
+
+
+def scatter(records):
+    """By how much runs with the same helper differ in what they cost: the mean standard
+    deviation of those with two or more; None: there are none."""
+    found = [stdev(truth(record) for record in records if record["part"] == part)
+             for part in levels(records)
+             if sum(record["part"] == part for record in records) > 1]
+    return mean(found) if found else None
 
 
 def of(records, mode):
@@ -38,14 +53,15 @@ def levels(records):
 
 
 def estimates(records):
-    yield ("| the helper takes | runs | without an estimate | covered | it cost, median | "
-           "estimate, median | estimate less cost, median, points | width, mean |")
-    yield "|---|---|---|---|---|---|---|---|"
+    yield ("| the helper takes | runs | without an estimate | covered | covered, by the cost of "
+           "all these runs | it cost, median | estimate, median | estimate less cost, median, "
+           "points | width, mean |")
+    yield "|---|---|---|---|---|---|---|---|---|"
     for part in levels(records):
         runs = [record for record in records if record["part"] == part]
         known = [record for record in runs if record["low"] is not None]
         cells = [f"{100 * part:g} %", len(runs), len(runs) - len(known),
-                 sum(map(covers, known)),
+                 sum(map(covers, known)), sum(covers(r, together(runs)) for r in known),
                  f"{100 * median(map(truth, runs)):.2f} %",
                  f"{100 * median(r['cost'] for r in known):.2f} %" if known else "-",
                  f"{100 * median(r['cost'] - truth(r) for r in known):+.2f}" if known else "-",
@@ -55,6 +71,12 @@ def estimates(records):
     yield ("No estimate can show the work that hpcbd itself has with guests, such as looks at "
            "the node's memory: it goes on while they are stopped. On these nodes of one CPU it "
            "is part of what guest and helper cost.")
+    if scatter(records) is not None:
+        yield ""
+        yield (f"What runs with the same helper cost differs by {100 * scatter(records):.2f} "
+               "points (standard deviation), because other work of the machine differs between "
+               "the time alone and that beside the guest. An interval cannot cover that. The "
+               "verdict is by each run's own cost all the same.")
 
 
 def guard(records):

@@ -101,6 +101,14 @@ class Report(unittest.TestCase):
         self.assertFalse(report.covers(estimate(0.1, 0.09, 0.11)))
         self.assertTrue(report.covers(estimate(0.1, 0.05, 0.06, cost=0.055)))
 
+    def test_runs_with_the_same_helper_are_one(self):
+        runs = [estimate(0.02, 0.01, 0.021, cost=cost) for cost in (0.01, 0.03)]
+        self.assertAlmostEqual(report.together(runs), 0.02)
+        self.assertAlmostEqual(report.scatter(runs), 0.02 / 2 ** 0.5)
+        self.assertIsNone(report.scatter([runs[0], estimate(0.1, 0.1, 0.2)]))
+        self.assertEqual([report.covers(run) for run in runs], [True, False])
+        self.assertIn("| 2 % | 2 | 0 | 1 | 2 | 2.00 % |", "\n".join(report.estimates(runs)))
+
     def test_three_verdicts(self):
         self.assertEqual(report.verdict(45, 50, 0.9), "kept")
         self.assertEqual(report.verdict(44, 50, 0.9), "broken")
@@ -129,7 +137,7 @@ class Report(unittest.TestCase):
         self.assertIn("in 90 % of 50 runs | 49 of 50 | kept |", text)
         self.assertIn("within 2 minutes | 1 of 2 | broken |", text)
         self.assertIn("never on nothing | 1 of 1 | undecided |", text)
-        self.assertIn("| 2 % | 50 | 1 | 49 | 2.04 % | 2.00 % | -0.04 | 2.00 |", text)
+        self.assertIn("| 2 % | 50 | 1 | 49 | 49 | 2.04 % | 2.00 % | -0.04 | 2.00 |", text)
 
 
 if __name__ == "__main__":
