@@ -19,6 +19,8 @@ setup_file() {
     reload_node
     wait_until 10 is_up
     install -m 755 "$HPCB_TOP/bench/harm/helper.py" "$WORK"
+    export SIGNALS=$WORK/signals
+    mkdir "$SIGNALS"
     for program in "${HPCB_BUILDDIR:-}"/bench/primary-mpi.*; do
         [ ! -x "$program" ] || install -m 755 "$program" "$WORK"
     done
@@ -31,7 +33,7 @@ teardown_file() {
 }
 
 teardown() {
-    touch "$WORK/end"
+    touch "$SIGNALS/end"
     cancel_all
     tail -n 5 "$HPCB_SANDBOX_DIR/log/hpcbd.n1.log"
 }
@@ -103,13 +105,15 @@ has_freezers() { [ -n "$(freezers)" ]; }
 
 # On the CPU of rank 0, and before it; what it took is in WORK/took.
 harm() {
-    local cpu
-    rm -f "$WORK/end"
-    cpu=$(run_in_node n1 taskset -cp "$(first_rank)" | sed 's/.*: //')
+    local cpu rank
+    rank=$(first_rank)
+    cpu=$(run_in_node n1 taskset -cp "$rank" | sed 's/.*: //')
     [[ $cpu =~ ^[0-9]+$ ]]
-    # shellcheck disable=SC2046 # a word a file
-    run_in_node n1 chrt -f 1 taskset -c "$cpu" python3 "$WORK/helper.py" 0.2 "$WORK/end" \
-        $(freezers) > "$WORK/took" 3>&- &
+    rm -f "$SIGNALS"/*
+    freezers > "$SIGNALS/guest"
+    touch "$SIGNALS/alone" "$SIGNALS/starts"
+    run_in_node n1 chrt -f 1 taskset -c "$cpu" python3 "$WORK/helper.py" 0.2 "$SIGNALS" "$rank" \
+        > "$WORK/took" 3>&- &
     helper=$!
 }
 
@@ -131,7 +135,7 @@ is_sane() {
 import json, sys
 jobs = json.load(sys.stdin)["hpcbd"]["jobs"]
 cost, = [job["guest_cost"] for job in jobs if job["job"] == int(sys.argv[1])]
-taken = float(sys.argv[2])
+taken = json.loads(sys.argv[2])["taken"]
 truth = taken / (1 - taken)
 print(cost, "truth", truth)
 assert cost["comparisons"] >= 8
@@ -145,7 +149,7 @@ says_method() { # says_method METHOD: in the record of the primary
 
 ends_by() { # ends_by METHOD
     wait_until 300 is_by "$1"
-    touch "$WORK/end"
+    touch "$SIGNALS/end"
     wait "$helper"
 }
 

@@ -333,9 +333,8 @@ figure_is() { [ "$(figure "$1" "$2")" = "$3" ]; } # figure_is JOB NAME VALUE
 @test "Slurm suspends one: it stays so, and the other runs all the time" {
     begin_two --guest
     as_root scontrol suspend "$one"
-    sleep "$(secs 3)"
+    wait_until 10 figure_is "$one" state suspended
     turns=$(figure "$one" turns)
-    [ "$(figure "$one" state)" = suspended ]
     read -r first second both neither < <(watch_both)
     echo "one $first, two $second, both $both, neither $neither"
     [ "$second" -ge 95 ]
