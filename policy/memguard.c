@@ -205,8 +205,9 @@ static unsigned next_sample(uint64_t headroom, uint64_t per_sec)
 
 unsigned hpcb_memguard_look_ms(uint64_t headroom, unsigned cpus)
 {
-    uint64_t per_sec =
-        least(most(cpus, 1) * HPCB_MEMGUARD_CPU_PER_SEC, HPCB_MEMGUARD_NODE_PER_SEC);
+    uint64_t counted =
+        least(most(cpus, 1), HPCB_MEMGUARD_NODE_PER_SEC / HPCB_MEMGUARD_CPU_PER_SEC);
+    uint64_t per_sec = counted * HPCB_MEMGUARD_CPU_PER_SEC;
     uint64_t ms = headroom / 4 / (per_sec / 1000);
 
     return (unsigned)most(least(ms, HPCB_MEMGUARD_LOOK_MAX_MS),

@@ -111,8 +111,8 @@ typedef struct {
 #define HPCB_MEMGUARD_FREE_PER_SEC  (UINT64_C(4) << 30)
 #define HPCB_MEMGUARD_SPARE_MS      1000
 
-/* The fastest that tasks of one CPU, and of all CPUs of a node, take memory: the kernel
- * clears each page before. */
+/* Upper bounds of how fast the kernel clears pages for tasks, in bytes a second: for
+ * those of one CPU, and of a whole node. */
 #define HPCB_MEMGUARD_CPU_PER_SEC  (UINT64_C(8) << 30)
 #define HPCB_MEMGUARD_NODE_PER_SEC (UINT64_C(512) << 30)
 
@@ -120,9 +120,9 @@ typedef struct {
 #define HPCB_MEMGUARD_LOOK_MIN_MS 50
 #define HPCB_MEMGUARD_LOOK_MAX_MS 500
 
-/* How long available memory need not be looked at between two samples: the time in
- * which tasks of so many CPUs cannot take more than a quarter of the headroom.  On a
- * node with little of it the least that there is. */
+/* Return the interval in ms at which to read available memory between two samples: the
+ * time in which cpus CPUs (0 counts as 1) can allocate a quarter of headroom (bytes),
+ * within the bounds above. */
 unsigned hpcb_memguard_look_ms(uint64_t headroom, unsigned cpus);
 
 /* From this on a stall of the node counts as shortage if less than twice the reserve is

@@ -39,13 +39,13 @@ void hpcb_probe_close(hpcb_probe_t *probe);
 
 /* Write the block's next part on cpu.  0: the whole block is written; or -1 with errno:
  * EAGAIN (there are more parts), EBUSY (another task or the hypervisor wanted the CPU;
- * what was written counts), or what sched_setaffinity(2) says.  The calling thread may
- * run where it might before. */
+ * what was written counts), or what sched_setaffinity(2) says.  Restores the
+ * CPU affinity of the calling thread. */
 int hpcb_probe_touch(hpcb_probe_t *probe, unsigned cpu);
 
 /* One burst on cpu, from a block that is written: bytes/s from memory and from the
  * first cache.  0; or -1, rates untouched, with errno: EBUSY, or what
- * sched_setaffinity(2) says.  CPUs afterwards as with hpcb_probe_touch. */
+ * sched_setaffinity(2) says.  Restores the CPU affinity, too. */
 int hpcb_probe_burst(hpcb_probe_t *probe, unsigned cpu, uint64_t *memory,
                      uint64_t *cache);
 

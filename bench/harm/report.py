@@ -68,15 +68,15 @@ def estimates(records):
                  f"{100 * mean(r['high'] - r['low'] for r in known):.2f}" if known else "-"]
         yield "| " + " | ".join(map(str, cells)) + " |"
     yield ""
-    yield ("No estimate can show the work that hpcbd itself has with guests, such as looks at "
-           "the node's memory: it goes on while they are stopped. On these nodes of one CPU it "
-           "is part of what guest and helper cost.")
+    yield ("Estimates exclude hpcbd's own work for guests, such as samples of the node's memory, "
+           "because it continues while guests are stopped. On these nodes of one CPU it is part "
+           "of what guest and helper cost.")
     if scatter(records) is not None:
         yield ""
-        yield (f"What runs with the same helper cost differs by {100 * scatter(records):.2f} "
-               "points (standard deviation), because other work of the machine differs between "
-               "the time alone and that beside the guest. An interval cannot cover that. The "
-               "verdict is by each run's own cost all the same.")
+        yield (f"The cost varies by {100 * scatter(records):.2f} points (standard deviation) "
+               "between runs with the same helper. In the one run that was traced, other threads "
+               "of the machine delayed the primary differently with and without the guest. "
+               "Intervals do not include this error. The verdict uses each run's own cost.")
 
 
 def guard(records):

@@ -4,8 +4,8 @@
  */
 /*
  * Jobs are sampled every few seconds, closer together as memory goes faster.  In
- * between only the node's available memory is looked at, no more often than it can
- * change much, for each look takes a CPU from a job; and the kernel wakes us when tasks
+ * between only the node's available memory is read, at an interval in which it cannot
+ * change much: each read takes CPU time from a job.  The kernel wakes us when tasks
  * wait for memory (PSI).
  *
  * Memory is locked, and the OOM killer passes us over: we are needed when there is
@@ -573,7 +573,7 @@ static news_t nap(const guard_t *guard, int64_t ms, bool stalled)
     return fds[1].revents && has_new_job(guard) ? NEW_JOB : QUIET;
 }
 
-/* There are guests, and what they have may be a primary's. */
+/* Guests run, and may hold memory that is allocated to primaries. */
 static bool is_lent(const guard_t *guard)
 {
     return guard->n_guests > 0 && guard->conf->guest_memory_unused;
@@ -682,7 +682,8 @@ int hpcbd_memory_guard(void *conf)
     be_ready();
     if (hpcb_undo_replay_lent(guard.conf->state_dir, &err) < 0)
         hpcb_log(HPCB_LOG_ERROR, "memory: %s", err.text);
-    guard.cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+    /* With those that are offline, which may come up later.  -1 counts as very many. */
+    guard.cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
     guard.psi = watch_psi(guard.node);
     guard.jobs = watch_jobs(guard.conf);
     for (;;) {

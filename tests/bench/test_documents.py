@@ -82,12 +82,11 @@ PACKAGES = ("packaging/slurm-hpc-balance.spec", "packaging/debian/control")
 
 
 def states(top, state):
-    """Names of its data: of one kind, and of others by the number of nodes."""
-    more = glob.glob(os.path.join(glob.escape(top), "doc", "data", f"{state}-[0-9].jsonl"))
-    more = sorted(map(os.path.basename, more))
-    first = f"{state}.jsonl"
-    alone = not os.path.exists(os.path.join(top, "doc", "data", first))
-    return more if more and alone else [first, *more]
+    """Names of its data files; those of several nodes have their number in the name."""
+    data = os.path.join(glob.escape(top), "doc", "data")
+    found = [os.path.basename(path) for name in (f"{state}.jsonl", f"{state}-[0-9].jsonl")
+             for path in glob.glob(os.path.join(data, name))]
+    return found or [f"{state}.jsonl"]
 
 
 def is_there(top, state, document):

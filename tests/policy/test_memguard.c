@@ -350,6 +350,7 @@ START_TEST(available_memory_is_looked_at_as_often_as_a_quarter_of_it_can_go)
     ck_assert_uint_eq(hpcb_memguard_look_ms(16 * gib, 64), HPCB_MEMGUARD_LOOK_MIN_MS);
     /* More CPUs than memory can be cleared for. */
     ck_assert_uint_eq(hpcb_memguard_look_ms(512 * gib, 256), 250);
+    ck_assert_uint_eq(hpcb_memguard_look_ms(512 * gib, 1U << 31), 250);
     ck_assert_uint_eq(hpcb_memguard_look_ms(0, 1), HPCB_MEMGUARD_LOOK_MIN_MS);
     ck_assert_uint_eq(hpcb_memguard_look_ms(UINT64_MAX, 0), HPCB_MEMGUARD_LOOK_MAX_MS);
 }
