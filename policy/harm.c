@@ -17,8 +17,9 @@
 
 bool hpcb_harm_plan_good(const hpcb_harm_plan_t *plan)
 {
-    return plan->off_ns > 0 && plan->compare_ns > 0 && plan->period_ns > 0 &&
-           plan->gap_ns >= 0 && plan->compare_ns <= plan->period_ns / 2 &&
+    return plan->off_ns > 0 && plan->settle_ns >= 0 && plan->settle_ns < plan->off_ns &&
+           plan->compare_ns > 0 && plan->period_ns > 0 && plan->gap_ns >= 0 &&
+           plan->compare_ns <= plan->period_ns / 2 &&
            plan->off_ns <= plan->period_ns - 2 * plan->compare_ns;
 }
 
@@ -62,6 +63,7 @@ hpcb_harm_stop_t hpcb_harm_stop(const hpcb_harm_plan_t *plan,
 
     stop.before_ns = (int64_t)number * plan->period_ns + lead_ns;
     stop.from_ns = stop.before_ns + plan->compare_ns;
+    stop.settled_ns = stop.from_ns + plan->settle_ns;
     stop.to_ns = stop.from_ns + plan->off_ns;
     stop.again_ns = stop.to_ns + gap_ns;
     stop.after_ns = stop.again_ns + plan->compare_ns;

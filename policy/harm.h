@@ -37,7 +37,9 @@
 #define HPCB_HARM_COMPARISONS_MIN 8
 
 /*
- * Nanoseconds.  Guests stop once in each period, for off_ns.  A time of comparison of
+ * Nanoseconds.  Guests stop once in each period, for off_ns.  The first settle_ns of it
+ * are not compared: tasks of guests go on until they notice, and what the daemon takes
+ * to stop them delays the primary.  A time of comparison of
  * compare_ns lies immediately before the stop, another one up to gap_ns after it; all
  * of that is within the period.  They cost guests nothing, so they may be longer than
  * the stop: guests take whole ticks, and how many of these fall into a short time is
@@ -46,6 +48,7 @@
 typedef struct {
     int64_t period_ns;
     int64_t off_ns;
+    int64_t settle_ns;
     int64_t compare_ns;
     int64_t gap_ns;
 } hpcb_harm_plan_t;
@@ -57,11 +60,12 @@ typedef struct {
 
 /* The edges of one experiment, in ascending order; CLOCK_REALTIME in ns since 1970. */
 typedef struct {
-    uint64_t number;   /* of its period */
-    int64_t before_ns; /* the first time of comparison begins; it ends with the stop */
-    int64_t from_ns;   /* guests are stopped from here */
-    int64_t to_ns;     /* to here */
-    int64_t again_ns;  /* the second time of comparison */
+    uint64_t number;    /* of its period */
+    int64_t before_ns;  /* the first time of comparison begins; it ends with the stop */
+    int64_t from_ns;    /* guests are stopped from here */
+    int64_t settled_ns; /* the time without guests begins */
+    int64_t to_ns;      /* guests are stopped to here */
+    int64_t again_ns;   /* the second time of comparison */
     int64_t after_ns;
 } hpcb_harm_stop_t;
 

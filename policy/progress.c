@@ -116,13 +116,13 @@ static bool compare(hpcb_harm_t *harm, hpcb_progress_source_t source,
     double before =
         hpcb_progress_rate(source, &at[HPCB_PROGRESS_BEFORE], &at[HPCB_PROGRESS_STOP]);
     double without =
-        hpcb_progress_rate(source, &at[HPCB_PROGRESS_STOP], &at[HPCB_PROGRESS_GO]);
+        hpcb_progress_rate(source, &at[HPCB_PROGRESS_SETTLED], &at[HPCB_PROGRESS_GO]);
     double after =
         hpcb_progress_rate(source, &at[HPCB_PROGRESS_AGAIN], &at[HPCB_PROGRESS_AFTER]);
     double with = hpcb_harm_between(
         before, middle(&at[HPCB_PROGRESS_BEFORE], &at[HPCB_PROGRESS_STOP]), after,
         middle(&at[HPCB_PROGRESS_AGAIN], &at[HPCB_PROGRESS_AFTER]),
-        middle(&at[HPCB_PROGRESS_STOP], &at[HPCB_PROGRESS_GO]));
+        middle(&at[HPCB_PROGRESS_SETTLED], &at[HPCB_PROGRESS_GO]));
 
     if (before <= 0 || after <= 0)
         return false;
@@ -184,11 +184,14 @@ static bool has_delay(const hpcb_progress_at_t at[HPCB_PROGRESS_READINGS])
     return all;
 }
 
-/* Between both parts after the stop nothing is compared. */
+/* In all times that are compared. */
 static bool wants_cpus(const hpcb_progress_at_t at[HPCB_PROGRESS_READINGS])
 {
-    for (int i = 0; i + 1 < HPCB_PROGRESS_READINGS; i++)
-        if (i != HPCB_PROGRESS_GO && wanted_us(&at[i], &at[i + 1]) <= 0)
+    static const int begins[] = {HPCB_PROGRESS_BEFORE, HPCB_PROGRESS_SETTLED,
+                                 HPCB_PROGRESS_AGAIN};
+
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+        if (wanted_us(&at[begins[i]], &at[begins[i] + 1]) <= 0)
             return false;
     return true;
 }

@@ -87,6 +87,7 @@ double hpcb_progress_rate(hpcb_progress_source_t source, const hpcb_progress_at_
 enum {
     HPCB_PROGRESS_BEFORE,
     HPCB_PROGRESS_STOP,
+    HPCB_PROGRESS_SETTLED,
     HPCB_PROGRESS_GO,
     HPCB_PROGRESS_AGAIN,
     HPCB_PROGRESS_AFTER,

@@ -9,6 +9,7 @@ from stats import KEPT, BROKEN, UNDECIDED
 RUNS = 50
 COVERED = 0.90
 GUARD_SECONDS, GUARD_LEAST = 120, 0.02
+WIDTH_SECONDS = (120, 600, 3600)
 SKEW_LIMIT = 0.005
 PART_LIMIT = 0.02
 
@@ -89,6 +90,18 @@ def guard(records):
         cells = [f"{100 * part:g} %", len(runs), intime, len(acted) - intime,
                  len(runs) - len(acted), f"{median(acted):.0f}" if acted else "-"]
         yield "| " + " | ".join(map(str, cells)) + " |"
+
+
+def widths(records):
+    yield "| the helper takes | it cost | " + " | ".join(
+        f"interval after {seconds / 60:g} min | width, points" for seconds in WIDTH_SECONDS) + " |"
+    yield "|---" * (2 + 2 * len(WIDTH_SECONDS)) + "|"
+    for record in records:
+        cells = [f"{100 * record['part']:g} %", f"{100 * truth(record):.2f} %"]
+        for _, low, high in record["intervals"]:
+            cells += ["-", "-"] if low is None else [
+                f"{100 * low:.2f} to {100 * high:.2f} %", f"{100 * (high - low):.2f}"]
+        yield "| " + " | ".join(cells) + " |"
 
 
 # Switches of both nodes that belong together are less far apart than that.
@@ -178,6 +191,7 @@ def document(settings, records):
     yield ""
     yield from verdicts(records)
     for mode, title, rows in (("estimate", "The estimate", estimates),
+                              ("width", "The interval in an hour", widths),
                               ("guard", "The guard (GuestMaxSlowdown=1%)", guard),
                               ("skew", "Two nodes; hpcbd of one killed and started anew",
                                skew)):

@@ -3,10 +3,13 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * An experiment has five edges by the wall clock (hpcb_harm_stop_t): the times of
+ * An experiment has six edges by the wall clock (hpcb_harm_stop_t): the times of
  * comparison begin and end at the outer ones and at the stop, guests stop and go on in
- * between.  One stop serves all primaries of the node.  At each edge some of them are
- * read, in rotation, so that a turn of the loop stays short.
+ * between.  The kernel adds a task's wait to its run delay when the wait ends: what
+ * this daemon takes at an edge counts after the reading that it makes there.  So the
+ * time without guests begins with a reading of its own, some time after the stop.  One
+ * stop serves all primaries of the node.  At each edge some of them are read, in
+ * rotation, so that a turn of the loop stays short.
  *
  * A stop for which no primary of the node has anything to learn is left out.  It is
  * made though the primary that would learn is not read this time: another node may
@@ -65,6 +68,7 @@
  * millisecond less than a fiftieth of the period keeps guests' loss below that part. */
 static const hpcb_harm_plan_t plan = {.period_ns = 10 * SECOND,
                                       .off_ns = 199 * MS,
+                                      .settle_ns = 10 * MS,
                                       .compare_ns = 1250 * MS,
                                       .gap_ns = 2 * SECOND};
 
@@ -269,6 +273,7 @@ static int64_t edge_ns(unsigned edge)
     const int64_t edges[HPCB_PROGRESS_READINGS] = {
         [HPCB_PROGRESS_BEFORE] = engine.stop.before_ns,
         [HPCB_PROGRESS_STOP] = engine.stop.from_ns,
+        [HPCB_PROGRESS_SETTLED] = engine.stop.settled_ns,
         [HPCB_PROGRESS_GO] = engine.stop.to_ns,
         [HPCB_PROGRESS_AGAIN] = engine.stop.again_ns,
         [HPCB_PROGRESS_AFTER] = engine.stop.after_ns,

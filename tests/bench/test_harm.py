@@ -94,6 +94,11 @@ def guard(part, step):
             "cost": None, "low": None, "high": None, "step_after": step}
 
 
+def width(part, *intervals):
+    return {"mode": "width", "part": part, **had(part), "intervals": [
+        [seconds, *bounds] for seconds, bounds in zip(report.WIDTH_SECONDS, intervals)]}
+
+
 class Report(unittest.TestCase):
     def test_what_both_took_counts(self):
         # A tenth of the time makes the primary a ninth longer.
@@ -108,6 +113,13 @@ class Report(unittest.TestCase):
         self.assertIsNone(report.scatter([runs[0], estimate(0.1, 0.1, 0.2)]))
         self.assertEqual([report.covers(run) for run in runs], [True, False])
         self.assertIn("| 2 % | 2 | 0 | 1 | 2 | 2.00 % |", "\n".join(report.estimates(runs)))
+
+    def test_the_interval_narrows(self):
+        lines = list(report.widths([width(0.02, (0.01, 0.03), (0.015, 0.025), (None, None))]))
+        self.assertIn("after 2 min | width, points | interval after 10 min |", lines[0])
+        self.assertEqual(lines[1].count("|"), lines[0].count("|"))
+        self.assertEqual("| 2 % | 2.00 % | 1.00 to 3.00 % | 2.00 | 1.50 to 2.50 % | 1.00 | - | - |",
+                         lines[2])
 
     def test_three_verdicts(self):
         self.assertEqual(report.verdict(45, 50, 0.9), "kept")

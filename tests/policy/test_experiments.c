@@ -23,7 +23,7 @@
 #define RUNS       50
 #define INTERVALS  400 /* of 50 one too few would be chance */
 #define PERIOD_S   10
-#define OFF_MS     199.0
+#define OFF_MS     189.0
 #define COMPARE_MS 1250.0
 #define TICK_MS    4.0
 
@@ -82,6 +82,7 @@ static double rate(node_t *node, double ms, bool guests)
 
 static const hpcb_harm_plan_t plan = {.period_ns = PERIOD_S * NS_S,
                                       .off_ns = 199 * NS_S / 1000,
+                                      .settle_ns = 10 * NS_S / 1000,
                                       .compare_ns = 1250 * NS_S / 1000,
                                       .gap_ns = 2 * NS_S};
 
@@ -101,7 +102,7 @@ static void compare_once(node_t *node, hpcb_harm_t *harm)
     static const hpcb_harm_seed_t seed = {{{1, 2}}};
     hpcb_harm_stop_t stop = hpcb_harm_stop(&plan, &seed, node->now_ns);
     double before_s = middle_s(stop.before_ns, stop.from_ns);
-    double stop_s = middle_s(stop.from_ns, stop.to_ns);
+    double stop_s = middle_s(stop.settled_ns, stop.to_ns);
     double after_s = middle_s(stop.again_ns, stop.after_ns);
     double before, without, after;
 

@@ -9,8 +9,11 @@
 
 #define S INT64_C(1000000000)
 
-static const hpcb_harm_plan_t plan = {
-    .period_ns = 50 * S, .off_ns = S, .compare_ns = 6 * S, .gap_ns = 10 * S};
+static const hpcb_harm_plan_t plan = {.period_ns = 50 * S,
+                                      .off_ns = S,
+                                      .settle_ns = S / 4,
+                                      .compare_ns = 6 * S,
+                                      .gap_ns = 10 * S};
 
 static const hpcb_harm_seed_t seed = {{{4711, 12}}};
 
@@ -31,6 +34,7 @@ START_TEST(experiments_lie_within_their_period)
         ck_assert_uint_eq(stop.number, (uint64_t)period);
         ck_assert_int_ge(stop.before_ns, begin);
         ck_assert_int_eq(stop.from_ns, stop.before_ns + plan.compare_ns);
+        ck_assert_int_eq(stop.settled_ns, stop.from_ns + plan.settle_ns);
         ck_assert_int_eq(stop.to_ns, stop.from_ns + plan.off_ns);
         ck_assert_int_ge(stop.again_ns, stop.to_ns);
         ck_assert_int_le(stop.again_ns, stop.to_ns + plan.gap_ns);
@@ -111,17 +115,20 @@ END_TEST
 START_TEST(plans)
 {
     ck_assert(hpcb_harm_plan_good(&plan));
-    ck_assert(hpcb_harm_plan_good(&(hpcb_harm_plan_t){5, 1, 2, 0}));
-    ck_assert(hpcb_harm_plan_good(&(hpcb_harm_plan_t){5, 1, 2, INT64_MAX}));
-    ck_assert(!hpcb_harm_plan_good(&(hpcb_harm_plan_t){5, 1, 2, -1}));
-    ck_assert(!hpcb_harm_plan_good(&(hpcb_harm_plan_t){4, 1, 2, 0}));
-    ck_assert(!hpcb_harm_plan_good(&(hpcb_harm_plan_t){60, 0, 1, 0}));
-    ck_assert(!hpcb_harm_plan_good(&(hpcb_harm_plan_t){60, 1, 0, 0}));
-    ck_assert(!hpcb_harm_plan_good(&(hpcb_harm_plan_t){60, 1, INT64_MAX, 0}));
-    ck_assert(!hpcb_harm_plan_good(&(hpcb_harm_plan_t){-60, -1, -1, 0}));
+    ck_assert(hpcb_harm_plan_good(&(hpcb_harm_plan_t){5, 1, 0, 2, 0}));
+    ck_assert(hpcb_harm_plan_good(&(hpcb_harm_plan_t){5, 1, 0, 2, INT64_MAX}));
+    ck_assert(!hpcb_harm_plan_good(&(hpcb_harm_plan_t){5, 1, 0, 2, -1}));
+    ck_assert(!hpcb_harm_plan_good(&(hpcb_harm_plan_t){4, 1, 0, 2, 0}));
+    ck_assert(!hpcb_harm_plan_good(&(hpcb_harm_plan_t){60, 0, 0, 1, 0}));
+    ck_assert(!hpcb_harm_plan_good(&(hpcb_harm_plan_t){60, 1, 0, 0, 0}));
+    ck_assert(!hpcb_harm_plan_good(&(hpcb_harm_plan_t){60, 1, 0, INT64_MAX, 0}));
+    ck_assert(!hpcb_harm_plan_good(&(hpcb_harm_plan_t){-60, -1, 0, -1, 0}));
+    ck_assert(hpcb_harm_plan_good(&(hpcb_harm_plan_t){6, 2, 1, 2, 0}));
+    ck_assert(!hpcb_harm_plan_good(&(hpcb_harm_plan_t){6, 2, 2, 2, 0}));
+    ck_assert(!hpcb_harm_plan_good(&(hpcb_harm_plan_t){6, 2, -1, 2, 0}));
     /* No room: always the middle. */
-    ck_assert_int_eq(hpcb_harm_stop(&(hpcb_harm_plan_t){5, 1, 2, 9}, &seed, 7).from_ns,
-                     7);
+    ck_assert_int_eq(
+        hpcb_harm_stop(&(hpcb_harm_plan_t){5, 1, 0, 2, 9}, &seed, 7).from_ns, 7);
 }
 END_TEST
 

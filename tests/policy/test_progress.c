@@ -19,7 +19,8 @@
 
 #define COMPARE (1250 * MS)
 #define GAP     (900 * MS)
-#define STOP    (200 * MS)
+#define SETTLE  (10 * MS)
+#define STOP    (190 * MS)
 #define LIMIT   0.01
 
 typedef struct {
@@ -85,11 +86,13 @@ static void experiment(job_t *job, hpcb_progress_t *progress)
     at[0].has_delay = at[1].has_delay;
     at[0].has_guests = at[1].has_guests;
     at[2] = at[1];
-    pass(job, &at[2], STOP, false);
+    pass(job, &at[2], SETTLE, true);
     at[3] = at[2];
-    pass(job, &at[3], GAP, true);
+    pass(job, &at[3], STOP, false);
     at[4] = at[3];
-    pass(job, &at[4], COMPARE, true);
+    pass(job, &at[4], GAP, true);
+    at[5] = at[4];
+    pass(job, &at[5], COMPARE, true);
     hpcb_progress_add(progress, at);
 }
 
