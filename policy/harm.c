@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "policy/harm.h"
+#include "policy/student.h"
 
 /* Of all comparisons so many lie outside of the inner ones, at each end.  What is
  * further from these than they are from one another is an outlier, and counts as that
@@ -95,19 +96,6 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Two-sided 95 % quantile of Student's t; from 3 degrees of freedom on right to 0.5 %
- * (the first terms of Cornish and Fisher's expansion). */
-static double student_t(double freedom)
-{
-    const double z = 1.959964;
-    double z3 = z * z * z, z5 = z3 * z * z;
-
-    return z + (z3 + z) / (4 * freedom) +
-           (5 * z5 + 16 * z3 + 3 * z) / (96 * freedom * freedom) +
-           (3 * z5 * z * z + 19 * z5 + 17 * z3 - 15 * z) /
-               (384 * freedom * freedom * freedom);
-}
-
 /*
  * Sorted, count > 0.  To cut the tails themselves would miss harm that is rare: guests
  * take whole ticks, and of a harm of 0.5 % four comparisons in five see nothing.
@@ -152,7 +140,7 @@ bool hpcb_harm_estimate(const hpcb_harm_t *harm, hpcb_harm_estimate_t *out)
     qsort(cost, count, sizeof *cost, compare);
     fence_outliers(cost, count);
     mean = mean_of(cost, count);
-    half = student_t((double)(count - 1)) *
+    half = hpcb_student_t((double)(count - 1)) *
            sqrt(squares_of(cost, count, mean) / (double)(count - 1) / (double)count);
     *out = (hpcb_harm_estimate_t){
         .cost = expm1(mean),

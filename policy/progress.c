@@ -85,6 +85,12 @@ static double iterations_rate(const hpcb_progress_at_t *from,
     return done / (double)(to->time_us - from->time_us);
 }
 
+bool hpcb_progress_is_between(unsigned reading)
+{
+    return (reading > HPCB_PROGRESS_BEFORE && reading < HPCB_PROGRESS_STOP) ||
+           (reading > HPCB_PROGRESS_AGAIN && reading < HPCB_PROGRESS_AFTER);
+}
+
 double hpcb_progress_rate(hpcb_progress_source_t source, const hpcb_progress_at_t *from,
                           const hpcb_progress_at_t *to)
 {
@@ -132,6 +138,11 @@ static bool compare(hpcb_harm_t *harm, hpcb_progress_source_t source,
     return hpcb_harm_add(harm, with, without);
 }
 
+/* The first readings of both times with guests. */
+static const int begins[] = {HPCB_PROGRESS_BEFORE, HPCB_PROGRESS_AGAIN};
+
+#define TIMES (sizeof begins / sizeof begins[0])
+
 /* Whose CPU time bounds what the source proves. */
 static double guests_us(hpcb_progress_source_t source, const hpcb_progress_at_t *from,
                         const hpcb_progress_at_t *to)
@@ -145,11 +156,11 @@ static double guests_us(hpcb_progress_source_t source, const hpcb_progress_at_t 
 static double most_of(hpcb_progress_source_t source,
                       const hpcb_progress_at_t at[HPCB_PROGRESS_READINGS])
 {
-    static const int begins[] = {HPCB_PROGRESS_BEFORE, HPCB_PROGRESS_AGAIN};
     double theirs = 0, own = 0;
 
-    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
-        const hpcb_progress_at_t *from = &at[begins[i]], *to = from + 1;
+    for (size_t i = 0; i < TIMES; i++) {
+        const hpcb_progress_at_t *from = &at[begins[i]],
+                                 *to = from + HPCB_PROGRESS_PARTS;
 
         if (!from->has_guests || !to->has_guests)
             return NAN;
@@ -157,6 +168,45 @@ static double most_of(hpcb_progress_source_t source,
         own += (double)to->cpu_us - (double)from->cpu_us;
     }
     return log1p(fmax(theirs, 0) / own);
+}
+
+/* The logarithms of the rates in each part to that in the whole.  Return false if one
+ * of them is not known. */
+static bool rates_of_parts(hpcb_progress_source_t source,
+                           const hpcb_progress_at_t *from,
+                           double part[HPCB_PROGRESS_PARTS])
+{
+    double whole = hpcb_progress_rate(source, from, from + HPCB_PROGRESS_PARTS);
+
+    for (int i = 0; i < HPCB_PROGRESS_PARTS; i++) {
+        bool read = from[i].time_us > 0 && from[i + 1].time_us > 0;
+        double rate = read ? hpcb_progress_rate(source, &from[i], &from[i + 1]) : 0;
+
+        if (!(rate > 0 && whole > 0))
+            return false;
+        part[i] = log(rate / whole);
+    }
+    return true;
+}
+
+static void add_typical(hpcb_typical_t *typical, hpcb_progress_source_t source,
+                        double cost,
+                        const hpcb_progress_at_t at[HPCB_PROGRESS_READINGS])
+{
+    double part[HPCB_TYPICAL_PARTS];
+
+    for (size_t i = 0; i < TIMES; i++)
+        if (!rates_of_parts(source, &at[begins[i]], &part[i * HPCB_PROGRESS_PARTS]))
+            return;
+    hpcb_typical_add(typical, cost, part);
+}
+
+/* Comparisons that no count tells of are never read. */
+static void clear(hpcb_progress_t *progress, hpcb_progress_source_t source)
+{
+    progress->harm[source].count = 0;
+    if (source < HPCB_PROGRESS_ITERATIONS)
+        progress->typical[source].count = 0;
 }
 
 static void add(hpcb_progress_t *progress, hpcb_progress_source_t source,
@@ -167,10 +217,12 @@ static void add(hpcb_progress_t *progress, hpcb_progress_source_t source,
 
     if (compare(harm, source, at)) {
         progress->misses[source] = 0;
-        if (source < HPCB_PROGRESS_ITERATIONS)
-            progress->most[source][place] = most_of(source, at);
+        if (source >= HPCB_PROGRESS_ITERATIONS)
+            return;
+        progress->most[source][place] = most_of(source, at);
+        add_typical(&progress->typical[source], source, harm->cost[place], at);
     } else if (++progress->misses[source] >= HPCB_PROGRESS_MISSES_MAX) {
-        harm->count = 0;
+        clear(progress, source);
     }
 }
 
@@ -180,20 +232,17 @@ static bool has_delay(const hpcb_progress_at_t at[HPCB_PROGRESS_READINGS])
     bool all = true;
 
     for (int i = 0; i < HPCB_PROGRESS_READINGS; i++)
-        all &= at[i].has_delay;
+        all &= at[i].has_delay || at[i].time_us == 0;
     return all;
 }
 
 /* In all times that are compared. */
 static bool wants_cpus(const hpcb_progress_at_t at[HPCB_PROGRESS_READINGS])
 {
-    static const int begins[] = {HPCB_PROGRESS_BEFORE, HPCB_PROGRESS_SETTLED,
-                                 HPCB_PROGRESS_AGAIN};
-
-    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
-        if (wanted_us(&at[begins[i]], &at[begins[i] + 1]) <= 0)
+    for (size_t i = 0; i < TIMES; i++)
+        if (wanted_us(&at[begins[i]], &at[begins[i] + HPCB_PROGRESS_PARTS]) <= 0)
             return false;
-    return true;
+    return wanted_us(&at[HPCB_PROGRESS_SETTLED], &at[HPCB_PROGRESS_GO]) > 0;
 }
 
 void hpcb_progress_add(hpcb_progress_t *progress,
@@ -211,11 +260,10 @@ void hpcb_progress_add(hpcb_progress_t *progress,
         add(progress, (hpcb_progress_source_t)i, at);
 }
 
-/* Comparisons that no count tells of are never read. */
 void hpcb_progress_clear(hpcb_progress_t *progress)
 {
-    for (int i = 0; i < HPCB_PROGRESS_SOURCES; i++) {
-        progress->harm[i].count = 0;
+    for (int i = HPCB_PROGRESS_RUN_DELAY; i < HPCB_PROGRESS_SOURCES; i++) {
+        clear(progress, (hpcb_progress_source_t)i);
         progress->misses[i] = 0;
     }
 }
@@ -241,6 +289,11 @@ static double mean_most(const double *most, size_t count)
     return known ? sum / (double)known : INFINITY;
 }
 
+static double most_ever(const hpcb_progress_t *progress, hpcb_progress_source_t source)
+{
+    return expm1(mean_most(progress->most[source], rests_on(&progress->harm[source])));
+}
+
 /* It is the mean that is bounded, not each comparison: to cut what scatters on one side
  * only would make all of it too small. */
 static bool estimate(const hpcb_progress_t *progress, hpcb_progress_source_t source,
@@ -253,7 +306,7 @@ static bool estimate(const hpcb_progress_t *progress, hpcb_progress_source_t sou
         return false;
     if (source >= HPCB_PROGRESS_ITERATIONS)
         return true;
-    most = expm1(mean_most(progress->most[source], rests_on(harm)));
+    most = most_ever(progress, source);
     out->cost = fmin(out->cost, most);
     out->low = fmin(out->low, most);
     out->high = fmin(out->high, most);
@@ -299,9 +352,30 @@ static void hear(const hpcb_progress_t *progress, hpcb_progress_source_t source,
     verdict->source = source;
 }
 
+/* What typical stops prove, -1: nothing.  What lies beyond the interval of the mean is
+ * not believed. */
+static double typical_least(const hpcb_progress_t *progress, double high)
+{
+    double least = -1;
+
+    for (int i = HPCB_PROGRESS_RUN_DELAY; i < HPCB_PROGRESS_ITERATIONS; i++) {
+        hpcb_progress_source_t source = (hpcb_progress_source_t)i;
+        double own;
+
+        if (!COVERS(rests_on(&progress->harm[i]), comparisons(progress)) ||
+            !hpcb_typical_least(&progress->typical[i], &own))
+            continue;
+        own = fmin(own, most_ever(progress, source));
+        if (own <= high)
+            least = fmax(least, own);
+    }
+    return least;
+}
+
 bool hpcb_progress_judge(const hpcb_progress_t *progress, hpcb_progress_verdict_t *out)
 {
     hpcb_progress_verdict_t verdict = {.found = {.cost = -1, .low = -1, .high = -1}};
+    double typical;
 
     hear(progress, HPCB_PROGRESS_RUN_DELAY, &verdict);
     hear(progress, HPCB_PROGRESS_INSTRUCTIONS, &verdict);
@@ -309,8 +383,19 @@ bool hpcb_progress_judge(const hpcb_progress_t *progress, hpcb_progress_verdict_
     hear(progress, HPCB_PROGRESS_ITERATIONS, &verdict);
     if (verdict.found.comparisons == 0)
         return false;
+    typical = typical_least(progress, verdict.found.high);
+    verdict.proven_low = fmax(verdict.proven_low, typical);
+    verdict.least = fmax(verdict.found.low, typical);
     *out = verdict;
     return true;
+}
+
+hpcb_harm_estimate_t hpcb_progress_evidence(const hpcb_progress_verdict_t *verdict)
+{
+    hpcb_harm_estimate_t evidence = verdict->found;
+
+    evidence.low = verdict->least;
+    return evidence;
 }
 
 hpcb_guard_level_t hpcb_progress_most(const hpcb_progress_verdict_t *verdict,

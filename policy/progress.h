@@ -30,6 +30,7 @@
 #include <stdint.h>
 #include "policy/guard.h"
 #include "policy/harm.h"
+#include "policy/typical.h"
 
 /* In ascending order of preference. */
 typedef enum {
@@ -56,7 +57,7 @@ const char *hpcb_progress_name(hpcb_progress_source_t source);
 
 /* One reading of a job on this node. */
 typedef struct {
-    uint64_t time_us; /* CLOCK_MONOTONIC */
+    uint64_t time_us; /* CLOCK_MONOTONIC; 0: not read, between parts only */
     uint64_t cpu_us;  /* CPU time of its tasks */
     bool has_delay;
     uint64_t delay_us; /* time in which they were ready and had no CPU */
@@ -82,17 +83,25 @@ bool hpcb_progress_place(uint64_t iterations, uint64_t mean_ns, uint64_t ended_n
 double hpcb_progress_rate(hpcb_progress_source_t source, const hpcb_progress_at_t *from,
                           const hpcb_progress_at_t *to);
 
+/* Parts of each time with guests (policy/typical.h). */
+#define HPCB_PROGRESS_PARTS (HPCB_TYPICAL_PARTS / 2)
+
 /* The readings of an experiment: with guests, without, and some time later with guests
- * again (hpcb_harm_stop_t). */
+ * again (hpcb_harm_stop_t).  Those between the first and the last of a time with guests
+ * are between its parts. */
 enum {
     HPCB_PROGRESS_BEFORE,
-    HPCB_PROGRESS_STOP,
+    HPCB_PROGRESS_STOP = HPCB_PROGRESS_BEFORE + HPCB_PROGRESS_PARTS,
     HPCB_PROGRESS_SETTLED,
     HPCB_PROGRESS_GO,
     HPCB_PROGRESS_AGAIN,
-    HPCB_PROGRESS_AFTER,
+    HPCB_PROGRESS_AFTER = HPCB_PROGRESS_AGAIN + HPCB_PROGRESS_PARTS,
     HPCB_PROGRESS_READINGS
 };
+
+/* Whether the reading lies between two parts.  Without these readings there is no
+ * typical stop. */
+bool hpcb_progress_is_between(unsigned reading);
 
 /* All zero: no comparison yet.  Owned by the caller. */
 typedef struct {
@@ -101,6 +110,7 @@ typedef struct {
     /* The most that guests can have cost in each comparison of run delay and of
      * instructions, as in hpcb_harm_t; NAN: not known. */
     double most[HPCB_PROGRESS_ITERATIONS][HPCB_HARM_COMPARISONS];
+    hpcb_typical_t typical[HPCB_PROGRESS_ITERATIONS];
 } hpcb_progress_t;
 
 /* Drop all comparisons. */
@@ -114,7 +124,10 @@ typedef struct {
     /* The cost of guests and its source.  No figure is below the floors. */
     hpcb_harm_estimate_t found;
     hpcb_progress_source_t source;
-    /* The floor by run delay and instructions; 0 without both. */
+    /* The cost is at least that: found.low, or what typical stops prove by run delay or
+     * instructions if that is more (policy/typical.h). */
+    double least;
+    /* The same by run delay and instructions alone; 0 without both. */
     double proven_low;
     /* Whether a source was ignored because its interval lies below the floor; the last
      * such source and its estimate. */
@@ -126,6 +139,10 @@ typedef struct {
 /* Choose the best source that has most of the comparisons and is not below the floor.
  * Return false, with *out unchanged, if there are too few comparisons. */
 bool hpcb_progress_judge(const hpcb_progress_t *progress, hpcb_progress_verdict_t *out);
+
+/* Return what the guard goes by: found, with least for its lower end.  In the first
+ * minutes the interval of the mean is wide. */
+hpcb_harm_estimate_t hpcb_progress_evidence(const hpcb_progress_verdict_t *verdict);
 
 /*
  * Return the highest level of the guard for this verdict: all of them if the floor is

@@ -7,9 +7,10 @@
  * comparison begin and end at the outer ones and at the stop, guests stop and go on in
  * between.  The kernel adds a task's wait to its run delay when the wait ends: what
  * this daemon takes at an edge counts after the reading that it makes there.  So the
- * time without guests begins with a reading of its own, some time after the stop.  One
- * stop serves all primaries of the node.  At each edge some of them are read, in
- * rotation, so that a turn of the loop stays short.
+ * time without guests begins with a reading of its own, some time after the stop, and
+ * the times with guests have edges within, which divide them into parts as long as that
+ * (policy/typical.h).  One stop serves all primaries of the node.  At each edge some of
+ * them are read, in rotation, so that a turn of the loop stays short.
  *
  * A stop for which no primary of the node has anything to learn is left out.  It is
  * made though the primary that would learn is not read this time: another node may
@@ -66,11 +67,17 @@
 
 /* Edges are some microseconds late, the end of a stop sometimes more than its begin.  A
  * millisecond less than a fiftieth of the period keeps guests' loss below that part. */
+#define OFF_NS    (199 * MS)
+#define SETTLE_NS (10 * MS)
+#define PART_NS   (OFF_NS - SETTLE_NS)
 static const hpcb_harm_plan_t plan = {.period_ns = 10 * SECOND,
-                                      .off_ns = 199 * MS,
-                                      .settle_ns = 10 * MS,
-                                      .compare_ns = 1250 * MS,
+                                      .off_ns = OFF_NS,
+                                      .settle_ns = SETTLE_NS,
+                                      .compare_ns = HPCB_PROGRESS_PARTS * PART_NS,
                                       .gap_ns = 2 * SECOND};
+
+/* Primaries that take longer to be read are not read between parts. */
+#define READ_NS MS
 
 typedef struct {
     uint64_t begin_us; /* of the job */
@@ -103,6 +110,7 @@ static struct {
     bool due; /* there is one */
     hpcb_harm_stop_t stop;
     unsigned edge; /* the next one */
+    bool in_parts; /* edges between parts are taken, too */
     subject_t subjects[HPCBD_PROGRESS_JOBS];
     size_t subject_count;
     bool stopped;
@@ -270,16 +278,25 @@ static unsigned count_guests(const hpcbd_registry_t *registry)
 
 static int64_t edge_ns(unsigned edge)
 {
-    const int64_t edges[HPCB_PROGRESS_READINGS] = {
-        [HPCB_PROGRESS_BEFORE] = engine.stop.before_ns,
-        [HPCB_PROGRESS_STOP] = engine.stop.from_ns,
-        [HPCB_PROGRESS_SETTLED] = engine.stop.settled_ns,
-        [HPCB_PROGRESS_GO] = engine.stop.to_ns,
-        [HPCB_PROGRESS_AGAIN] = engine.stop.again_ns,
-        [HPCB_PROGRESS_AFTER] = engine.stop.after_ns,
-    };
+    switch (edge) {
+    case HPCB_PROGRESS_SETTLED:
+        return engine.stop.settled_ns;
+    case HPCB_PROGRESS_GO:
+        return engine.stop.to_ns;
+    default:
+        return edge <= HPCB_PROGRESS_STOP
+                   ? engine.stop.before_ns + (edge - HPCB_PROGRESS_BEFORE) * PART_NS
+                   : engine.stop.again_ns + (edge - HPCB_PROGRESS_AGAIN) * PART_NS;
+    }
+}
 
-    return edges[edge];
+static unsigned next_edge(void)
+{
+    unsigned edge = engine.edge + 1;
+
+    while (!engine.in_parts && hpcb_progress_is_between(edge))
+        edge++;
+    return edge;
 }
 
 /* If somebody sets the clock meanwhile, the next turn finds that it is not the time. */
@@ -420,12 +437,16 @@ static void drop_subject(size_t i)
 /* Of those that are left. */
 static void read_subjects(const hpcbd_registry_t *registry)
 {
+    int64_t since_ns = clock_ns(CLOCK_MONOTONIC);
+
     for (size_t i = engine.subject_count; i-- > 0;)
         if (!is_same(registry, &engine.subjects[i]))
             drop_subject(i);
     for (size_t i = engine.subject_count; i-- > 0;)
         if (!read_subject(&engine.subjects[i]))
             drop_subject(i);
+    if (engine.edge == HPCB_PROGRESS_BEFORE)
+        engine.in_parts = clock_ns(CLOCK_MONOTONIC) - since_ns <= READ_NS;
 }
 
 static void conclude(void)
@@ -543,16 +564,17 @@ static bool pass_edge(const hpcbd_registry_t *registry)
     read_subjects(registry);
     if (engine.edge != HPCB_PROGRESS_STOP && !act_at_edge(registry))
         return false;
-    engine.edge++;
+    engine.edge = next_edge();
     return true;
 }
 
-/* Whether things are as they were meant to be. */
+/* Whether things are as they were meant to be.  A part may be longer than another. */
 static bool is_sound(void)
 {
     int64_t late_ns = clock_ns(CLOCK_REALTIME) - edge_ns(engine.edge);
+    int64_t most_ns = hpcb_progress_is_between(engine.edge) ? PART_NS : LATE_NS;
 
-    return engine.due && late_ns >= -MS && late_ns <= LATE_NS && engine.some_run &&
+    return engine.due && late_ns >= -MS && late_ns <= most_ns && engine.some_run &&
            is_trusted();
 }
 

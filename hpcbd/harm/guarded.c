@@ -195,7 +195,7 @@ static void say_cap(hpcbd_guarded_t *guarded, const turn_t *turn)
     const hpcb_guards_t *guards = &guarded->guards;
     const hpcb_progress_verdict_t *verdict = &turn->verdict;
 
-    if (guarded->capped || verdict->found.low <= turn->limit ||
+    if (guarded->capped || verdict->least <= turn->limit ||
         (guards->near.level != HPCB_GUARD_QUARTER &&
          guards->far.level != HPCB_GUARD_QUARTER) ||
         hpcb_progress_most(verdict, turn->limit) > HPCB_GUARD_QUARTER)
@@ -250,19 +250,31 @@ static const char *what_follows(const turn_t *turn, const group_t *group,
     return what[level];
 }
 
+/* ", typically at least 1.30 %", if the interval alone would not have led to the step.
+ */
+static void say_typical(const turn_t *turn, char *text, size_t size)
+{
+    const hpcb_progress_verdict_t *verdict = &turn->verdict;
+
+    text[0] = '\0';
+    if (verdict->found.low <= turn->limit && verdict->least > turn->limit)
+        snprintf(text, size, ", typically at least %.2f %%", 100 * verdict->least);
+}
+
 static void say_step(const hpcbd_guarded_t *guarded, const turn_t *turn,
                      const group_t *group, const char *what)
 {
     const hpcb_harm_estimate_t *found = &turn->verdict.found;
-    char named[NAMED_MAX * 48];
+    char named[NAMED_MAX * 48], typical[48];
 
     name_guests(group->guests, group->count, named, sizeof(named));
+    say_typical(turn, typical, sizeof(typical));
     if (turn->known)
         hpcb_log(HPCB_LOG_INFO,
-                 "job %u: guests cost it %.2f %% (%.2f to %.2f %% by %s, "
+                 "job %u: guests cost it %.2f %% (%.2f to %.2f %% by %s%s, "
                  "GuestMaxSlowdown=%g%%): %s %s (%s)",
                  guarded->job_id, 100 * found->cost, 100 * found->low,
-                 100 * found->high, hpcb_progress_name(turn->verdict.source),
+                 100 * found->high, hpcb_progress_name(turn->verdict.source), typical,
                  100 * turn->limit, group->name, what, named);
     else
         hpcb_log(HPCB_LOG_INFO, "job %u: guests cannot be seen to harm it: %s %s (%s)",
@@ -484,6 +496,7 @@ bool hpcbd_guarded_step(hpcbd_guarded_t *guarded, hpcbd_near_t *near,
 {
     static turn_t turn;
     hpcb_guards_t *guards = &guarded->guards, was;
+    hpcb_harm_estimate_t evidence = {0};
     bool further;
 
     turn.state_dir = state_dir;
@@ -497,13 +510,14 @@ bool hpcbd_guarded_step(hpcbd_guarded_t *guarded, hpcbd_near_t *near,
     turn.known = hpcb_progress_judge(&guarded->since, &turn.verdict);
     if (turn.known) {
         turn.policy.most = hpcb_progress_most(&turn.verdict, limit);
+        evidence = hpcb_progress_evidence(&turn.verdict);
         say_doubt(guarded, &turn.verdict);
         say_cap(guarded, &turn);
     }
     was = *guards;
     turn.from_ns = hpcb_guards_from(&was);
-    hpcb_guards_step(&turn.policy, guards, guarded->ran,
-                     turn.known ? &turn.verdict.found : NULL, turn.now_ns);
+    hpcb_guards_step(&turn.policy, guards, guarded->ran, turn.known ? &evidence : NULL,
+                     turn.now_ns);
     further = follow_all(guarded, &turn, &was);
     if (hpcb_guards_from(guards) != turn.from_ns)
         forget(guarded);

@@ -102,17 +102,20 @@ def width(part, *intervals):
 class Report(unittest.TestCase):
     def test_what_both_took_counts(self):
         # A tenth of the time makes the primary a ninth longer.
-        self.assertTrue(report.covers(estimate(0.1, 0.11, 0.12)))
-        self.assertFalse(report.covers(estimate(0.1, 0.09, 0.11)))
-        self.assertTrue(report.covers(estimate(0.1, 0.05, 0.06, cost=0.055)))
+        self.assertEqual(report.covered([estimate(0.1, 0.11, 0.12)]), 1)
+        self.assertEqual(report.covered([estimate(0.1, 0.09, 0.11)]), 0)
+        self.assertEqual(report.covered([estimate(0.1, 0.05, 0.06, cost=0.055)]), 1)
 
     def test_runs_with_the_same_helper_are_one(self):
         runs = [estimate(0.02, 0.01, 0.021, cost=cost) for cost in (0.01, 0.03)]
         self.assertAlmostEqual(report.together(runs), 0.02)
         self.assertAlmostEqual(report.scatter(runs), 0.02 / 2 ** 0.5)
         self.assertIsNone(report.scatter([runs[0], estimate(0.1, 0.1, 0.2)]))
-        self.assertEqual([report.covers(run) for run in runs], [True, False])
-        self.assertIn("| 2 % | 2 | 0 | 1 | 2 | 2.00 % |", "\n".join(report.estimates(runs)))
+        self.assertEqual([report.covers(run, report.truth(run)) for run in runs], [True, False])
+        self.assertEqual(report.covered(runs), 2)
+        self.assertEqual(report.covered([*runs, estimate(0.1, 0.01, 0.02)]), 2)
+        self.assertIn("| 2 % | 2 | 0 | 2.00 % | 2 | 2.00 % | 1 |",
+                      "\n".join(report.estimates(runs)))
 
     def test_the_interval_narrows(self):
         lines = list(report.widths([width(0.02, (0.01, 0.03), (0.015, 0.025), (None, None))]))
@@ -149,7 +152,8 @@ class Report(unittest.TestCase):
         self.assertIn("in 90 % of 50 runs | 49 of 50 | kept |", text)
         self.assertIn("within 2 minutes | 1 of 2 | broken |", text)
         self.assertIn("never on nothing | 1 of 1 | undecided |", text)
-        self.assertIn("| 2 % | 50 | 1 | 49 | 49 | 2.04 % | 2.00 % | -0.04 | 2.00 |", text)
+        self.assertIn("| 2 % | 50 | 1 | 2.04 % | 49 | 2.04 % | 49 | 2.00 % | -0.04 | 2.00 |",
+                      text)
 
 
 if __name__ == "__main__":
