@@ -38,10 +38,10 @@
 
 /*
  * Nanoseconds.  Guests stop once in each period, for off_ns.  The first settle_ns of it
- * are not compared: tasks of guests go on until they notice, and what the daemon takes
- * to stop them delays the primary.  A time of comparison of
- * compare_ns lies immediately before the stop, another one up to gap_ns after it; all
- * of that is within the period.  They cost guests nothing, so they may be longer than
+ * are not compared: tasks of guests run on until they notice, and the CPU time that the
+ * daemon takes to stop them delays the primary.  A time of comparison of compare_ns
+ * lies immediately before the stop, another one up to gap_ns after it; all of that is
+ * within the period.  They cost guests nothing, so they may be longer than
  * the stop: guests take whole ticks, and how many of these fall into a short time is
  * mostly chance.
  */

@@ -57,7 +57,7 @@ const char *hpcb_progress_name(hpcb_progress_source_t source);
 
 /* One reading of a job on this node. */
 typedef struct {
-    uint64_t time_us; /* CLOCK_MONOTONIC; 0: not read, between parts only */
+    uint64_t time_us; /* CLOCK_MONOTONIC; 0: not read (allowed between parts) */
     uint64_t cpu_us;  /* CPU time of its tasks */
     bool has_delay;
     uint64_t delay_us; /* time in which they were ready and had no CPU */

@@ -38,8 +38,8 @@ def together(records):
 
 def covered(records):
     """How many of the intervals cover what guest and helper cost in all runs with the same
-    helper.  What they cost in one run is known no better than the interval says: in its
-    minute alone the primary meets as few of the machine's disturbances as hpcbd's stops."""
+    helper.  One run does not show that: the machine disturbs the primary by other amounts
+    while it is alone than beside the guest, and by others in each run (scatter)."""
     return sum(covers(record, together([other for other in records
                                         if other["part"] == record["part"]]))
                for record in records if record["low"] is not None)
@@ -86,8 +86,8 @@ def estimates(records):
         yield ""
         yield (f"The cost varies by {100 * scatter(records):.2f} points (standard deviation) "
                "between runs with the same helper, because threads of the machine disturb the "
-               "primary in some of them more than in others: what one run cost is known no "
-               "better than that. The verdict uses the cost of all runs with the same helper.")
+               "primary in some of them more than in others. The verdict uses the cost of all "
+               "runs with the same helper.")
 
 
 def guard(records):

@@ -76,7 +76,7 @@ static const hpcb_harm_plan_t plan = {.period_ns = 10 * SECOND,
                                       .compare_ns = HPCB_PROGRESS_PARTS * PART_NS,
                                       .gap_ns = 2 * SECOND};
 
-/* Primaries that take longer to be read are not read between parts. */
+/* If a reading of the primaries takes more CPU time, there are none between parts. */
 #define READ_NS MS
 
 typedef struct {
@@ -437,7 +437,7 @@ static void drop_subject(size_t i)
 /* Of those that are left. */
 static void read_subjects(const hpcbd_registry_t *registry)
 {
-    int64_t since_ns = clock_ns(CLOCK_MONOTONIC);
+    int64_t since_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
     for (size_t i = engine.subject_count; i-- > 0;)
         if (!is_same(registry, &engine.subjects[i]))
@@ -446,7 +446,7 @@ static void read_subjects(const hpcbd_registry_t *registry)
         if (!read_subject(&engine.subjects[i]))
             drop_subject(i);
     if (engine.edge == HPCB_PROGRESS_BEFORE)
-        engine.in_parts = clock_ns(CLOCK_MONOTONIC) - since_ns <= READ_NS;
+        engine.in_parts = clock_ns(CLOCK_THREAD_CPUTIME_ID) - since_ns <= READ_NS;
 }
 
 static void conclude(void)

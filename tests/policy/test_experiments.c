@@ -17,6 +17,7 @@
 #include "policy/guard.h"
 #include "policy/harm.h"
 #include "policy/progress.h"
+#include "tests/policy/random.h"
 
 #define S    UINT64_C(1000000000)
 #define NS_S INT64_C(1000000000)
@@ -37,15 +38,9 @@ typedef struct {
     int64_t now_ns;
 } node_t;
 
-/* Evenly in 0..1 (SplitMix64; what rand_r says in a row depends on one another). */
 static double some(node_t *node)
 {
-    uint64_t x = node->seed += UINT64_C(0x9e3779b97f4a7c15);
-
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    x ^= x >> 31;
-    return ((double)(x >> 11) + 0.5) / 9007199254740992.0;
+    return random_part(&node->seed);
 }
 
 /* How often something happens that does so at random, mean times on average. */

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "policy/progress.h"
+#include "tests/policy/random.h"
 
 #define MS    UINT64_C(1000)    /* us */
 #define NS_MS UINT64_C(1000000) /* ns */
@@ -45,11 +46,7 @@ static const job_t plain = {.claim = NAN, .wants = 1, .seed = 1};
 /* Evenly in -1..1. */
 static double noise(job_t *job)
 {
-    uint64_t x = job->seed += UINT64_C(0x9e3779b97f4a7c15);
-
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    return (double)((x ^ x >> 31) >> 11) / 4503599627370496.0 - 1;
+    return 2 * random_part(&job->seed) - 1;
 }
 
 static void pass(job_t *job, hpcb_progress_at_t *at, uint64_t us, bool guests)

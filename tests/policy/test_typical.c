@@ -4,7 +4,7 @@
  */
 /*
  * The bound by typical stops (policy/typical.h), next to disturbances that are rare and
- * long: it is seldom above the truth, and much closer to it than the mean's.
+ * long: it is seldom above the truth, and closer to it than the mean's.
  */
 #include <check.h>
 #include <math.h>
@@ -12,6 +12,7 @@
 #include "policy/harm.h"
 #include "policy/student.h"
 #include "policy/typical.h"
+#include "tests/policy/random.h"
 
 #define RUNS  1000
 #define STOPS 12
@@ -19,35 +20,25 @@
 
 static uint64_t state;
 
-/* Evenly in 0..1 (SplitMix64). */
-static double some(void)
-{
-    uint64_t x = state += UINT64_C(0x9e3779b97f4a7c15);
-
-    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-    x ^= x >> 31;
-    return ((double)(x >> 11) + 0.5) / 9007199254740992.0;
-}
-
 /* The logarithm of a rate in a time of 0.2 s: a fifth of them lacks 2 to 6 % of it, and
  * all lack some tenths. */
 static double rate(double lacks)
 {
-    lacks += 0.004 * some();
-    if (some() < 0.2)
-        lacks += 0.02 + 0.04 * some();
+    lacks += 0.004 * random_part(&state);
+    if (random_part(&state) < 0.2)
+        lacks += 0.02 + 0.04 * random_part(&state);
     return log1p(-lacks);
 }
 
-/* In how many of the times guests take bursts of theirs, and what all times lack. */
+/* even: part of its CPU that a primary lacks in all times with guests; bursts: part of
+ * these times in which guests take 3 % more. */
 static void add_stop(hpcb_typical_t *typical, hpcb_harm_t *harm, double even,
                      double bursts)
 {
     double part[HPCB_TYPICAL_PARTS], sum = 0, without = exp(rate(0)), with;
 
     for (int i = 0; i < HPCB_TYPICAL_PARTS; i++) {
-        part[i] = exp(rate(even + (some() < bursts ? 0.03 : 0)));
+        part[i] = exp(rate(even + (random_part(&state) < bursts ? 0.03 : 0)));
         sum += part[i];
     }
     with = sum / HPCB_TYPICAL_PARTS;

@@ -59,8 +59,9 @@ static bool placed;      /* it is known where the guest may run */
 static uint64_t program; /* of the guest; 0: not known */
 static unsigned held;    /* why the guest is stopped besides */
 static int64_t frozen_at, frozen_ns, decide_ns;
-static unsigned stops, begun;
-static bool kept; /* the primary's sensors, since its last experiment */
+static unsigned stops, begun, reads;
+static int64_t read_ns; /* that a reading takes */
+static bool kept;       /* the primary's sensors, since its last experiment */
 /* What the log has of sources that are not believed, of the bound for them, and of
  * guests that are free again for the sake of the primary. */
 static unsigned doubts, caps, freed, named;
@@ -225,6 +226,8 @@ int hpcbd_progress_read(hpcbd_progress_t *progress, hpcb_progress_at_t *at)
 {
     (void)progress;
     ck_assert_uint_gt(begun, 0);
+    reads++;
+    clock_now += read_ns;
     work_until_now();
     *at = (hpcb_progress_at_t){.time_us = (uint64_t)(clock_now / 1000),
                                .cpu_us = (uint64_t)ran_us,
@@ -451,6 +454,7 @@ static void begin(void)
     slices_possible = long_slices = false;
     cured = 0;
     late_ns = frozen_ns = stops = held = 0;
+    read_ns = reads = 0;
     can_freeze = readable = busy = placed = true;
     hears = switches = must_wait = clock_is_set = false;
     begin_ns = 0;
@@ -786,12 +790,28 @@ START_TEST(a_clock_that_is_set_ends_an_experiment)
 }
 END_TEST
 
-/* To the end of the stop: it begins to be compared, and ends. */
+/* Pass the two edges that are left of a stop. */
 static void run_on(void)
 {
     expire(1);
     expire(1);
 }
+
+/* Six readings in each experiment, and ten more between the parts. */
+START_TEST(what_takes_long_to_be_read_is_not_read_in_parts)
+{
+    static const int64_t takes[] = {0, 9 * MS / 10, 11 * MS / 10};
+    static const unsigned expected[] = {16, 16, 6};
+
+    begin();
+    read_ns = takes[_i];
+    run(100);
+    ck_assert_uint_ge(stops, 8);
+    ck_assert_uint_le(reads, expected[_i] * 10);
+    ck_assert_uint_gt(reads, expected[_i] * 8);
+    end();
+}
+END_TEST
 
 START_TEST(who_comes_or_goes_ends_an_experiment)
 {
@@ -1534,6 +1554,7 @@ int main(void)
     tcase_add_test(tc, a_clock_that_is_set_while_the_timer_is);
     tcase_add_test(tc, what_comes_late_does_not_count);
     tcase_add_test(tc, a_clock_that_is_set_ends_an_experiment);
+    tcase_add_loop_test(tc, what_takes_long_to_be_read_is_not_read_in_parts, 0, 3);
     tcase_add_test(tc, who_comes_or_goes_ends_an_experiment);
     tcase_add_test(tc, who_comes_or_goes_on_other_cores_ends_nothing);
     tcase_add_test(tc, who_comes_and_goes_on_other_cores_hides_nobody);
