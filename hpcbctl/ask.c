@@ -17,7 +17,7 @@
 #include "hpcbctl/output.h"
 
 #define WAIT_MS   1000
-#define PAGES_MAX 64
+#define PAGES_MAX 128
 
 static int say(int fd, const char *text, hpcb_error_t *err)
 {

@@ -21,6 +21,7 @@
 #include "common/tell.h"
 #include "common/text.h"
 #include "hpcbctl/ask.h"
+#include "hpcbctl/decisions.h"
 #include "hpcbctl/output.h"
 #include "hpcbctl/verbs.h"
 
@@ -58,21 +59,21 @@ static int load_conf(const hpcb_ctl_t *ctl, hpcb_conf_t *conf, hpcb_error_t *err
 static int sort_out(json_object *last, json_object *all)
 {
     hpcb_autojson json_object *jobs = json_object_new_array();
-    hpcb_autojson json_object *decisions = json_object_new_array();
+    hpcb_autojson json_object *parts = json_object_new_array();
 
-    for (size_t i = 0; jobs && decisions && i < json_object_array_length(all); i++) {
-        json_object *item = json_object_array_get_idx(all, i), *decision;
-        bool is_job = !json_object_object_get_ex(item, "decision", &decision);
+    for (size_t i = 0; jobs && parts && i < json_object_array_length(all); i++) {
+        json_object *item = json_object_array_get_idx(all, i), *part;
+        bool is_job = !json_object_object_get_ex(item, "decision", &part);
 
-        if (hpcb_json_append(is_job ? jobs : decisions,
-                             json_object_get(is_job ? item : decision)) < 0)
+        if (hpcb_json_append(is_job ? jobs : parts,
+                             json_object_get(is_job ? item : part)) < 0)
             return -1;
     }
     json_object_object_del(last, "end");
     json_object_object_del(last, "next");
-    if (hpcb_json_add(last, "jobs", json_object_get(jobs)) < 0)
+    if (!parts || hpcb_json_add(last, "jobs", json_object_get(jobs)) < 0)
         return -1;
-    return hpcb_json_add(last, "decisions", json_object_get(decisions));
+    return hpcb_json_add(last, "decisions", hpcb_decisions_join(parts));
 }
 
 static json_object *ask_list(const char *state_dir, hpcb_error_t *err)

@@ -247,21 +247,31 @@ static hpcb_fn_t look_up(kept_t *table, const char *name, void *caller)
     return fn;
 }
 
-/* caller: an address in the code that called. */
-static hpcb_fn_t real(kept_t *table, const char *name, void *caller)
+static hpcb_fn_t known_at(kept_t *kept, void *caller)
 {
-    for (unsigned i = 0; i < PLACES_TRIED; i++) {
-        kept_t *kept = place_of(table, (uintptr_t)caller, i);
-        uintptr_t owner = atomic_load_explicit(&kept->caller, memory_order_relaxed);
-        hpcb_fn_t fn;
+    if (atomic_load_explicit(&kept->caller, memory_order_relaxed) != (uintptr_t)caller)
+        return NULL;
+    return atomic_load_explicit(&kept->fn, memory_order_acquire);
+}
 
-        if (owner == 0)
-            break;
-        fn = atomic_load_explicit(&kept->fn, memory_order_acquire);
-        if (owner == (uintptr_t)caller && fn)
+static __attribute__((noinline)) hpcb_fn_t search(kept_t *table, const char *name,
+                                                  void *caller)
+{
+    for (unsigned i = 1; i < PLACES_TRIED; i++) {
+        hpcb_fn_t fn = known_at(place_of(table, (uintptr_t)caller, i), caller);
+
+        if (fn)
             return fn;
     }
     return look_up(table, name, caller);
+}
+
+/* caller: an address in the code that called.  It is asked in each pass. */
+static inline hpcb_fn_t real(kept_t *table, const char *name, void *caller)
+{
+    hpcb_fn_t fn = known_at(place_of(table, (uintptr_t)caller, 0), caller);
+
+    return __builtin_expect(fn != NULL, 1) ? fn : search(table, name, caller);
 }
 
 /* A loop that polls UCX no more often than this between two yields lets the thread
@@ -277,6 +287,12 @@ static bool naps_in(unsigned hook, uintptr_t frame)
 {
     return hpcb_wait.frame > frame &&
            atomic_load_explicit(&in_use, memory_order_relaxed) & hook;
+}
+
+/* Whether what passes of a wait find does not count yet, see HPCB_WAIT_FREE_PASSES. */
+static bool is_young(uintptr_t frame)
+{
+    return hpcb_wait.frame > frame && hpcb_wait.began == 0;
 }
 
 /* Whether the loop under way polls more often is known from one yield to the next. */
@@ -322,6 +338,8 @@ EXPORTED intptr_t opal_progress(void)
     hpcb_fn_t fn = real(kept, "opal_progress", __builtin_return_address(0));
     intptr_t found;
 
+    if (is_young(FRAME()))
+        return ((intptr_t(*)(void))fn)();
     has_yielded = false;
     pass_frame = FRAME();
     found = ((intptr_t(*)(void))fn)();

@@ -50,8 +50,13 @@ static void read_samples(json_object *samples, hpcb_gang_job_t *job)
     }
 }
 
-static void read_job(json_object *from, hpcb_gang_job_t *job, bool *elected)
+/* False: it does not say on which CPUs the job is. */
+static bool read_job(json_object *from, hpcb_gang_job_t *job, bool *elected)
 {
+    json_object *cpus = get(from, "cpus");
+
+    if (!cpus)
+        return false;
     *job = (hpcb_gang_job_t){
         .job_id = (uint32_t)number(from, "job"),
         .of_job = (uint32_t)number(from, "of_job"),
@@ -61,13 +66,14 @@ static void read_job(json_object *from, hpcb_gang_job_t *job, bool *elected)
         .slot = (unsigned)number(from, "slot"),
         .waited = (uint32_t)number(from, "waited"),
     };
-    if (hpcb_cpus_parse(json_object_get_string(get(from, "cpus")), &job->cpus) < 0)
+    if (hpcb_cpus_parse(json_object_get_string(cpus), &job->cpus) < 0)
         errx(2, "job %u: no list of CPUs", job->job_id);
     read_samples(get(from, "samples"), job);
     *elected = json_object_get_boolean(get(from, "elected"));
+    return true;
 }
 
-/* False: it does not say about whom it was. */
+/* False: it says too little. */
 static bool read_decision(json_object *from, decision_t *decision)
 {
     json_object *jobs = get(from, "jobs");
@@ -79,8 +85,9 @@ static bool read_decision(json_object *from, decision_t *decision)
     decision->capacity = (hpcb_bw_t){number(from, "mem"), number(from, "net")};
     decision->quantum = number(from, "quantum");
     for (size_t i = 0; i < count; i++) {
-        read_job(json_object_array_get_idx(jobs, i), &decision->jobs[i],
-                 &decision->elected[i]);
+        if (!read_job(json_object_array_get_idx(jobs, i), &decision->jobs[i],
+                      &decision->elected[i]))
+            return false;
         hpcb_gang_add(&decision->gang, &decision->jobs[i]);
     }
     return true;

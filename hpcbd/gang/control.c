@@ -119,23 +119,29 @@ static int put_job(const hpcbd_job_t *job, const hpcbd_member_t *member, char *t
     return render(object, text, size);
 }
 
-static int put_decision(size_t i, uid_t uid, char *text, size_t size)
-{
-    const char *decision = uid == 0 ? hpcbd_gang_decision(i) : NULL;
-    int n = decision ? snprintf(text, size, "{\"decision\":%s}", decision) : 0;
+#define WRAPPED "{\"decision\":}"
 
-    return n >= 0 && (size_t)n < size ? n : -1;
+/* *at: of the jobs of all decisions. */
+static int put_decision(size_t *at, char *text, size_t size)
+{
+    const hpcbd_decisions_t *decisions = hpcbd_gang_decisions();
+    json_object *object = json_object_new_object();
+    json_object *part =
+        size > sizeof(WRAPPED)
+            ? hpcbd_decisions_part(decisions, at, size - sizeof(WRAPPED))
+            : NULL;
+
+    if (object && part && json_object_object_add(object, "decision", part) == 0)
+        return render(object, text, size);
+    json_object_put(part);
+    json_object_put(object);
+    return -1;
 }
 
-int hpcbd_gang_item(size_t i, uid_t uid, char *text, size_t size)
+static int put_item(const hpcbd_job_t *job, uid_t uid, char *text, size_t size)
 {
-    const hpcbd_registry_t *registry = hpcbd_window_registry();
     const hpcbd_member_t *member;
-    const hpcbd_job_t *job;
 
-    if (i >= registry->count)
-        return put_decision(i - registry->count, uid, text, size);
-    job = registry->jobs[i];
     if (uid != 0 && uid != job->state.uid)
         return 0;
     member = hpcbd_gang_member(job->state.job_id);
@@ -144,9 +150,28 @@ int hpcbd_gang_item(size_t i, uid_t uid, char *text, size_t size)
     return job->turns == HPCBD_TURNS_LEFT ? put_left(job, text, size) : 0;
 }
 
+int hpcbd_gang_item(size_t *i, uid_t uid, char *text, size_t size)
+{
+    const hpcbd_registry_t *registry = hpcbd_window_registry();
+    size_t at;
+    int length;
+
+    if (*i < registry->count)
+        return put_item(registry->jobs[(*i)++], uid, text, size);
+    if (uid != 0) {
+        *i = hpcbd_gang_items();
+        return 0;
+    }
+    at = *i - registry->count;
+    length = put_decision(&at, text, size);
+    *i = registry->count + at;
+    return length;
+}
+
 size_t hpcbd_gang_items(void)
 {
-    return hpcbd_window_registry()->count + HPCBD_DECISIONS_MAX;
+    return hpcbd_window_registry()->count +
+           hpcbd_decisions_jobs(hpcbd_gang_decisions());
 }
 
 int hpcbd_gang_end(size_t next, char *text, size_t size)

@@ -474,9 +474,9 @@ const char *hpcbd_gang_set(const char *partition, const hpcbd_turn_t *turn)
                : "too many partitions have turns of their own";
 }
 
-const char *hpcbd_gang_decision(size_t i)
+const hpcbd_decisions_t *hpcbd_gang_decisions(void)
 {
-    return hpcbd_decisions_get(&engine.decisions, i);
+    return &engine.decisions;
 }
 
 /* ---- the part ---- */

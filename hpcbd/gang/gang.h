@@ -13,6 +13,7 @@
 #ifndef HPCB_HPCBD_GANG_GANG_H
 #define HPCB_HPCBD_GANG_GANG_H
 
+#include "hpcbd/gang/decision.h"
 #include "hpcbd/gang/member.h"
 #include "hpcbd/gang/tuning.h"
 #include "hpcbd/hpcbd.h"
@@ -62,8 +63,7 @@ hpcbd_turn_t hpcbd_gang_turn(uint32_t job_id);
  * together. */
 const char *hpcbd_gang_set(const char *partition, const hpcbd_turn_t *turn);
 
-/* The last decisions, the oldest first: one line of JSON each, with all that the
- * election rested on.  NULL: there are not so many. */
-const char *hpcbd_gang_decision(size_t i);
+/* The last decisions. */
+const hpcbd_decisions_t *hpcbd_gang_decisions(void);
 
 #endif

@@ -175,8 +175,8 @@ static int say_gang(const client_t *client, json_object *message)
     char text[HPCB_TELL_MAX];
 
     spend(client->door, STATUS_PRICE);
-    for (unsigned said = 0; i < hpcbd_gang_items() && said < STATUS_PAGE; i++) {
-        int length = hpcbd_gang_item(i, client->uid, text, sizeof(text));
+    for (unsigned said = 0; i < hpcbd_gang_items() && said < STATUS_PAGE;) {
+        int length = hpcbd_gang_item(&i, client->uid, text, sizeof(text));
 
         if (length == 0)
             continue;

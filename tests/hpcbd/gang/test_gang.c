@@ -299,6 +299,38 @@ static void end(void)
     ck_assert(!has_timer);
 }
 
+static int64_t number(json_object *object, const char *key)
+{
+    json_object *value;
+
+    ck_assert_msg(json_object_object_get_ex(object, key, &value), "%s", key);
+    return json_object_get_int64(value);
+}
+
+/* How large a part may be that has all of a decision. */
+#define WHOLE (1U << 20)
+
+/* The next decision, *at of hpcbd_decisions_part; NULL: there are no more. */
+static json_object *next_decision(size_t *at)
+{
+    return hpcbd_decisions_part(hpcbd_gang_decisions(), at, WHOLE);
+}
+
+/* The oldest is 0. */
+static json_object *decision_at(unsigned i)
+{
+    size_t at = 0;
+
+    while (i-- > 0)
+        json_object_put(next_decision(&at));
+    return next_decision(&at);
+}
+
+static int item(size_t i, uid_t uid, char *text, size_t size)
+{
+    return hpcbd_gang_item(&i, uid, text, size);
+}
+
 START_TEST(nothing_where_no_gang_is_configured)
 {
     begin(1, "none");
@@ -428,6 +460,8 @@ END_TEST
 /* Elections rest on what is measured of all. */
 START_TEST(a_bandwidth_that_is_not_measured_counts_for_nobody)
 {
+    json_object *decision;
+
     begin(2, "none");
     for (uint32_t i = 1; i <= 4; i++)
         add_job(i, HPCB_CLASS_GUEST, i % 2 ? "0" : "1");
@@ -441,8 +475,10 @@ START_TEST(a_bandwidth_that_is_not_measured_counts_for_nobody)
         pass();
         ck_assert(running() == (1U << 1 | 1U << 4) || running() == (1U << 2 | 1U << 3));
     }
-    ck_assert_ptr_nonnull(
-        strstr(hpcbd_gang_decision(16), "\"mem\":0,\"net\":100000000,"));
+    decision = decision_at(16);
+    ck_assert_int_eq(number(decision, "mem"), 0);
+    ck_assert_int_eq(number(decision, "net"), 100000000);
+    json_object_put(decision);
     end();
 }
 END_TEST
@@ -707,15 +743,15 @@ START_TEST(jobs_join_and_leave)
     pass();
     ck_assert(world[2].job.gang);
     ck_assert(running() == 1U << 1 || running() == 1U << 2);
-    ck_assert_int_gt(hpcbd_gang_item(1, 1002, text, sizeof(text)), 0);
+    ck_assert_int_gt(item(1, 1002, text, sizeof(text)), 0);
     ck_assert_ptr_nonnull(strstr(text, "\"joined\":true"));
-    ck_assert_int_gt(hpcbd_gang_item(0, 1001, text, sizeof(text)), 0);
+    ck_assert_int_gt(item(0, 1001, text, sizeof(text)), 0);
     ck_assert_ptr_nonnull(strstr(text, "\"joined\":false"));
     ck_assert_ptr_null(hpcbd_gang_ask_leave(2, 1002));
     pass();
     ck_assert_uint_eq(running(), 1U << 1 | 1U << 2);
     ck_assert(!world[2].job.gang);
-    ck_assert_int_eq(hpcbd_gang_item(1, 1002, text, sizeof(text)), 0);
+    ck_assert_int_eq(item(1, 1002, text, sizeof(text)), 0);
     ck_assert_ptr_nonnull(hpcbd_gang_ask_leave(2, 0));
     /* One that does by its partition. */
     ck_assert_ptr_null(hpcbd_gang_ask_join(2, 0));
@@ -724,9 +760,9 @@ START_TEST(jobs_join_and_leave)
     ck_assert_ptr_null(hpcbd_gang_ask_leave(1, 0));
     pass();
     ck_assert_uint_eq(running(), 1U << 1 | 1U << 2);
-    ck_assert_int_gt(hpcbd_gang_item(0, 1001, text, sizeof(text)), 0);
+    ck_assert_int_gt(item(0, 1001, text, sizeof(text)), 0);
     ck_assert_ptr_nonnull(strstr(text, "\"state\":\"left\""));
-    ck_assert_int_eq(hpcbd_gang_item(0, 1002, text, sizeof(text)), 0);
+    ck_assert_int_eq(item(0, 1002, text, sizeof(text)), 0);
     ck_assert_ptr_null(hpcbd_gang_ask_join(1, 1001));
     pass();
     ck_assert(running() == 1U << 1 || running() == 1U << 2);
@@ -849,10 +885,10 @@ START_TEST(a_partition_has_its_own_turns)
     ck_assert_uint_le(changes[0], 51);
     ck_assert_uint_ge(changes[1], 19);
     ck_assert_uint_le(changes[1], 21);
-    ck_assert_int_gt(hpcbd_gang_item(0, 0, text, sizeof(text)), 0);
+    ck_assert_int_gt(item(0, 0, text, sizeof(text)), 0);
     ck_assert_ptr_nonnull(strstr(text, "\"quantum_seconds\":0.2"));
     ck_assert_ptr_nonnull(strstr(text, "\"window\":5,"));
-    ck_assert_int_gt(hpcbd_gang_item(2, 0, text, sizeof(text)), 0);
+    ck_assert_int_gt(item(2, 0, text, sizeof(text)), 0);
     ck_assert_ptr_nonnull(strstr(text, "\"quantum_seconds\":0.5"));
     /* Of all is also of this one. */
     ck_assert_ptr_null(hpcbd_gang_ask_set(NULL, 1000000, 0, 0));
@@ -1078,14 +1114,6 @@ END_TEST
 
 /* ---- what is said ---- */
 
-static int64_t number(json_object *object, const char *key)
-{
-    json_object *value;
-
-    ck_assert_msg(json_object_object_get_ex(object, key, &value), "%s", key);
-    return json_object_get_int64(value);
-}
-
 static const char *word(json_object *object, const char *key)
 {
     json_object *value;
@@ -1116,10 +1144,9 @@ static void read_job(json_object *from, hpcb_gang_job_t *job, bool *elected)
     *elected = number(from, "elected");
 }
 
-/* The policy, given what the decision rested on, decides the same. */
-static void replay(const char *line)
+/* The policy, given what the decision rested on, decides the same.  Frees it. */
+static void replay(json_object *decision)
 {
-    json_object *decision = json_tokener_parse(line);
     json_object *jobs = json_object_object_get(decision, "jobs");
     hpcb_gang_t gang = {.window = (unsigned)number(decision, "window")};
     hpcb_bw_t capacity = {(uint64_t)number(decision, "mem"),
@@ -1207,7 +1234,9 @@ END_TEST
 /* Once with jobs of several nodes among them, once without. */
 START_TEST(decisions_can_be_replayed)
 {
+    json_object *decision;
     unsigned count = 0;
+    size_t at = 0;
 
     begin(3, "none");
     for (uint32_t i = 1; i <= 9; i++) {
@@ -1218,30 +1247,89 @@ START_TEST(decisions_can_be_replayed)
     }
     for (unsigned i = 0; i < 100; i++)
         pass();
-    while (hpcbd_gang_decision(count))
-        replay(hpcbd_gang_decision(count++));
+    for (; (decision = next_decision(&at)); count++)
+        replay(decision);
     ck_assert_uint_eq(count, HPCBD_DECISIONS_MAX);
     end();
-    ck_assert_ptr_null(hpcbd_gang_decision(0));
+    ck_assert_ptr_null(decision_at(0));
 }
 END_TEST
 
-START_TEST(decisions_about_many_say_less)
+/* The most that a decision can rest on, and CPUs whose list is as long as it may be. */
+static void put_much(hpcb_gang_job_t *job, uint32_t job_id)
+{
+    const hpcb_fit_sample_t most = {UINT64_MAX, UINT64_MAX};
+
+    *job = (hpcb_gang_job_t){.job_id = job_id, .of_job = UINT32_MAX, .waited = UINT32_MAX};
+    for (unsigned i = 0; i < HPCB_GANG_WINDOW_MAX; i++)
+        hpcb_gang_sample(job, &most);
+    for (unsigned cpu = 1001; cpu < 1001 + 2 * job_id; cpu += 2)
+        hpcb_cpus_add(&job->cpus, cpu);
+}
+
+/* Jobs of a part follow those of the part before, of its decision. */
+static void follows(json_object *part, size_t *jobs)
+{
+    json_object *list = json_object_object_get(part, "jobs");
+    size_t length =
+        strlen(json_object_to_json_string_ext(part, JSON_C_TO_STRING_PLAIN));
+
+    ck_assert_uint_le(length, HPCBD_DECISION_PART_MIN);
+    ck_assert_int_eq(number(part, "of"), HPCB_GANG_JOBS_MAX);
+    ck_assert_int_eq(number(part, "from"), (int64_t)(*jobs % HPCB_GANG_JOBS_MAX));
+    ck_assert_int_eq(number(part, "quantum"), (int64_t)(*jobs / HPCB_GANG_JOBS_MAX));
+    for (size_t i = 0; i < json_object_array_length(list); i++)
+        ck_assert_int_eq(number(json_object_array_get_idx(list, i), "job"),
+                         (int64_t)((*jobs)++ % HPCB_GANG_JOBS_MAX + 1));
+}
+
+START_TEST(decisions_about_many_come_in_parts)
 {
     static hpcb_gang_job_t jobs[HPCB_GANG_JOBS_MAX];
     hpcbd_decisions_t decisions = {.next = 0};
-    hpcb_gang_t gang = {.window = 2};
-    const hpcb_bw_t capacity = {1, 1};
+    hpcb_gang_t gang = {.window = HPCB_GANG_WINDOW_MAX};
+    const hpcb_bw_t capacity = {UINT64_MAX, UINT64_MAX};
     bool run[HPCB_GANG_JOBS_MAX] = {false};
+    json_object *part;
+    size_t at = 0, said = 0, parts = 0;
 
     for (uint32_t i = 0; i < HPCB_GANG_JOBS_MAX; i++) {
-        jobs[i].job_id = i + 1;
+        put_much(&jobs[i], i + 1);
         hpcb_gang_add(&gang, &jobs[i]);
-        hpcbd_decisions_note(&decisions, "guests", 5, &gang, &capacity, run);
     }
-    ck_assert_str_eq(hpcbd_decisions_get(&decisions, 31),
-                     "{\"gang\":\"guests\",\"quantum\":5,\"window\":2,\"mem\":1,"
-                     "\"net\":1,\"jobs\":null}");
+    for (uint64_t i = 0; i < 2; i++)
+        hpcbd_decisions_note(&decisions, "guests", i, &gang, &capacity, run);
+    ck_assert_uint_eq(hpcbd_decisions_jobs(&decisions), 2 * HPCB_GANG_JOBS_MAX);
+    for (; (part = hpcbd_decisions_part(&decisions, &at, HPCBD_DECISION_PART_MIN));
+         parts++) {
+        follows(part, &said);
+        ck_assert_uint_eq(said, at);
+        json_object_put(part);
+    }
+    ck_assert_uint_eq(said, 2 * HPCB_GANG_JOBS_MAX);
+    ck_assert_uint_lt(parts, said);
+    hpcbd_decisions_free(&decisions);
+}
+END_TEST
+
+START_TEST(decisions_say_no_endless_list_of_cpus)
+{
+    static hpcb_gang_job_t job;
+    hpcb_gang_t gang = {.window = 2};
+    hpcbd_decisions_t decisions = {.next = 0};
+    const hpcb_bw_t capacity = {0, 0};
+    const bool run = true;
+    json_object *part, *first;
+    size_t at = 0;
+
+    put_much(&job, 1000);
+    hpcb_gang_add(&gang, &job);
+    hpcbd_decisions_note(&decisions, "guests", 1, &gang, &capacity, &run);
+    part = hpcbd_decisions_part(&decisions, &at, HPCBD_DECISION_PART_MIN);
+    first = json_object_array_get_idx(json_object_object_get(part, "jobs"), 0);
+    ck_assert(json_object_object_get_ex(first, "cpus", NULL));
+    ck_assert_ptr_null(json_object_object_get(first, "cpus"));
+    json_object_put(part);
     hpcbd_decisions_free(&decisions);
 }
 END_TEST
@@ -1258,16 +1346,16 @@ START_TEST(users_see_their_own_jobs)
     world[1].moved.mem_known = false;
     for (unsigned i = 0; i < 5; i++)
         pass();
-    for (size_t i = 0; i < hpcbd_gang_items(); i++) {
-        mine += hpcbd_gang_item(i, 1001, text, sizeof(text)) > 0;
-        all += hpcbd_gang_item(i, 0, text, sizeof(text)) > 0;
-    }
+    for (size_t i = 0; i < hpcbd_gang_items();)
+        mine += hpcbd_gang_item(&i, 1001, text, sizeof(text)) > 0;
+    for (size_t i = 0; i < hpcbd_gang_items();)
+        all += hpcbd_gang_item(&i, 0, text, sizeof(text)) > 0;
     ck_assert_uint_eq(mine, 1);
     ck_assert_uint_ge(all, 2 + 3);
-    ck_assert_int_gt(hpcbd_gang_item(0, 1001, text, sizeof(text)), 0);
+    ck_assert_int_gt(item(0, 1001, text, sizeof(text)), 0);
     ck_assert_ptr_nonnull(strstr(text, "\"mem\":null,\"net\":"));
     ck_assert_int_ge(strtol(strstr(text, "\"net\":") + 6, NULL, 10), 4999000);
-    ck_assert_int_eq(hpcbd_gang_item(0, 1001, text, 20), -1);
+    ck_assert_int_eq(item(0, 1001, text, 20), -1);
     ck_assert_int_gt(hpcbd_gang_end(1, text, sizeof(text)), 0);
     ck_assert_ptr_nonnull(strstr(text, "\"next\":1"));
     ck_assert_int_gt(hpcbd_gang_end(hpcbd_gang_items(), text, sizeof(text)), 0);
@@ -1316,7 +1404,8 @@ int main(void)
     tcase_add_test(tc, a_look_goes_on_where_it_ended);
     tcase_add_test(tc, looks_wait_for_who_is_boosted);
     tcase_add_loop_test(tc, decisions_can_be_replayed, 3, 5);
-    tcase_add_test(tc, decisions_about_many_say_less);
+    tcase_add_test(tc, decisions_about_many_come_in_parts);
+    tcase_add_test(tc, decisions_say_no_endless_list_of_cpus);
     tcase_add_test(tc, users_see_their_own_jobs);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
