@@ -221,11 +221,12 @@ static void leave_others(unsigned told, enum kind kind)
         void *caller = __builtin_return_address(0);                                    \
         int rc;                                                                        \
                                                                                        \
-        if (__builtin_expect(!fn || whom & OTHERS, 0))                                 \
+        if (__builtin_expect(!fn || whom & OTHERS, 0) ||                               \
+            ((kind) == WAITS && hpcb_wait_is_inside(&hpcb_wait, FRAME())))             \
             return slow_##prefix##name(caller, FRAME(), ARGS_##nargs);                 \
-        if ((kind) != WAITS || !whom ||                                                \
-            !hpcb_wait_enter(&hpcb_wait, CALL_SITE(caller, FRAME()), FRAME()))         \
+        if ((kind) != WAITS || !whom)                                                  \
             return ((int (*)(PARAMS_##nargs))fn)(ARGS_##nargs);                        \
+        hpcb_wait_begin(&hpcb_wait, CALL_SITE(caller, FRAME()), FRAME());              \
         rc = ((int (*)(PARAMS_##nargs))fn)(ARGS_##nargs);                              \
         hpcb_wait_leave(&hpcb_wait);                                                   \
         return rc;                                                                     \

@@ -331,22 +331,28 @@ EXPORTED int sched_yield(void)
 }
 
 /* In Open MPI 4 it returns nothing, from 5 on an int. */
-EXPORTED intptr_t opal_progress(void);
-EXPORTED intptr_t opal_progress(void)
+typedef intptr_t (*pass_t)(void);
+
+static __attribute__((noinline)) intptr_t watch_pass(pass_t pass)
 {
-    static kept_t kept[PLACES];
-    hpcb_fn_t fn = real(kept, "opal_progress", __builtin_return_address(0));
     intptr_t found;
 
-    if (is_young(FRAME()))
-        return ((intptr_t(*)(void))fn)();
     has_yielded = false;
     pass_frame = FRAME();
-    found = ((intptr_t(*)(void))fn)();
+    found = pass();
     pass_frame = 0;
     if (!has_yielded)
         hpcb_wait_event(&hpcb_wait);
     return found;
+}
+
+EXPORTED intptr_t opal_progress(void);
+EXPORTED intptr_t opal_progress(void)
+{
+    static kept_t kept[PLACES];
+    pass_t pass = (pass_t)real(kept, "opal_progress", __builtin_return_address(0));
+
+    return is_young(FRAME()) ? pass() : watch_pass(pass);
 }
 
 /* MPICH 4.0 over TCP: a rank that has flushed its endpoints waits for its launcher and

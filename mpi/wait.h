@@ -70,20 +70,33 @@ void hpcb_wait_setup(void);
 bool hpcb_wait_look(hpcb_wait_t *wait, bool locked);
 void hpcb_wait_learn(hpcb_wait_t *wait);
 
-/* A blocking call begins at call_site, with its stack frame at frame.  Return whether
- * it is the outermost one: then hpcb_wait_leave must follow. */
-static inline bool hpcb_wait_enter(hpcb_wait_t *wait, uintptr_t call_site,
+/* Whether a call with its stack frame at frame seems to lie inside of one. */
+static inline bool hpcb_wait_is_inside(const hpcb_wait_t *wait, uintptr_t frame)
+{
+    return __builtin_expect(wait->frame > frame, 0);
+}
+
+/* A blocking call begins at call_site, with its stack frame at frame, that does not lie
+ * inside of one: hpcb_wait_leave must follow. */
+static inline void hpcb_wait_begin(hpcb_wait_t *wait, uintptr_t call_site,
                                    uintptr_t frame)
 {
-    if (__builtin_expect(wait->frame > frame, 0) &&
-        wait->inside++ < HPCB_WAIT_CALLS_INSIDE)
-        return false;
     wait->frame = frame;
     wait->inside = 0;
     wait->call_site = call_site;
     wait->event = false;
     wait->left = HPCB_WAIT_FREE_PASSES + wait->stride;
     wait->began = 0;
+}
+
+/* The same of one that may lie inside of one.  Return whether hpcb_wait_leave must
+ * follow. */
+static inline bool hpcb_wait_enter(hpcb_wait_t *wait, uintptr_t call_site,
+                                   uintptr_t frame)
+{
+    if (hpcb_wait_is_inside(wait, frame) && wait->inside++ < HPCB_WAIT_CALLS_INSIDE)
+        return false;
+    hpcb_wait_begin(wait, call_site, frame);
     return true;
 }
 
