@@ -15,10 +15,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Thing *i to list for uid, as JSON: jobs, then the jobs of decisions, of which one text
- * says several (hpcbd/gang/decision.h).  *i becomes the first that was not said.  The
- * length; 0 if this one is not for uid, or takes no turns; -1 if text is too small or
- * memory runs out. */
+/* Thing *i to list for uid, as JSON: jobs, then the jobs of decisions, of which one
+ * text says several (hpcbd/gang/decision.h).  *i becomes the first that was not said.
+ * The length; 0 if this one is not for uid, or takes no turns; -1 if text is too small
+ * or memory runs out. */
 int hpcbd_gang_item(size_t *i, uid_t uid, char *text, size_t size);
 
 /* How many things there are; not all of them are for everybody. */

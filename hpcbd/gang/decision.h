@@ -49,8 +49,8 @@ size_t hpcbd_decisions_jobs(const hpcbd_decisions_t *decisions);
 
 /* The part of a decision that begins with job *at, with as many of the next ones as fit
  * into size bytes of plain JSON, at least HPCBD_DECISION_PART_MIN; *at becomes the
- * first job that it does not have.  The caller frees it.  NULL: there is no such job, or
- * memory runs out. */
+ * first job that it does not have.  The caller frees it.  NULL: there is no such job,
+ * or memory runs out. */
 json_object *hpcbd_decisions_part(const hpcbd_decisions_t *decisions, size_t *at,
                                   size_t size);
 

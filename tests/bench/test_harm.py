@@ -155,6 +155,13 @@ class Report(unittest.TestCase):
         self.assertIn("| 2 % | 50 | 1 | 2.04 % | 49 | 2.04 % | 49 | 2.00 % | -0.04 | 2.00 |",
                       text)
 
+    def test_a_step_on_nothing_shows_what_the_guest_did(self):
+        quiet, stepped = guard(0.0, None), {**guard(0.0, 80.0), **had(0.02)}
+        self.assertNotIn("may harm", "\n".join(report.guard([quiet])))
+        text = "\n".join(report.guard([quiet, stepped, guard(0.02, 80.0)]))
+        self.assertIn("the primary waited for 1.96 % of the time", text)
+        self.assertIn("in the other runs for 0.00 % (0.00 to 0.00).", text)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -17,8 +17,8 @@ static void joins(const char *parts, const char *expected)
     ck_assert_ptr_nonnull(array);
     decisions = hpcb_decisions_join(array);
     ck_assert_ptr_nonnull(decisions);
-    ck_assert_str_eq(
-        json_object_to_json_string_ext(decisions, JSON_C_TO_STRING_PLAIN), expected);
+    ck_assert_str_eq(json_object_to_json_string_ext(decisions, JSON_C_TO_STRING_PLAIN),
+                     expected);
 }
 
 #define PART(gang, quantum, from, of, jobs)                                            \
@@ -44,10 +44,13 @@ START_TEST(leaves_out_what_is_not_whole)
     joins("[" PART("a", 1, 2, 3, "9") "," PART("a", 2, 0, 1, "7") "]",
           "[" WHOLE("a", 2, "7") "]");
     joins("[" PART("a", 1, 0, 3, "7") "," PART("a", 1, 2, 3, "9") "]", "[]");
-    joins("[" PART("a", 1, 0, 2, "7") "," PART("a", 2, 1, 2, "9") "," PART(
-              "a", 3, 0, 1, "5") "]",
+    joins("[" PART("a", 1, 0, 2, "7") "," PART("a", 2, 1, 2, "9") "," PART("a", 3, 0, 1,
+                                                                           "5") "]",
           "[" WHOLE("a", 3, "5") "]");
     joins("[" PART("a", 1, 0, 2, "7") "," PART("b", 1, 1, 2, "9") "]", "[]");
+    joins("[" PART("a", 1, 0, 3, "7") "," PART("a", 1, 1, 3, "8") "," PART("a", 1, 1, 3,
+                                                                           "8") "]",
+          "[]");
 }
 END_TEST
 

@@ -1260,7 +1260,8 @@ static void put_much(hpcb_gang_job_t *job, uint32_t job_id)
 {
     const hpcb_fit_sample_t most = {UINT64_MAX, UINT64_MAX};
 
-    *job = (hpcb_gang_job_t){.job_id = job_id, .of_job = UINT32_MAX, .waited = UINT32_MAX};
+    *job =
+        (hpcb_gang_job_t){.job_id = job_id, .of_job = UINT32_MAX, .waited = UINT32_MAX};
     for (unsigned i = 0; i < HPCB_GANG_WINDOW_MAX; i++)
         hpcb_gang_sample(job, &most);
     for (unsigned cpu = 1001; cpu < 1001 + 2 * job_id; cpu += 2)
