@@ -350,7 +350,10 @@ int hpcb_sim_cluster(const hpcb_sim_cluster_t *cluster, hpcb_sim_regime_t regime
                      const hpcb_sim_history_t *history, hpcb_sim_progress_t *progress,
                      hpcb_sim_figures_t *figures, hpcb_error_t *err)
 {
-    hpcb_sim_state_t state = {.conf = cluster, .history = history, .regime = regime};
+    hpcb_sim_state_t state = {.conf = cluster,
+                              .history = history,
+                              .regime = regime,
+                              .guest_time = hpcb_sim_guest_time(cluster)};
     size_t submitted = 0;
     uint64_t steps = 0;
     int rc = state_begin(&state);

@@ -22,7 +22,8 @@
  * run is slower by a factor of the regime, on all of its nodes, as the slowest one
  * holds up a parallel job.  A job that has not done its work when its time limit is
  * over ends there, as in Slurm, if the history says what its limit was.  In the regimes
- * of ours guests that get next to nothing are stopped and requeued by policy/guard.  A
+ * of ours guests that get next to nothing are stopped and requeued by policy/guard, and
+ * those that would slow primaries too much run for a part of their time beside them.  A
  * guest that is requeued begins again.
  */
 #ifndef HPCB_SIM_CLUSTER_H
@@ -49,12 +50,14 @@ typedef enum {
 typedef struct {
     uint32_t nodes, cpus; /* nodes of so many CPUs, all alike */
     int64_t memory;       /* KiB a node */
-    double nice_share;  /* of a CPU that a guest of regime nice has beside a primary */
-    double guest_cost;  /* by which part a primary is slower beside our guests */
-    double guest_part;  /* of the jobs that fit on a node, those that are guests */
-    double guest_limit; /* guests' time limits by those in the history */
-    bool no_requeue;    /* a guest that has to go is cancelled */
-    uint64_t seed;      /* which jobs are guests */
+    double nice_share;   /* of a CPU that a guest of regime nice has beside a primary */
+    double guest_cost;   /* by which part a primary is slower beside our guests, if
+                            nothing restricts these */
+    double max_slowdown; /* GuestMaxSlowdown; 0: nothing restricts them */
+    double guest_part;   /* of the jobs that fit on a node, those that are guests */
+    double guest_limit;  /* guests' time limits by those in the history */
+    bool no_requeue;     /* a guest that has to go is cancelled */
+    uint64_t seed;       /* which jobs are guests */
     int64_t from, to; /* seconds: the window that rates are of; equal: until the end */
 } hpcb_sim_cluster_t;
 
@@ -79,6 +82,9 @@ typedef struct {
 int hpcb_sim_cluster(const hpcb_sim_cluster_t *cluster, hpcb_sim_regime_t regime,
                      const hpcb_sim_history_t *history, hpcb_sim_progress_t *progress,
                      hpcb_sim_figures_t *figures, hpcb_error_t *err);
+
+/* For which part of the time guests run beside primaries in the regimes of ours. */
+double hpcb_sim_guest_time(const hpcb_sim_cluster_t *cluster);
 
 /* Whether the job at that place is a guest, in regimes that have them. */
 bool hpcb_sim_is_guest(const hpcb_sim_cluster_t *cluster,

@@ -6,8 +6,11 @@
  * Guests that get next to nothing are stopped, and requeued if that lasts, as hpcbd
  * does with policy/guard and its default configuration.  hpcbd takes a step each
  * second; here shares change with events only, and a step is taken then and when it
- * would decide something.  GuestMaxSlowdown, the guard's other half, is not simulated:
- * what guests cost is a figure that is given (guest_cost), which nothing restricts.
+ * would decide something.
+ *
+ * GuestMaxSlowdown, the guard's other half: what guests cost (guest_cost) is the same
+ * for all, so policy/guard restricts all alike.  It is simulated once, for a primary of
+ * a day, with the cost known exactly.
  */
 #include "config.h"
 
@@ -21,6 +24,55 @@ static const hpcb_crumbs_conf_t conf = {
     .starved_ns = 600 * HPCB_SIM_SECOND,
 };
 
+/* hpcbd/harm/guarded.c's.  Long slices cure no harm by caches and memory, so they are
+ * left out. */
+static const hpcb_guard_conf_t guard_conf = {
+    .look_ns = 60 * HPCB_SIM_SECOND,
+    .return_ns = 300 * HPCB_SIM_SECOND,
+    .longest_ns = 3600 * HPCB_SIM_SECOND,
+};
+
+#define GUARD_DAY_S  86400
+#define GUARD_STEP_S 10 /* hpcbd's, from one experiment to the next */
+
+static double time_at(hpcb_guard_level_t level)
+{
+    switch (level) {
+    case HPCB_GUARD_HALF:
+        return 0.5;
+    case HPCB_GUARD_QUARTER:
+        return 0.25;
+    case HPCB_GUARD_STOP:
+    case HPCB_GUARD_REQUEUE:
+        return 0;
+    default:
+        return 1;
+    }
+}
+
+/* Who is requeued is kept apart from such primaries. */
+double hpcb_sim_guest_time(const hpcb_sim_cluster_t *cluster)
+{
+    hpcb_guard_conf_t policy = guard_conf;
+    hpcb_guard_t guard = {.level = HPCB_GUARD_FREE};
+    double sum = 0;
+
+    policy.max_slowdown = cluster->max_slowdown;
+    if (policy.max_slowdown <= 0)
+        return 1;
+    for (int s = GUARD_STEP_S; s <= GUARD_DAY_S; s += GUARD_STEP_S) {
+        double cost = cluster->guest_cost * time_at(guard.level);
+        hpcb_harm_estimate_t known = {
+            .cost = cost, .low = cost, .high = cost, .comparisons = GUARD_DAY_S};
+
+        if (hpcb_guard_step(&policy, &guard, &known, (uint64_t)s * HPCB_SIM_SECOND) ==
+            HPCB_GUARD_REQUEUE)
+            return 0;
+        sum += time_at(guard.level);
+    }
+    return sum / (GUARD_DAY_S / GUARD_STEP_S);
+}
+
 static bool is_guarded(const hpcb_sim_state_t *state)
 {
     return state->regime == HPCB_SIM_GUESTS || state->regime == HPCB_SIM_GUESTS_MEMORY;
@@ -28,9 +80,11 @@ static bool is_guarded(const hpcb_sim_state_t *state)
 
 bool hpcb_sim_guard_has_room(const hpcb_sim_state_t *state, const hpcb_sim_node_t *node)
 {
-    double cpus = state->conf->cpus;
+    double cpus = state->conf->cpus, idle = cpus - node->load - node->guest_load;
 
-    return cpus - node->load - node->guest_load >= conf.min_share * cpus;
+    if (node->primaries != HPCB_SIM_NONE)
+        idle *= state->guest_time;
+    return idle >= conf.min_share * cpus;
 }
 
 bool hpcb_sim_is_stopped(const hpcb_sim_part_t *part)

@@ -104,7 +104,7 @@ static double primary_rate(const hpcb_sim_state_t *state, uint32_t job)
         return 1;
     if (state->regime == HPCB_SIM_NICE)
         return 1 / (load / (1 - share) + 1 - load);
-    return 1 / (1 + state->conf->guest_cost);
+    return 1 / (1 + state->conf->guest_cost * state->guest_time);
 }
 
 void hpcb_sim_speed_primary(hpcb_sim_state_t *state, uint32_t job)
@@ -121,7 +121,8 @@ static double guest_rate(const hpcb_sim_state_t *state, const hpcb_sim_node_t *n
     if (state->regime != HPCB_SIM_NICE) {
         idle = cpus - node->load;
         rate = node->guest_load > 0 ? idle / node->guest_load : 1;
-        return rate > 1 ? 1 : rate < 0 ? 0 : rate;
+        rate = rate > 1 ? 1 : rate < 0 ? 0 : rate;
+        return node->primaries == HPCB_SIM_NONE ? rate : rate * state->guest_time;
     }
     if (node->guest_cpus <= node->free)
         return 1;

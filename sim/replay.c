@@ -238,6 +238,8 @@ static const char help[] =
     "                          (default: 25)\n"
     "      --guest-cost PERCENT  by which primaries are slower beside guests\n"
     "                          (default: 0.7, measured)\n"
+    "      --guest-max-slowdown PERCENT  GuestMaxSlowdown: how much slower at most\n"
+    "                          (default: 1; 0: no limit)\n"
     "      --guest-limit PERCENT  of their time limit in the history: what guests\n"
     "                          ask for (default: 100)\n"
     "      --nice-share PERCENT  of a CPU that a nice guest has beside a primary\n"

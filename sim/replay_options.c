@@ -73,6 +73,8 @@ static int take_cluster_option(hpcb_sim_cluster_t *cluster, int option,
         return take_percent(name, 100, &cluster->guest_part);
     case 'c':
         return take_percent(name, 1000, &cluster->guest_cost);
+    case 'M':
+        return take_percent(name, 1000, &cluster->max_slowdown);
     case 'n':
         return take_percent(name, 99, &cluster->nice_share);
     case 'l':
@@ -197,6 +199,7 @@ int hpcb_sim_replay_options(int argc, char *argv[], hpcb_sim_order_t *order)
         {"memory", required_argument, NULL, 'm'},
         {"guest-part", required_argument, NULL, 'g'},
         {"guest-cost", required_argument, NULL, 'c'},
+        {"guest-max-slowdown", required_argument, NULL, 'M'},
         {"guest-limit", required_argument, NULL, 'l'},
         {"nice-share", required_argument, NULL, 'n'},
         {"no-requeue", no_argument, NULL, 'R'},
@@ -211,6 +214,7 @@ int hpcb_sim_replay_options(int argc, char *argv[], hpcb_sim_order_t *order)
 
     order->cluster = (hpcb_sim_cluster_t){.nice_share = 0.5,
                                           .guest_cost = 0.007,
+                                          .max_slowdown = 0.01,
                                           .guest_part = 0.25,
                                           .guest_limit = 1,
                                           .seed = 1};

@@ -13,8 +13,8 @@
 
 /* What could change the figures and does not. */
 static const char *const not_simulated[] = {
-    "GuestMaxSlowdown", "memory bandwidth", "topology",     "GRES",
-    "partitions",       "priorities",       "dependencies", "reservations",
+    "memory bandwidth", "topology",     "GRES",         "partitions",
+    "priorities",       "dependencies", "reservations",
 };
 
 static void put(json_object *object, const char *name, json_object *value)
@@ -47,6 +47,8 @@ static json_object *describe_cluster(const hpcb_sim_cluster_t *cluster)
     hpcb_sim_put_int(said, "memory_mib_per_node", cluster->memory / 1024);
     hpcb_sim_put_real(said, "guest_part", cluster->guest_part);
     hpcb_sim_put_real(said, "guest_cost", cluster->guest_cost);
+    hpcb_sim_put_real(said, "guest_max_slowdown", cluster->max_slowdown);
+    hpcb_sim_put_real(said, "guest_time", hpcb_sim_guest_time(cluster));
     hpcb_sim_put_real(said, "guest_limit", cluster->guest_limit);
     put(said, "requeue", json_object_new_boolean(!cluster->no_requeue));
     hpcb_sim_put_real(said, "nice_share", cluster->nice_share);
@@ -159,6 +161,16 @@ static void print_row(const char *name, const hpcb_sim_figures_t *figures)
         figures->timeouts, figures->evictions);
 }
 
+static void print_restriction(const hpcb_sim_cluster_t *cluster)
+{
+    double time = hpcb_sim_guest_time(cluster);
+
+    if (time < 1)
+        printf("GuestMaxSlowdown=%g%% is less than guests cost (--guest-cost): beside "
+               "primaries they run in %.3g %% of the time.\n",
+               100 * cluster->max_slowdown, 100 * time);
+}
+
 static void print_notes(const hpcb_sim_outcome_t *outcome)
 {
     uint64_t late = outcome->figures[HPCB_SIM_GUESTS_MEMORY].guest_timeouts;
@@ -180,6 +192,7 @@ static void print_notes(const hpcb_sim_outcome_t *outcome)
         printf("%" PRIu64 " guests with lent memory ran into their time limits: "
                "--guest-limit says what longer ones would give.\n",
                late);
+    print_restriction(&outcome->order->cluster);
     printf("Not simulated:");
     for (size_t i = 0; i < sizeof(not_simulated) / sizeof(not_simulated[0]); i++)
         printf("%s %s", i > 0 ? "," : "", not_simulated[i]);

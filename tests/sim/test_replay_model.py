@@ -166,7 +166,7 @@ class Limits(Model):
 class Crumbs(Model):
     # The primary never waits: next to it a guest gets nothing.
     ARGUMENTS = ("--nodes", "2", "--cpus-per-node", "1", "--guest-part", "100", "--guest-cost",
-                 "10")
+                 "10", "--guest-max-slowdown", "0")
 
     def test_a_guest_that_gets_nothing_is_stopped_and_requeued(self):
         found = self.regimes([swf(0, 1000, 2, 1.0), swf(0, 100, 1, 1.0)], *self.ARGUMENTS)
@@ -196,12 +196,51 @@ class Crumbs(Model):
             self.assertEqual(found[name]["evictions"], 0)
             self.assertAlmostEqual(found[name]["guest_turnaround_mean_seconds"], 500, delta=1)
 
-    def test_the_guard_that_is_not_simulated_is_named(self):
-        text = swf(0, 100, 2) + "\n"
-        arguments = ("--nodes", "1", "--cpus-per-node", "2")
-        self.assertIn("Not simulated: GuestMaxSlowdown", replay(text, *arguments).stdout)
-        said = json.loads(replay(text, *arguments, "--json").stdout)
-        self.assertIn("GuestMaxSlowdown", said["not_simulated"])
+
+class Harm(Model):
+    # Of two nodes, so that it is no guest; it leaves half of each CPU.
+    JOBS = [swf(0, 20000, 2, 0.5), swf(0, 1000, 1, 1.0)]
+    ARGUMENTS = ("--nodes", "2", "--cpus-per-node", "1", "--guest-part", "100")
+
+    def guests(self, *arguments):
+        """For which part of the time they run, and the figures of that regime."""
+        said = json.loads(replay("\n".join(self.JOBS) + "\n", *self.ARGUMENTS, *arguments,
+                                 "--json").stdout)
+        return said["cluster"]["guest_time"], said["regimes"]["guests"]
+
+    def test_a_cost_below_the_limit_restricts_nobody(self):
+        time, found = self.guests("--guest-cost", "0.99")
+        self.assertEqual(time, 1)
+        self.assertAlmostEqual(found["guest_turnaround_mean_seconds"], 2000, delta=1)
+        self.assertAlmostEqual(found["primary_slowdown_mean"], 1.00098, delta=1e-5)
+
+    def test_twice_the_limit_leaves_half_of_the_time(self):
+        time, found = self.guests("--guest-cost", "2")
+        self.assertAlmostEqual(time, 0.5, delta=0.001)
+        self.assertAlmostEqual(found["guest_turnaround_mean_seconds"], 4000, delta=10)
+        self.assertAlmostEqual(found["primary_slowdown_mean"], 1.00198, delta=1e-5)
+
+    def test_now_and_then_they_are_tried_again(self):
+        time, _ = self.guests("--guest-cost", "1.5")
+        self.assertGreater(time, 0.505)
+        self.assertLess(time, 0.55)
+
+    def test_who_harms_in_a_quarter_of_the_time_goes_elsewhere(self):
+        time, found = self.guests("--guest-cost", "4.1")
+        self.assertEqual(time, 0)
+        self.assertEqual(found["starved"], 1)
+        self.assertEqual(found["primary_slowdown_mean"], 1)
+
+    def test_without_a_limit_all_run(self):
+        time, found = self.guests("--guest-cost", "50", "--guest-max-slowdown", "0")
+        self.assertEqual(time, 1)
+        # In the guest's 2000 s it works for 2000 / 1.5.
+        self.assertAlmostEqual(found["primary_slowdown_mean"], 1.03333, delta=1e-4)
+
+    def test_it_is_said(self):
+        text = replay("\n".join(self.JOBS) + "\n", *self.ARGUMENTS, "--guest-cost", "2").stdout
+        self.assertIn("GuestMaxSlowdown=1% is less than guests cost (--guest-cost): beside "
+                      "primaries they run in 50 % of the time.", text)
 
 
 class Window(Model):
