@@ -8,7 +8,8 @@
  * the releases: nowhere else is SLURM_VERSION_NUMBER compared (tests/common/compat.sh
  * sees to it).  Built and run with 22.05, 24.11 and 26.05.
  *
- * For the front doors that Slurm loads (spank/, jobsubmit/) and their tests.
+ * For the front doors that Slurm loads (spank/, jobsubmit/) and their tests, and for
+ * what of hpcbd uses Slurm's library.
  */
 #ifndef HPCB_COMMON_COMPAT_H
 #define HPCB_COMMON_COMPAT_H
@@ -37,6 +38,29 @@
  * only fails the job. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
 #define HPCB_SPANK_HAS_INIT_FAILURE_MODE 1
+#endif
+
+/* A description of a job has the job's number in a step's since 25.11. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
+#define HPCB_NUMBER_OF(job_desc) ((job_desc)->step_id.job_id)
+#else
+#define HPCB_NUMBER_OF(job_desc) ((job_desc)->job_id)
+#endif
+
+/* Functions of the library take a job by a step's number since 26.05. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+static inline slurm_step_id_t hpcb_by_number(uint32_t job_id)
+{
+    slurm_step_id_t step_id = SLURM_STEP_ID_INITIALIZER;
+
+    step_id.job_id = job_id;
+    return step_id;
+}
+#else
+static inline uint32_t hpcb_by_number(uint32_t job_id)
+{
+    return job_id;
+}
 #endif
 
 #endif

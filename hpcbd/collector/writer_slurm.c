@@ -162,7 +162,7 @@ static char *comment_with(uint32_t job_id, const char *text)
     const char *old = NULL;
     char *comment = NULL;
 
-    if (slurm_load_job(&jobs, job_id, SHOW_ALL))
+    if (slurm_load_job(&jobs, hpcb_by_number(job_id), SHOW_ALL))
         return NULL;
     if (jobs->record_count > 0)
         old = jobs->job_array[0].comment;
@@ -184,7 +184,7 @@ static int add_comment(uint32_t job_id, const char *text)
 
     if (comment) {
         slurm_init_job_desc_msg(&change);
-        change.job_id = job_id;
+        HPCB_NUMBER_OF(&change) = job_id;
         change.comment = comment;
         rc = slurm_update_job(&change) ? -1 : 0;
     }
@@ -200,7 +200,7 @@ static hpcbd_outcome_t refused(uint32_t job_id, int error, bool ended)
     case ESLURM_DISABLED:
     case ESLURM_BATCH_ONLY:
         if (ended)
-            slurm_kill_job(job_id, SIGKILL, KILL_FULL_JOB);
+            slurm_kill_job(hpcb_by_number(job_id), SIGKILL, KILL_FULL_JOB);
         return HPCBD_NO_REQUEUE;
     case ESLURM_INVALID_JOB_ID:
     case ESLURM_ALREADY_DONE:
@@ -214,8 +214,9 @@ static hpcbd_outcome_t refused(uint32_t job_id, int error, bool ended)
 static hpcbd_outcome_t requeue(uint32_t job_id, const char *text, bool ended)
 {
     int told = add_comment(job_id, text);
-    hpcbd_outcome_t outcome =
-        slurm_requeue(job_id, 0) ? refused(job_id, errno, ended) : HPCBD_DONE;
+    hpcbd_outcome_t outcome = slurm_requeue(hpcb_by_number(job_id), 0)
+                                  ? refused(job_id, errno, ended)
+                                  : HPCBD_DONE;
 
     if (told < 0 && outcome == HPCBD_DONE)
         add_comment(job_id, text);
@@ -255,7 +256,7 @@ static hpcbd_outcome_t how_it_ended(uint32_t job_id, time_t then)
     hpcbd_outcome_t outcome = HPCBD_NO_REQUEUE;
     job_info_msg_t *jobs = NULL;
 
-    if (slurm_load_job(&jobs, job_id, SHOW_ALL))
+    if (slurm_load_job(&jobs, hpcb_by_number(job_id), SHOW_ALL))
         return errno == ESLURM_INVALID_JOB_ID ? HPCBD_NO_REQUEUE : HPCBD_FAILED;
     for (uint32_t i = 0; i < jobs->record_count; i++)
         if (jobs->job_array[i].job_id == job_id)
