@@ -138,7 +138,6 @@ END_TEST
 /* On that CPU, until it is killed. */
 static pid_t compete(unsigned cpu)
 {
-    volatile unsigned long work = 0;
     hpcb_cpus_t one = {0};
     pid_t pid = fork();
 
@@ -148,8 +147,8 @@ static pid_t compete(unsigned cpu)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     hpcb_cpus_add(&one, cpu);
     sched_setaffinity(0, sizeof(one), (cpu_set_t *)&one);
-    for (;;)
-        work++;
+    for (volatile unsigned long i = 0;; i = i + 1)
+        ;
 }
 
 /* True if somebody else came while a part was written: more is there than before, but
