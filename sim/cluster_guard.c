@@ -62,15 +62,17 @@ double hpcb_sim_guest_time(const hpcb_sim_cluster_t *cluster)
         return 1;
     for (int s = GUARD_STEP_S; s <= GUARD_DAY_S; s += GUARD_STEP_S) {
         double cost = cluster->guest_cost * time_at(guard.level);
-        hpcb_harm_estimate_t known = {
-            .cost = cost, .low = cost, .high = cost, .comparisons = GUARD_DAY_S};
+        hpcb_harm_estimate_t known = {.cost = cost,
+                                      .low = cost,
+                                      .high = cost,
+                                      .comparisons = HPCB_HARM_COMPARISONS_MIN};
 
         if (hpcb_guard_step(&policy, &guard, &known, (uint64_t)s * HPCB_SIM_SECOND) ==
             HPCB_GUARD_REQUEUE)
             return 0;
         sum += time_at(guard.level);
     }
-    return sum / (GUARD_DAY_S / GUARD_STEP_S);
+    return sum * GUARD_STEP_S / GUARD_DAY_S;
 }
 
 static bool is_guarded(const hpcb_sim_state_t *state)
