@@ -17,6 +17,10 @@
 
 #define DEPTH_MAX 16
 
+/* Where a scenario comes from.  Not as user data: json_object_put of json-c 0.19
+ * crashes for an object that has some. */
+#define PATH_MEMBER "\001path"
+
 static json_object *parse(const char *text, size_t length, const char *what,
                           hpcb_error_t *err)
 {
@@ -79,18 +83,6 @@ static char *slurp(int fd, size_t *length)
     return text;
 }
 
-static void forget_path(json_object *object, void *path)
-{
-    (void)object;
-    free(path);
-}
-
-/* Without memory for it, files are looked for where the program runs. */
-static void remember_path(json_object *object, const char *path)
-{
-    json_object_set_userdata(object, strdup(path), forget_path);
-}
-
 json_object *hpcb_sim_scenario_read(const char *path, hpcb_error_t *err)
 {
     hpcb_autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -108,14 +100,18 @@ json_object *hpcb_sim_scenario_read(const char *path, hpcb_error_t *err)
         json_object_put(object);
         return NULL;
     }
+    /* Without memory for it, files are looked for where the program runs. */
     if (object)
-        remember_path(object, path);
+        json_object_object_add(object, PATH_MEMBER, json_object_new_string(path));
     return object;
 }
 
 char *hpcb_sim_scenario_file(json_object *scenario, const char *name, hpcb_error_t *err)
 {
-    const char *path = json_object_get_userdata(scenario);
+    json_object *member = NULL;
+    const char *path = json_object_object_get_ex(scenario, PATH_MEMBER, &member)
+                           ? json_object_get_string(member)
+                           : NULL;
     const char *slash = path && name[0] != '/' ? strrchr(path, '/') : NULL;
     char *file;
 
@@ -162,7 +158,8 @@ static bool is_one_of(const char *name, const char *const names[])
 int hpcb_sim_known(json_object *object, const char *where, const char *const known[],
                    hpcb_error_t *err)
 {
-    static const char *const everywhere[] = {"source", "title", "note", NULL};
+    static const char *const everywhere[] = {"source", "title", "note", PATH_MEMBER,
+                                             NULL};
 
     json_object_object_foreach(object, key, value)
     {
