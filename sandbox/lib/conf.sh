@@ -179,8 +179,15 @@ gather_type() {
     fi
 }
 
-# What most sites set: a job of all CPUs holds all memory, whatever it touches.
-memory_per_cpu() { echo $((NODE_MEMORY / ${OPT_FAKE:-$((OPT_CPUS * THREADS))})); }
+has_select() { [ -e "$(outside "$HPCB_JOBSUBMIT/select_cons_tres.so")" ]; }
+
+# What most sites set: a job of all CPUs holds all memory, whatever it touches.  Stock Slurm
+# lends guests none of it, so that there they need a half that nobody holds.
+memory_per_cpu() {
+    local cpus=${OPT_FAKE:-$((OPT_CPUS * THREADS))}
+    [ "$PLAIN" = yes ] || has_select || cpus=$((2 * cpus))
+    echo $((NODE_MEMORY / cpus))
+}
 
 # What guests hold that do not say what they need.
 guest_memory_per_cpu() {
@@ -208,7 +215,7 @@ without_ours() {
             keys+='|PluginDir|JobSubmitPlugins'
         }
         # In front of the stock plugin by its place in PluginDir alone.
-        [ -e "$(outside "$HPCB_JOBSUBMIT/select_cons_tres.so")" ] ||
+        has_select ||
             say "note: no select plugin is built: stock Slurm places guests"
         [ -e "$(outside "$HPCB_JOBSUBMIT/preempt_hpc_balance.so")" ] || keys+='|PreemptMode'
         [ -x "$(outside "$HPCB_LIBEXEC/prolog")" ] && [ -x "$(outside "$HPCB_LIBEXEC/epilog")" ] || {
