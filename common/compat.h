@@ -40,6 +40,14 @@
 #define HPCB_SPANK_HAS_INIT_FAILURE_MODE 1
 #endif
 
+/* Since 25.05 functions of the library call plugins that only this loads.  It ends the
+ * process if there is no valid slurm.conf. */
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
+#define HPCB_SLURM_INIT() slurm_init(NULL)
+#else
+#define HPCB_SLURM_INIT() ((void)0)
+#endif
+
 /* A description of a job has the job's number in a step's since 25.11. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
 #define HPCB_NUMBER_OF(job_desc) ((job_desc)->step_id.job_id)

@@ -23,12 +23,22 @@ extern __attribute__((visibility("default"))) const hpcbd_slurm_t hpcbd_slurm;
 
 static void *connection;
 
+static void begin(void)
+{
+    static bool begun;
+
+    if (!begun)
+        HPCB_SLURM_INIT();
+    begun = true;
+}
+
 /* The answer is kept for good, and so is what it was read from: releases disagree on
  * how that is freed. */
 static int has_dbd(void)
 {
     static slurm_conf_t *conf;
 
+    begin();
     if (!conf && slurm_load_ctl_conf(0, &conf))
         return -1;
     return conf->accounting_storage_type &&
@@ -213,11 +223,13 @@ static hpcbd_outcome_t refused(uint32_t job_id, int error, bool ended)
 /* The comment first: so it is of the run that was ended. */
 static hpcbd_outcome_t requeue(uint32_t job_id, const char *text, bool ended)
 {
-    int told = add_comment(job_id, text);
-    hpcbd_outcome_t outcome = slurm_requeue(hpcb_by_number(job_id), 0)
-                                  ? refused(job_id, errno, ended)
-                                  : HPCBD_DONE;
+    hpcbd_outcome_t outcome = HPCBD_DONE;
+    int told;
 
+    begin();
+    told = add_comment(job_id, text);
+    if (slurm_requeue(hpcb_by_number(job_id), 0))
+        outcome = refused(job_id, errno, ended);
     if (told < 0 && outcome == HPCBD_DONE)
         add_comment(job_id, text);
     return outcome;
@@ -256,6 +268,7 @@ static hpcbd_outcome_t how_it_ended(uint32_t job_id, time_t then)
     hpcbd_outcome_t outcome = HPCBD_NO_REQUEUE;
     job_info_msg_t *jobs = NULL;
 
+    begin();
     if (slurm_load_job(&jobs, hpcb_by_number(job_id), SHOW_ALL))
         return errno == ESLURM_INVALID_JOB_ID ? HPCBD_NO_REQUEUE : HPCBD_FAILED;
     for (uint32_t i = 0; i < jobs->record_count; i++)
