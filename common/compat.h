@@ -40,24 +40,24 @@
 #define HPCB_SPANK_HAS_INIT_FAILURE_MODE 1
 #endif
 
-/* Since 25.05 functions of the library call plugins that only this loads.  It ends the
- * process if there is no valid slurm.conf. */
+/* Since 25.05 functions of libslurm call plugins that only slurm_init loads.  It exits
+ * if slurm.conf is missing or invalid. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
 #define HPCB_SLURM_INIT() slurm_init(NULL)
 #else
 #define HPCB_SLURM_INIT() ((void)0)
 #endif
 
-/* A description of a job has the job's number in a step's since 25.11. */
+/* Since 25.11 job_desc_msg_t has the job's ID in step_id. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
-#define HPCB_NUMBER_OF(job_desc) ((job_desc)->step_id.job_id)
+#define HPCB_DESC_JOB_ID(job_desc) ((job_desc)->step_id.job_id)
 #else
-#define HPCB_NUMBER_OF(job_desc) ((job_desc)->job_id)
+#define HPCB_DESC_JOB_ID(job_desc) ((job_desc)->job_id)
 #endif
 
-/* Functions of the library take a job by a step's number since 26.05. */
+/* Since 26.05 functions of libslurm take a slurm_step_id_t for a job. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
-static inline slurm_step_id_t hpcb_by_number(uint32_t job_id)
+static inline slurm_step_id_t hpcb_job_by_id(uint32_t job_id)
 {
     slurm_step_id_t step_id = SLURM_STEP_ID_INITIALIZER;
 
@@ -65,7 +65,7 @@ static inline slurm_step_id_t hpcb_by_number(uint32_t job_id)
     return step_id;
 }
 #else
-static inline uint32_t hpcb_by_number(uint32_t job_id)
+static inline uint32_t hpcb_job_by_id(uint32_t job_id)
 {
     return job_id;
 }

@@ -289,7 +289,8 @@ static bool naps_in(unsigned hook, uintptr_t frame)
            atomic_load_explicit(&in_use, memory_order_relaxed) & hook;
 }
 
-/* Whether what passes of a wait find does not count yet, see HPCB_WAIT_FREE_PASSES. */
+/* Whether the wait is in its first passes, of which no event counts yet
+ * (HPCB_WAIT_FREE_PASSES). */
 static bool is_young(uintptr_t frame)
 {
     return hpcb_wait.frame > frame && hpcb_wait.began == 0;

@@ -23,7 +23,7 @@
  * holds up a parallel job.  A job that has not done its work when its time limit is
  * over ends there, as in Slurm, if the history says what its limit was.  In the regimes
  * of ours guests that get next to nothing are stopped and requeued by policy/guard, and
- * those that would slow primaries too much run for a part of their time beside them.  A
+ * those that would slow primaries too much run for a part of their time next to them. A
  * guest that is requeued begins again.
  */
 #ifndef HPCB_SIM_CLUSTER_H
@@ -83,7 +83,8 @@ int hpcb_sim_cluster(const hpcb_sim_cluster_t *cluster, hpcb_sim_regime_t regime
                      const hpcb_sim_history_t *history, hpcb_sim_progress_t *progress,
                      hpcb_sim_figures_t *figures, hpcb_error_t *err);
 
-/* For which part of the time guests run beside primaries in the regimes of ours. */
+/* For which part of the time guests run on nodes of primaries in the regimes of ours.
+ */
 double hpcb_sim_guest_time(const hpcb_sim_cluster_t *cluster);
 
 /* Whether the job at that place is a guest, in regimes that have them. */

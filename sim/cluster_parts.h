@@ -96,7 +96,7 @@ typedef struct {
     hpcb_sim_shelves_t by_idle;
     hpcb_memguest_t *guest_at; /* of one node, while it is decided who has to go */
     uint64_t reserve;          /* bytes a node that are not lent */
-    double guest_time; /* for which part of the time guests run beside primaries */
+    double guest_time; /* part of the time that guests run on nodes of primaries */
     hpcb_sim_plan_t plan, memory_plan;
     hpcb_sim_queue_t primaries, guests; /* that wait */
     bool no_memory;                     /* something is missing: the run is void */

@@ -166,8 +166,8 @@ static void print_restriction(const hpcb_sim_cluster_t *cluster)
     double time = hpcb_sim_guest_time(cluster);
 
     if (time < 1)
-        printf("GuestMaxSlowdown=%g%% is less than guests cost (--guest-cost): beside "
-               "primaries they run in %.3g %% of the time.\n",
+        printf("GuestMaxSlowdown=%g%% is less than guests cost (--guest-cost): on "
+               "nodes of primaries they run for %.3g %% of the time.\n",
                100 * cluster->max_slowdown, 100 * time);
 }
 

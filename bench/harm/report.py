@@ -104,17 +104,17 @@ def guard(records):
 
 
 def steps_on_nothing(records):
-    """The helper takes nothing, but the guest may: what the primary waited beside it."""
+    """The helper takes nothing, but the guest may: how long the primary waited next to it."""
     waits = {stepped: [100 * (1 - rate(record["beside"])) for record in records
                        if (record["step_after"] is not None) == stepped]
              for stepped in (True, False)}
     if all(waits.values()):
         yield ""
-        yield (f"With a helper that takes nothing the guest itself may harm the primary. Where the "
-               f"guard acted on that, the primary waited for {median(waits[True]):.2f} % of the "
-               f"time in which it wanted its CPU beside the guest (median), in the other runs for "
-               f"{median(waits[False]):.2f} % ({min(waits[False]):.2f} to "
-               f"{max(waits[False]):.2f}).")
+        yield (f"Even if the helper takes nothing, the guest itself may harm the primary. In runs "
+               f"in which the guard acted on that, the primary waited for "
+               f"{median(waits[True]):.2f} % of the time in which it wanted a CPU next to the guest "
+               f"(median). In the other runs it waited for {median(waits[False]):.2f} % "
+               f"({min(waits[False]):.2f} to {max(waits[False]):.2f}).")
 
 
 def widths(records):

@@ -172,7 +172,7 @@ static char *comment_with(uint32_t job_id, const char *text)
     const char *old = NULL;
     char *comment = NULL;
 
-    if (slurm_load_job(&jobs, hpcb_by_number(job_id), SHOW_ALL))
+    if (slurm_load_job(&jobs, hpcb_job_by_id(job_id), SHOW_ALL))
         return NULL;
     if (jobs->record_count > 0)
         old = jobs->job_array[0].comment;
@@ -194,7 +194,7 @@ static int add_comment(uint32_t job_id, const char *text)
 
     if (comment) {
         slurm_init_job_desc_msg(&change);
-        HPCB_NUMBER_OF(&change) = job_id;
+        HPCB_DESC_JOB_ID(&change) = job_id;
         change.comment = comment;
         rc = slurm_update_job(&change) ? -1 : 0;
     }
@@ -210,7 +210,7 @@ static hpcbd_outcome_t refused(uint32_t job_id, int error, bool ended)
     case ESLURM_DISABLED:
     case ESLURM_BATCH_ONLY:
         if (ended)
-            slurm_kill_job(hpcb_by_number(job_id), SIGKILL, KILL_FULL_JOB);
+            slurm_kill_job(hpcb_job_by_id(job_id), SIGKILL, KILL_FULL_JOB);
         return HPCBD_NO_REQUEUE;
     case ESLURM_INVALID_JOB_ID:
     case ESLURM_ALREADY_DONE:
@@ -228,7 +228,7 @@ static hpcbd_outcome_t requeue(uint32_t job_id, const char *text, bool ended)
 
     begin();
     told = add_comment(job_id, text);
-    if (slurm_requeue(hpcb_by_number(job_id), 0))
+    if (slurm_requeue(hpcb_job_by_id(job_id), 0))
         outcome = refused(job_id, errno, ended);
     if (told < 0 && outcome == HPCBD_DONE)
         add_comment(job_id, text);
@@ -269,7 +269,7 @@ static hpcbd_outcome_t how_it_ended(uint32_t job_id, time_t then)
     job_info_msg_t *jobs = NULL;
 
     begin();
-    if (slurm_load_job(&jobs, hpcb_by_number(job_id), SHOW_ALL))
+    if (slurm_load_job(&jobs, hpcb_job_by_id(job_id), SHOW_ALL))
         return errno == ESLURM_INVALID_JOB_ID ? HPCBD_NO_REQUEUE : HPCBD_FAILED;
     for (uint32_t i = 0; i < jobs->record_count; i++)
         if (jobs->job_array[i].job_id == job_id)

@@ -160,7 +160,7 @@ class Report(unittest.TestCase):
         self.assertNotIn("may harm", "\n".join(report.guard([quiet])))
         text = "\n".join(report.guard([quiet, stepped, guard(0.02, 80.0)]))
         self.assertIn("the primary waited for 1.96 % of the time", text)
-        self.assertIn("in the other runs for 0.00 % (0.00 to 0.00).", text)
+        self.assertIn("In the other runs it waited for 0.00 % (0.00 to 0.00).", text)
 
 
 if __name__ == "__main__":

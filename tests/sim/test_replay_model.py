@@ -239,8 +239,8 @@ class Harm(Model):
 
     def test_it_is_said(self):
         text = replay("\n".join(self.JOBS) + "\n", *self.ARGUMENTS, "--guest-cost", "2").stdout
-        self.assertIn("GuestMaxSlowdown=1% is less than guests cost (--guest-cost): beside "
-                      "primaries they run in 50 % of the time.", text)
+        self.assertIn("GuestMaxSlowdown=1% is less than guests cost (--guest-cost): on "
+                      "nodes of primaries they run for 50 % of the time.", text)
 
 
 class Window(Model):
