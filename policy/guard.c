@@ -12,6 +12,16 @@
  * be. */
 #define LOOKS_UNHEARD 3
 
+unsigned hpcb_guard_turns(hpcb_guard_level_t level)
+{
+    static const unsigned turns[] = {
+        [HPCB_GUARD_FREE] = 1,    [HPCB_GUARD_SLICES] = 1, [HPCB_GUARD_HALF] = 2,
+        [HPCB_GUARD_QUARTER] = 4, [HPCB_GUARD_STOP] = 0,   [HPCB_GUARD_REQUEUE] = 0,
+    };
+
+    return turns[level];
+}
+
 static void step_to(hpcb_guard_t *guard, hpcb_guard_level_t level, uint64_t now_ns)
 {
     guard->level = level;

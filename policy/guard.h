@@ -51,6 +51,9 @@ typedef enum {
     HPCB_GUARD_REQUEUE, /* and this pair of programs is bad company */
 } hpcb_guard_level_t;
 
+/* Guests at this level run in one of so many turns of equal length; 0: in none. */
+unsigned hpcb_guard_turns(hpcb_guard_level_t level);
+
 typedef struct {
     double max_slowdown; /* part of the primary's run time, > 0 */
     uint64_t look_ns;    /* evidence is collected this long before the next step */

@@ -37,17 +37,9 @@ static const hpcb_guard_conf_t guard_conf = {
 
 static double time_at(hpcb_guard_level_t level)
 {
-    switch (level) {
-    case HPCB_GUARD_HALF:
-        return 0.5;
-    case HPCB_GUARD_QUARTER:
-        return 0.25;
-    case HPCB_GUARD_STOP:
-    case HPCB_GUARD_REQUEUE:
-        return 0;
-    default:
-        return 1;
-    }
+    unsigned turns = hpcb_guard_turns(level);
+
+    return turns > 0 ? 1.0 / turns : 0;
 }
 
 /* Who is requeued is kept apart from such primaries. */

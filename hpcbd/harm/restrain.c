@@ -53,14 +53,9 @@ static hpcb_guard_level_t level_of(const hpcbd_job_t *guest)
 /* Whether a guest at this level runs in this turn. */
 static bool has_turn(hpcb_guard_level_t level)
 {
-    static const int64_t turns[] = {
-        [HPCB_GUARD_FREE] = 1,
-        [HPCB_GUARD_SLICES] = 1,
-        [HPCB_GUARD_HALF] = 2,
-        [HPCB_GUARD_QUARTER] = 4,
-    };
+    unsigned turns = hpcb_guard_turns(level);
 
-    return level < HPCB_GUARD_STOP && engine.turn % turns[level] == 0;
+    return turns > 0 && engine.turn % turns == 0;
 }
 
 static void let_go(const hpcbd_job_t *guest)
