@@ -371,7 +371,7 @@ static pid_t burners(size_t n)
     return pid;
 }
 
-static uint64_t waited_by_threads(pid_t pid)
+static uint64_t cpu_of_threads(pid_t pid)
 {
     uint64_t sum = 0;
     struct dirent *entry;
@@ -383,15 +383,69 @@ static uint64_t waited_by_threads(pid_t pid)
     ck_assert_ptr_nonnull(tasks);
     while ((entry = readdir(tasks)))
         if (entry->d_name[0] != '.')
-            sum += real_time((pid_t)atoi(entry->d_name)).delay_us;
+            sum += real_time((pid_t)atoi(entry->d_name)).cpu_us;
     closedir(tasks);
     return sum;
+}
+
+static uint64_t real_now_us(void)
+{
+    struct timespec now;
+
+    __real_clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* What a hypervisor took of all CPUs. */
+static uint64_t stolen_us(void)
+{
+    unsigned long long ticks = 0;
+    FILE *file = fopen("/proc/stat", "r");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &ticks), 1);
+    fclose(file);
+    return ticks * 1000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
+typedef struct {
+    uint64_t time_us, cpu_us, stolen_us, counted_us;
+} reading_t;
+
+static reading_t read_now(void *handle, pid_t pid)
+{
+    reading_t now = {.counted_us = delay_of(handle)};
+
+    now.time_us = real_now_us();
+    now.cpu_us = cpu_of_threads(pid);
+    now.stolen_us = stolen_us();
+    return now;
+}
+
+/* Two threads that want two CPUs all the time wait whenever they do not compute.  (The
+ * kernel's own account of each one's waits lacks the one that is under way.) */
+static void compare(const reading_t *from, const reading_t *to)
+{
+    uint64_t counted = to->counted_us - from->counted_us;
+    uint64_t both = 2 * (to->time_us - from->time_us);
+    uint64_t waited = both - (to->cpu_us - from->cpu_us);
+    uint64_t stolen = to->stolen_us - from->stolen_us;
+
+    fprintf(stderr, "# %ju us counted, %ju us waited, %ju us stolen\n",
+            (uintmax_t)counted, (uintmax_t)waited, (uintmax_t)stolen);
+    if (stolen > both / 50) {
+        fprintf(stderr, "# skipped: a hypervisor takes these CPUs away\n");
+        return;
+    }
+    ck_assert_uint_gt(waited, 300000);
+    ck_assert_uint_lt(counted, waited + waited / 10 + 30000);
+    ck_assert_uint_gt(counted, waited - waited / 10 - 30000);
 }
 
 /* Two threads on two CPUs, on one of which somebody else computes, too. */
 START_TEST(agrees_with_schedstat)
 {
-    uint64_t sum, wanted;
+    reading_t from, to;
     pid_t pid, rival;
     void *handle;
 
@@ -406,19 +460,13 @@ START_TEST(agrees_with_schedstat)
     ck_assert_int_eq(hpcb_meter_group(node, 5, NULL, dir, sizeof(dir), NULL), 0);
     real_sleep_ms(500);
     handle = opened(&hpcb_sensor_delay);
-    sum = delay_of(handle);
-    wanted = waited_by_threads(pid);
+    from = read_now(handle, pid);
     for (int i = 0; i < 3; i++) {
         real_sleep_ms(500);
         delay_of(handle);
     }
-    sum = delay_of(handle) - sum;
-    wanted = waited_by_threads(pid) - wanted;
-    fprintf(stderr, "# %ju us counted, %ju us waited\n", (uintmax_t)sum,
-            (uintmax_t)wanted);
-    ck_assert_uint_gt(wanted, 300000);
-    ck_assert_uint_lt(sum, wanted + wanted / 10 + 30000);
-    ck_assert_uint_gt(sum, wanted - wanted / 10 - 30000);
+    to = read_now(handle, pid);
+    compare(&from, &to);
     hpcb_sensor_delay.close(handle);
     real_reap(rival);
     real_reap(pid);
