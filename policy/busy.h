@@ -3,10 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What a job computes on, as far as it can be told of the next minutes by the last
- * ones: the CPU time that primaries leave is what a guest lives on.  A mean that
- * forgets with a time constant of a minute, longer than the phases of most iterations,
- * and over all of its time for a job that is younger.  Pure.
+ * CPU time that a job is expected to use in the next minutes, from its use in the last
+ * ones.  Guests live on the CPU time that primaries leave.  The estimate is an
+ * exponential mean with a time constant of one minute, longer than the phases of most
+ * iterations; for a younger job, the mean over its whole time.  Pure.
  */
 #ifndef HPCB_POLICY_BUSY_H
 #define HPCB_POLICY_BUSY_H
@@ -14,24 +14,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Less than this says nothing: a job begins with what it does not do again. */
+/* Samples of a shorter time are not used, because a job's start is not typical of
+ * it. */
 #define HPCB_BUSY_SETTLE_US UINT64_C(30000000)
 
-/* All zero: nothing is known. */
+/* All zero: not known. */
 typedef struct {
     bool begun;
     uint64_t usage_us, time_us; /* of the last sample */
-    uint64_t seen_us;           /* over which mean is */
+    uint64_t seen_us;           /* time that mean covers */
     double mean;                /* CPUs */
 } hpcb_busy_t;
 
-/* The job has used usage_us of CPU time since any moment, by time_us of a monotonic
- * clock (both microseconds).  A usage that is less than before is one of another job or
- * group: all begins anew. */
+/* Add a sample.  usage_us: CPU time that the job has used since any fixed moment;
+ * time_us: monotonic clock (both in microseconds).  A usage below that of the last
+ * sample belongs to another job or group and starts anew. */
 void hpcb_busy_add(hpcb_busy_t *busy, uint64_t usage_us, uint64_t time_us);
 
-/* Write how many CPUs it computes on, in millionths.  Return false if that is not known
- * (yet). */
+/* Write the number of CPUs that the job uses, in millionths.  Return false if it is not
+ * known (yet). */
 bool hpcb_busy_cpus(const hpcb_busy_t *busy, uint64_t *millionths);
 
 #endif
