@@ -4,9 +4,9 @@
  */
 /*
  * Bad company: pairs of programs, of a primary and of a guest, that the guard
- * (policy/guard.h) had to separate.  Placement does not start the guest on nodes where
- * that primary runs.  After some days such a node becomes the last choice; after some
- * weeks the pair is forgotten.
+ * (policy/guard.h) had to separate.  Placement keeps the guest off nodes where that
+ * primary runs for some hours.  After that such a node is the last choice, and after
+ * some weeks the pair is forgotten.
  *
  * Each time that a pair proves bad adds 1 to its weight, or a part of 1 if several
  * guests were there.  This counts once an hour at most, because a primary on a hundred
@@ -37,7 +37,7 @@
 #define HPCB_COMPANY_ONE        1000
 #define HPCB_COMPANY_WEIGHT_MAX (16 * HPCB_COMPANY_ONE)
 
-/* Experiences of a pair within this time (seconds) count once.  The guest is kept away
+/* Experiences of a pair within this time (seconds) count once.  The guest is kept off
  * for this time multiplied by the weight at the last experience. */
 #define HPCB_COMPANY_HOUR 3600
 
@@ -77,7 +77,7 @@ uint32_t hpcb_company_weight(const hpcb_company_pair_t *pair, int64_t now);
 
 hpcb_company_verdict_t hpcb_company_judge(const hpcb_company_pair_t *pair, int64_t now);
 
-/* Return the time until which the guest is kept away. */
+/* Return the time until which the guest is kept off. */
 int64_t hpcb_company_apart_until(const hpcb_company_pair_t *pair);
 
 /* Write the primaries that are bad company for the guest's program, each with a

@@ -3,24 +3,25 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Who runs in the next quantum where more jobs than CPUs are on a node: MemBUS (Koukis
- * and Koziris, "Memory and Network Bandwidth Aware Scheduling of Multiprogrammed
- * Workloads on Clusters of SMPs", section 4, algorithms 1 and 2) for jobs that Slurm
- * has bound to CPUs.  Pure: the caller owns the memory, takes the samples, tells when a
- * quantum begins, and stops and starts jobs.
+ * Election of the jobs that run in the next quantum on a node with more jobs than CPUs:
+ * MemBUS (Koukis and Koziris, "Memory and Network Bandwidth Aware Scheduling of
+ * Multiprogrammed Workloads on Clusters of SMPs", section 4, algorithms 1 and 2) for
+ * jobs that Slurm has bound to CPUs.  Pure: the caller owns the memory, takes the
+ * samples, announces each quantum, and stops and starts jobs.
  *
- * The paper lets any process run on any CPU.  Here a job has CPUs of its own, which it
- * may share with others: two jobs fit together if they have no CPU in common.
+ * In the paper any process runs on any CPU.  Here a job has its own CPUs and may share
+ * them with other jobs.  Two jobs can run together if they have no CPU in common.
  *
- * What holds for every election:
- *  - no two elected jobs have a CPU in common;
- *  - a job of which all CPUs are free is elected: none stays unused that one could use;
- *  - who runs goes to the end of the list.  If all of the n jobs of the node are of
- * this node alone, the first in the list runs: each of them runs at least once in n
- *    quanta.  If there are jobs of several nodes, it does so in 2d + n - 1, where a CPU
- *    has up to d jobs, or in 2c + n - 1 if the longest cycle that was dealt is c and
- *    more than d;
- *  - the same input gives the same output.
+ * Every election guarantees:
+ *  - No two elected jobs have a CPU in common.
+ *  - A job is elected if all its CPUs are free, so that no CPU stays idle that a job
+ *    could use.
+ *  - An elected job moves to the end of the list.  If none of the n jobs of a node has
+ *    other nodes, the first one in the list runs, so that each job runs at least once
+ *    in n
+ *    quanta.  Otherwise each job runs at least once in 2d + n - 1 quanta if a CPU has up
+ *    to d jobs, or in 2c + n - 1 if the longest cycle that was dealt is c and c > d.
+ *  - The same input gives the same output.
  */
 #ifndef HPCB_POLICY_GANG_H
 #define HPCB_POLICY_GANG_H
@@ -32,101 +33,102 @@
 #include "policy/cpus.h"
 #include "policy/fitness.h"
 
-/* Jobs that take turns on one node, and quanta that a prediction may rest on. */
+/* Maximum number of jobs on one node, and of quanta for one prediction. */
 #define HPCB_GANG_JOBS_MAX   256
 #define HPCB_GANG_WINDOW_MAX 16
 
 typedef struct {
     uint32_t job_id;
-    uint32_t of_job;  /* components of a heterogeneous job have the same; 0: none */
-    hpcb_cpus_t cpus; /* empty: it takes part in no election */
-    bool paused;      /* it is not elected */
-    bool wide;        /* it runs on other nodes, too */
-    bool mem_known, net_known; /* samples have a figure, not a gap that counts as 0 */
-    /* Of a wide job: the quanta that it owns have been dealt (policy/deal.h), their
-     * number is slot modulo cycle; cycle 0: they follow from its id. */
+    uint32_t of_job;  /* the same for all components of a heterogeneous job; 0: none */
+    hpcb_cpus_t cpus; /* empty: the job takes part in no election */
+    bool paused;      /* the job is not elected */
+    bool wide;        /* the job has other nodes, too */
+    bool mem_known, net_known; /* samples are valid; otherwise they count as 0 */
+    /* For a wide job: it owns the quanta whose number modulo cycle is slot
+     * (policy/deal.h).  cycle 0: they follow from its job ID. */
     unsigned cycle, slot;
-    /* What follows is the policy's. */
-    bool runs;       /* elected for the quantum under way */
-    uint32_t waited; /* quanta since it ran last, or since it came */
-    uint64_t turns;  /* quanta for which it was elected */
+    /* Internal state of the policy. */
+    bool runs;       /* elected for the present quantum */
+    uint32_t waited; /* quanta since it last ran, or since it was added */
+    uint64_t turns;  /* number of quanta for which it was elected */
     unsigned n_samples;
-    hpcb_fit_sample_t samples[HPCB_GANG_WINDOW_MAX]; /* of quanta in which it ran, the
-                                                        latest first */
+    hpcb_fit_sample_t samples[HPCB_GANG_WINDOW_MAX]; /* of quanta in which it ran, latest first */
 } hpcb_gang_job_t;
 
-/* All zero but for window: nobody. */
+/* All zero except window: empty. */
 typedef struct {
-    unsigned window; /* w: up to HPCB_GANG_WINDOW_MAX; 0: bandwidth does not count */
+    unsigned window; /* w: up to HPCB_GANG_WINDOW_MAX; 0: bandwidth is ignored */
     size_t count;
-    hpcb_gang_job_t *list[HPCB_GANG_JOBS_MAX]; /* who has waited longest is the first */
+    hpcb_gang_job_t *list[HPCB_GANG_JOBS_MAX]; /* longest waiting job first */
 } hpcb_gang_t;
 
-/* Put job, which must stay where it is, at the end of the list.  Return false if the
+/* Add job, which must not move in memory, to the end of the list.  Return false if the
  * list is full. */
 bool hpcb_gang_add(hpcb_gang_t *gang, hpcb_gang_job_t *job);
 void hpcb_gang_remove(hpcb_gang_t *gang, const hpcb_gang_job_t *job);
 
-/* What the job moved in a quantum in which it ran. */
+/* Add the traffic of the job in a quantum in which it ran. */
 void hpcb_gang_sample(hpcb_gang_job_t *job, const hpcb_fit_sample_t *sample);
 
-/* What it will move in the next, from the last w samples; 0 if it has never run. */
+/* Return the predicted bandwidth of the job in the next quantum, from the last w
+ * samples; 0 if it has never run. */
 hpcb_bw_t hpcb_gang_predict(const hpcb_gang_t *gang, const hpcb_gang_job_t *job);
 
 /*
- * What of the node's capacity an election can be told: an axis counts as not known (0)
- * if it is not measured for one of the jobs that take part.  Beside figures of others a
- * gap would pass for a job that needs nothing, which fits worst of all.  A job that has
- * never run says nothing of its sensors.
+ * Return the capacity of the node for an election.  An axis is 0 (not known) if it is
+ * not measured for one of the jobs that take part: such a job would otherwise count as
+ * one that needs nothing, which fits worst of all.  Jobs that have never run are
+ * ignored here.
  */
 hpcb_bw_t hpcb_gang_capacity(const hpcb_gang_t *gang, const hpcb_bw_t *node);
 
-/* Whether two jobs have a CPU in common, or one is paused: else there is nothing to
- * elect. */
+/* Return whether an election is necessary: two jobs have a CPU in common, or one is
+ * paused. */
 bool hpcb_gang_contends(const hpcb_gang_t *gang);
 
 /*
- * Algorithm 2: selected[i] is written for each of the list.
+ * Algorithm 2: write selected[i] for each job of the list.
  *
- * A job of several nodes owns one quantum of each cycle, in which it goes before the
- * others.  If a CPU has up to d jobs, a cycle is d to 2d quanta, a power of two.  Which
- * one follows from the job's id and the number of the quantum, so that all its nodes
- * give it that quantum without a message, unless another job owns it on one of them.
- * Where a node has shorter cycles than another of the job's, it gives it more quanta,
- * which the other one does not.  Jobs whose ids are next to each other mostly own
- * different ones.  So that no two own the same one for good, groups of ids move against
- * each other by a quantum or a few, each id when it has just owned one, once in 256
- * quanta at most: who shares its quanta with nobody has one within each cycle (of up to
- * 128 quanta) also then.  Of two that own the same quantum one has it by chance, the
- * same one on all nodes.  Quanta that nobody owns belong to the jobs of one node first.
+ * A job of several nodes owns one quantum of each cycle and is elected first in it.  If
+ * a CPU has up to d jobs, a cycle is d to 2d quanta, a power of two.  The job ID and
+ * the number of the quantum determine which one it is, so that all nodes of the job
+ * choose the same quantum without a message, unless another job owns it on one of
+ * them.  A node with shorter cycles than another node of the job elects the job in more
+ * quanta than that one.  Jobs with consecutive IDs mostly own different quanta.  Groups
+ * of IDs shift against each other by one quantum or a few, each ID after it has owned
+ * one and at most once in 256 quanta, so that no two jobs own the same quanta forever.
+ * A job that shares its quanta with no other still has one in each cycle (of up to 128
+ * quanta).  If two jobs own the same quantum, a random choice that is the same on all
+ * nodes decides.  Jobs of one node are first in quanta without an owner.
  *
- * A job that has waited for 2d - 1 quanta goes before all, of several the one that has
- * waited longest, so that no job of one node starves between several that own all
- * quanta; seldom else, because nodes that are out of step would stay so.  That bounds
- * what a job waits on one node; a turn on all of its nodes at once is not promised to
- * it, as one of them may owe the quantum to a job that has waited.
+ * A job that has waited for 2d - 1 quanta is elected before all others; of several, the
+ * longest waiting one.  So no job of one node starves between wide jobs that own all
+ * quanta.  This is rare otherwise, because it would keep nodes out of step.  It bounds
+ * the wait on one node.  A turn on all nodes at once is not guaranteed, as one of them
+ * may owe the quantum to a job that has waited.
  *
- * If a deal says which quanta a job owns, that counts instead, and before what follows
- * from the id of another.  Such a job waits for two cycles of the deal before it goes
- * before all.  A node without a deal, or with another one, elects as ever: at worst the
- * job's nodes have no turn of it in common.
+ * Quanta of a deal take precedence over quanta that follow from the ID of another job.
+ * A job of a deal is elected before all others once it has waited for two cycles of the
+ * deal.  A node with no deal or another one still elects; in the worst case the job's
+ * nodes have no quantum in common.
  *
- * capacity is what the node has for these jobs (hpcb_gang_capacity); 0: not known, then
- * that axis is spread over the quanta.  O(count * count), which is at most
+ * capacity is that of the node for these jobs (hpcb_gang_capacity); 0: not known, then
+ * the use of that axis is spread over the quanta.  O(count * count), at most
  * HPCB_GANG_JOBS_MAX squared.
  */
 void hpcb_gang_select(const hpcb_gang_t *gang, const hpcb_bw_t *capacity,
                       uint64_t quantum, bool *selected);
 
-/* Without a deal a job of several nodes owns the quanta whose number is this modulo
- * cycle, a power of two up to 128.  owner: its of_job, or else its job_id.  quantum:
- * the one from which on it is asked for; it changes once in 256 quanta at most. */
+/* Return the slot of a job of several nodes without a deal: it owns the quanta whose
+ * number modulo cycle (a power of two up to 128) is that slot.  owner: of_job, or
+ * job_id if that is 0.  quantum: the number of the present one; the slot changes at
+ * most once in 256 quanta. */
 unsigned hpcb_gang_slot(uint32_t owner, uint64_t quantum, unsigned cycle);
 
-/* A quantum begins in which run[i] of the list run (algorithm 1, lines 3 to 6). */
+/* Begin a quantum in which the jobs with run[i] run (algorithm 1, lines 3 to 6). */
 void hpcb_gang_begin(hpcb_gang_t *gang, const bool *run);
 
-/* Nothing is elected: all run that are not paused. */
+/* Begin a quantum without an election: all jobs run that are not paused. */
 void hpcb_gang_rest(hpcb_gang_t *gang);
 
 #endif

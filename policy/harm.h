@@ -30,10 +30,10 @@
 #include <stdint.h>
 #include "policy/siphash.h"
 
-/* Comparisons that an estimate rests on; the oldest one makes room for a new one. */
+/* Maximum number of comparisons in an estimate; a new one replaces the oldest. */
 #define HPCB_HARM_COMPARISONS 512
 
-/* An estimate needs as many. */
+/* Minimum number of comparisons in an estimate. */
 #define HPCB_HARM_COMPARISONS_MIN 8
 
 /*
@@ -53,30 +53,30 @@ typedef struct {
     int64_t gap_ns;
 } hpcb_harm_plan_t;
 
-/* What a secret has been made of. */
+/* Key derived from a secret. */
 typedef struct {
     hpcb_siphash_key_t key;
 } hpcb_harm_seed_t;
 
-/* The edges of one experiment, in ascending order; CLOCK_REALTIME in ns since 1970. */
+/* Times of one experiment, ascending, CLOCK_REALTIME in ns since 1970. */
 typedef struct {
     uint64_t number;    /* of its period */
-    int64_t before_ns;  /* the first time of comparison begins; it ends with the stop */
-    int64_t from_ns;    /* guests are stopped from here */
-    int64_t settled_ns; /* the time without guests begins */
-    int64_t to_ns;      /* guests are stopped to here */
-    int64_t again_ns;   /* the second time of comparison */
+    int64_t before_ns;  /* begin of the first time of comparison, which ends with the stop */
+    int64_t from_ns;    /* begin of the stop */
+    int64_t settled_ns; /* begin of the time without guests */
+    int64_t to_ns;      /* end of the stop */
+    int64_t again_ns;   /* begin of the second time of comparison */
     int64_t after_ns;
 } hpcb_harm_stop_t;
 
 /* All zero: no comparison yet.  Owned by the caller. */
 typedef struct {
     double cost[HPCB_HARM_COMPARISONS]; /* logarithms of ratios */
-    size_t count;                       /* of comparisons ever */
+    size_t count;                       /* number of comparisons ever made */
 } hpcb_harm_t;
 
-/* Parts of a primary's run time: 0.01 is 1 % longer because of guests.  The true value
- * is between low and high in 95 of 100 cases. */
+/* Parts of a primary's run time: 0.01 means 1 % longer because of guests.  The true
+ * value is between low and high in 95 of 100 cases. */
 typedef struct {
     double cost;
     double low;
@@ -86,21 +86,23 @@ typedef struct {
 
 bool hpcb_harm_plan_good(const hpcb_harm_plan_t *plan);
 
-/* The same on all nodes that have the same secret; with length 0 anybody knows it. */
+/* Return the seed, the same on all nodes that have the same secret.  With length 0
+ * anybody can compute it. */
 hpcb_harm_seed_t hpcb_harm_seed(const void *secret, size_t length);
 
-/* The experiment of the period that now_ns (>= 0) is in.  plan must be good. */
+/* Return the experiment of the period that contains now_ns (>= 0).  plan must be
+ * good. */
 hpcb_harm_stop_t hpcb_harm_stop(const hpcb_harm_plan_t *plan,
                                 const hpcb_harm_seed_t *seed, int64_t now_ns);
 
 /*
- * What the rate (of work per second) would have been at the middle of the stop with
- * guests, by the straight line through what it was in the middle of both times of
- * comparison.  Times are in any one unit.  A primary that becomes slower or faster
- * steadily is so no reason for harm, or against it, wherever the second time lies: with
- * the mean of both, what it loses in half of their distance would count as harm.  Where
- * the rate wanders at random the line is the best guess, too.  If the second time is
- * far it has little weight, so that a guest that sleeps after each stop hides little.
+ * Return the rate (work per second) that guests would have caused in the middle of the
+ * stop: the straight line through the rates in the middle of both times of comparison.
+ * Times have any one unit.  A primary that becomes slower or faster at a steady rate so
+ * causes no error, wherever the second time lies; by the mean of both, half of what it
+ * loses between them would count as harm.  For a rate that wanders at random the line
+ * is the best guess, too.  A second time that is far away has little weight, so that a
+ * guest that sleeps after each stop hides little.
  */
 double hpcb_harm_between(double before, double before_at, double after, double after_at,
                          double at);
@@ -112,26 +114,28 @@ double hpcb_harm_between(double before, double before_at, double after, double a
  */
 bool hpcb_harm_add(hpcb_harm_t *harm, double rate_with, double rate_without);
 
-/* Return false if there are too few comparisons; then *out is untouched. */
+/* Get the estimate.  Return false, with *out unchanged, if there are too few
+ * comparisons. */
 bool hpcb_harm_estimate(const hpcb_harm_t *harm, hpcb_harm_estimate_t *out);
 
-/* Of a primary's whole life, as sums, so that its length does not matter.  All zero:
- * nothing yet.  Owned by the caller. */
+/* Sums over the whole life of a primary, of constant size.  All zero: nothing yet.
+ * Owned by the caller. */
 typedef struct {
-    double known_s;  /* of its time next to guests, with an estimate */
+    double known_s;  /* time next to guests with an estimate */
     double cost_s;   /* cost times time */
     double square_s; /* of half of the interval times time */
     size_t comparisons;
 } hpcb_harm_life_t;
 
-/* So it was for that long.  Parts do not overlap: their errors are independent. */
+/* Add a part of the primary's life.  Parts do not overlap, so their errors are
+ * independent. */
 void hpcb_harm_live(hpcb_harm_life_t *life, const hpcb_harm_estimate_t *part,
                     double seconds);
 
 /*
- * The mean over total_s, for with_s of which guests were there.  Where these were but
- * there is no estimate, they cost what they cost on average; where they were not they
- * cost nothing.  Return false, with *out untouched, if nothing is known.
+ * Get the mean over total_s, with guests during with_s of it.  Time with guests but
+ * without an estimate has the mean cost; time without guests has none.  Return false,
+ * with *out unchanged, if nothing is known.
  */
 bool hpcb_harm_of_life(const hpcb_harm_life_t *life, double with_s, double total_s,
                        hpcb_harm_estimate_t *out);

@@ -3,17 +3,18 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Who gives way when a primary grows into memory that is lent to guests.  Pure: the
- * caller samples, reclaims and ends jobs (hpcbd/memory/guard.c).
+ * Choice of the guests that give way if a primary grows into memory that is lent to
+ * guests.  Pure: the caller samples, reclaims and ends jobs (hpcbd/memory/guard.c).
  *
- * Primaries own all memory of a node but a reserve.  What all guests together may hold
+ * Primaries own all memory of a node except a reserve.  The limit for all guests
+ * together
  *
- *     limit = real - reserve - (what primaries hold) - (what they will hold soon)
- *             - (what nobody is charged for)
+ *     limit = real - reserve - (use of primaries) - (their growth soon)
+ *             - (memory that is charged to nobody)
  *
- * follows primaries from sample to sample.  Above it guests lose page cache and what
- * else can be reclaimed first; if that is not enough, whole guests end.  The same holds
- * for memory that nobody is charged for (the kernel, daemons, files in tmpfs): the
+ * follows primaries from sample to sample.  Above it guests first lose page cache and
+ * other reclaimable memory; if that is not enough, whole guests end.  The same holds
+ * for memory that is charged to nobody (the kernel, daemons, files in tmpfs): the
  * node's available memory must not fall below the reserve either.
  */
 #ifndef HPCB_POLICY_MEMGUARD_H
@@ -23,74 +24,72 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How fast the memory of a job grows; all zero at first. */
+/* Growth rate of the memory of a job; initially all zero. */
 typedef struct {
     uint64_t used;    /* bytes at the last sample */
-    int64_t time_ms;  /* of it, of any clock that never steps; 0: no sample yet */
-    uint64_t per_sec; /* bytes a second, 0 if it does not grow */
+    int64_t time_ms;  /* of that sample, any monotonic clock; 0: no sample yet */
+    uint64_t per_sec; /* bytes per second, 0 if it does not grow */
 } hpcb_memrate_t;
 
-/* Add a sample.  A growth counts at once and in full; if growth slows down or ends, the
+/* Add a sample.  Growth counts at once and in full.  If growth slows down or ends, the
  * rate halves every HPCB_MEMRATE_HALF_MS.  A sample that is not later than the last one
- * replaces it and leaves the rate. */
+ * replaces it and does not change the rate. */
 #define HPCB_MEMRATE_HALF_MS 2000
 void hpcb_memrate_add(hpcb_memrate_t *rate, uint64_t used, int64_t time_ms);
 
-/* How fast a node's available memory falls; all zero at first. */
+/* Rate at which a node's available memory falls; initially all zero. */
 typedef struct {
-    uint64_t available; /* bytes at the last look */
-    int64_t time_ms;    /* of it, as above; 0: no look yet */
-    int64_t left_ms;    /* when there was some last */
-    uint64_t per_sec;   /* bytes a second between the last two looks, 0 if it rises */
+    uint64_t available; /* bytes at the last reading */
+    int64_t time_ms;    /* of that reading, as above; 0: none yet */
+    int64_t left_ms;    /* last time at which available memory was not 0 */
+    uint64_t per_sec;   /* bytes per second between the last two readings, 0 if it rises */
 } hpcb_memfall_t;
 
-/* Add a look; one that follows too soon is passed over.  The kernel says 0 when it has
- * nothing left but its own reserves, which still go: the rate stays for a second then.
- */
+/* Add a reading; one that follows too soon is ignored.  The kernel reports 0 once only
+ * its own reserves are left, and these continue to fall: the rate then stays for a
+ * second. */
 #define HPCB_MEMFALL_LOOK_MS 20
 #define HPCB_MEMFALL_KEEP_MS 1000
 void hpcb_memfall_look(hpcb_memfall_t *fall, uint64_t available, int64_t time_ms);
 
-/* One guest; all in bytes. */
+/* State of one guest in bytes. */
 typedef struct {
-    uint64_t used;        /* without what the kernel can take back without loss */
-    uint64_t reclaimable; /* of used: what reclaim can get at (swap, dirty files) */
-    uint64_t growth;      /* a second */
-    int64_t begin;        /* when it started: later is younger */
-    bool ending;          /* it has been killed, and its memory is on its way back */
+    uint64_t used;        /* without memory that the kernel can reclaim without loss */
+    uint64_t reclaimable; /* part of used that reclaim can free (swap, dirty files) */
+    uint64_t growth;      /* bytes per second */
+    int64_t begin;        /* start time; a later one means a younger guest */
+    bool ending;          /* it has been killed, and its memory is being freed */
     bool end;             /* set by hpcb_memguard_decide: end it now */
-    uint64_t own;   /* what Slurm lets it have; HPCB_MEMGUARD_NO_LIMIT: anything */
+    uint64_t own;   /* memory that Slurm grants it; HPCB_MEMGUARD_NO_LIMIT: any */
     uint64_t limit; /* set by hpcb_memguard_divide */
 } hpcb_memguest_t;
 
 #define HPCB_MEMGUARD_NO_LIMIT UINT64_MAX
 
 typedef struct {
-    uint64_t real;      /* bytes that Slurm hands out on this node (RealMemory) */
+    uint64_t real;      /* memory of this node that Slurm allocates (RealMemory) */
     uint64_t reserve;   /* GuestMemoryReserve in bytes */
     uint64_t available; /* MemAvailable */
-    uint64_t primaries; /* what all primaries hold together */
-    uint64_t growth;    /* of primaries, a second */
-    uint64_t falls;     /* by how much available memory falls a second, lately */
+    uint64_t primaries; /* use of all primaries */
+    uint64_t growth;    /* of primaries, bytes per second */
+    uint64_t falls;     /* recent decrease of available memory, bytes per second */
     bool guests_first;  /* the kernel's OOM killer takes guests before primaries */
-    unsigned spared_ms; /* for how long guests have been spared (decision.spares) */
-    unsigned stalled;   /* PSI: thousandths of the last moments in which somebody waited
-                           for memory */
+    unsigned spared_ms; /* for how long no guest has been ended because of decision.spares */
+    unsigned stalled;   /* PSI: thousandths of the last moments in which tasks waited for memory */
 } hpcb_memnode_t;
 
 typedef struct {
-    uint64_t limit;    /* for all guests that stay together, now */
-    uint64_t reclaim;  /* bytes to take back from guests; 0: none */
-    unsigned ended;    /* how many guests have got end */
-    bool at_once;      /* no time for SIGTERM: SIGKILL */
+    uint64_t limit;    /* present limit of all guests that stay together */
+    uint64_t reclaim;  /* bytes to reclaim from guests; 0: none */
+    unsigned ended;    /* number of guests with end set */
+    bool at_once;      /* there is no time for SIGTERM: use SIGKILL */
     bool spares;       /* it is too late to end guests */
-    unsigned next_ms;  /* when the node is to be sampled again */
-    uint64_t headroom; /* bytes of available memory above what must be left: if it
-                          halves before the next sample, sample at once */
+    unsigned next_ms;  /* time of the next sample of the node */
+    uint64_t headroom; /* bytes of available memory above the minimum; if this halves before the next sample, sample at once */
 } hpcb_memdecision_t;
 
-/* How far ahead of a primary's growth guests shrink, and how long it takes to end one:
- * reclaim begins for the first, guests end for the second. */
+/* Lead over a primary's growth: guests are reclaimed for the growth within the first,
+ * and end for the growth within the second, which is how long it takes to end one. */
 #define HPCB_MEMGUARD_AHEAD_MS 3000
 #define HPCB_MEMGUARD_END_MS   500
 
@@ -125,29 +124,28 @@ typedef struct {
  * within the bounds above. */
 unsigned hpcb_memguard_look_ms(uint64_t headroom, unsigned cpus);
 
-/* From this on a stall of the node counts as shortage if less than twice the reserve is
- * available. */
+/* If PSI is at least this, in thousandths, and less than twice the reserve is
+ * available, the node is short of memory. */
 #define HPCB_MEMGUARD_STALLED 100
 
 /*
- * Decide for one sample.  guests[].end is set for those to end, which are never more
- * than are needed: the youngest of those that are large enough alone, else the largest
- * and then again; and none if it is too late for that (HPCB_MEMGUARD_FULL_MS).
- * Guests that are ending already count as gone.  What is not reclaimed in time is asked
- * for again by the next sample.
+ * Decide for one sample.  Sets guests[].end for guests to end, never more than
+ * necessary: the youngest of those that are large enough alone; otherwise the largest,
+ * and so on; none if it is too late (HPCB_MEMGUARD_FULL_MS).  Guests that are ending
+ * already count as gone.  Memory that is not reclaimed in time is requested again by
+ * the next sample.
  */
 void hpcb_memguard_decide(const hpcb_memnode_t *node, hpcb_memguest_t *guests,
                           size_t count, hpcb_memdecision_t *decision);
 
-/* What a guest may take beyond its part, so that none is killed for a page. */
+/* Memory that a guest may take beyond its part, so that none is killed for a page. */
 #define HPCB_MEMGUARD_SLACK (UINT64_C(8) << 20)
 
 /*
- * Divide limit, what all guests together may hold, among those that neither end nor are
- * ending: each gets what it uses, and of what is left a part that goes by what it could
- * still take.  guests[].limit is never less than used and slack, nor more than own; the
- * sum is at most limit and a slack for each, as long as guests do not use more than
- * limit already.
+ * Divide limit, the memory of all guests together, among those that neither end nor are
+ * ending.  Each gets its use, and a part of the rest in proportion to what it may still
+ * take.  guests[].limit is at least used and slack, and at most own.  The sum is at
+ * most limit and one slack per guest, unless guests use more than limit already.
  */
 void hpcb_memguard_divide(uint64_t limit, hpcb_memguest_t *guests, size_t count);
 

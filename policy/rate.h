@@ -3,14 +3,14 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Rates of a counter that is sampled once a quantum: what a job's demand for bandwidth
- * is (paper 002, section 4).  The demand at a moment is the mean over the w quanta
- * before it; the demand of a job is the 95th percentile of that, so that one burst does
- * not decide and a phase does.
+ * Rates of a counter that is sampled once per quantum: a job's demand for bandwidth
+ * (paper 002, section 4).  The demand at one moment is the mean over the preceding w
+ * quanta.  The demand of a job is the 95th percentile of these, so that a phase counts
+ * and a single burst does not.
  *
- * A sample that was missed (the daemon was busy or away) loses no bytes: the longer
- * interval counts as many times as it has quanta.  A counter that went back has begun
- * anew, and what it counted in that interval is not known.
+ * A missed sample (the daemon was busy or not running) loses no bytes: the longer
+ * interval counts once for each of its quanta.  If the counter went back, it has
+ * started anew, and the value of that interval is unknown.
  *
  * Pure: no clock, no I/O, no allocation.
  */
@@ -23,7 +23,7 @@
 #define HPCB_RATE_WINDOW     2      /* w of the paper, in quanta */
 #define HPCB_RATE_WINDOW_MAX 16
 
-/* Quantiles come from bins: each octave of bytes per second is cut into 64 equal ones,
+/* Quantiles are computed from bins: each octave of bytes per second has 64 equal ones,
  * so a quantile is off by 0.8 % at most. */
 #define HPCB_RATE_CUT_BITS 6
 #define HPCB_RATE_BINS     ((65 - HPCB_RATE_CUT_BITS) << HPCB_RATE_CUT_BITS)
@@ -33,41 +33,42 @@ typedef struct {
     uint64_t total; /* bytes since the first sample */
 } hpcb_rate_point_t;
 
-/* Members are the functions' own. */
+/* Members are private. */
 typedef struct {
     unsigned window, bits;
     uint64_t quantum_us;
-    uint64_t value;      /* of the counter, last time */
-    uint64_t total;      /* bytes in covered time */
-    uint64_t covered_us; /* time in which the counter is known */
-    unsigned points;     /* in last, the newest at the end */
+    uint64_t value;      /* of the counter at the last sample */
+    uint64_t total;      /* bytes in covered_us */
+    uint64_t covered_us; /* time for which the counter is known */
+    unsigned points;     /* number of entries of last, newest at the end */
     hpcb_rate_point_t last[HPCB_RATE_WINDOW_MAX + 1];
     uint64_t weight; /* sum of bin */
     uint32_t bin[HPCB_RATE_BINS];
 } hpcb_rate_t;
 
-/* window: 1 to HPCB_RATE_WINDOW_MAX quanta of quantum_us (above 0).  bits: width of the
- * counter, 1 to 64; a narrower one than 64 wraps at most once between two samples. */
+/* Initialize.  window: 1 to HPCB_RATE_WINDOW_MAX quanta of quantum_us (> 0).  bits:
+ * width of the counter, 1 to 64; a counter of less than 64 bits may wrap once between
+ * two samples. */
 void hpcb_rate_init(hpcb_rate_t *rate, unsigned window, uint64_t quantum_us,
                     unsigned bits);
 
-/* The counter is value at time_us (any origin).  A time that is not later than the last
- * one is ignored. */
+/* Add a sample: the counter is value at time_us (any origin).  A sample that is not
+ * later than the last one is ignored. */
 void hpcb_rate_add(hpcb_rate_t *rate, uint64_t time_us, uint64_t value);
 
-/* The counter is not known until the next sample. */
+/* Declare the counter unknown until the next sample. */
 void hpcb_rate_break(hpcb_rate_t *rate);
 
-/* Bytes counted so far. */
+/* Return the number of bytes counted so far. */
 uint64_t hpcb_rate_total(const hpcb_rate_t *rate);
 
-/* Bytes per second over all time in which the counter was known.  0, or -1 and value
- * untouched if there was none. */
+/* Get bytes per second over all time for which the counter is known.  Return 0, or -1
+ * with value unchanged if there is none. */
 int hpcb_rate_mean(const hpcb_rate_t *rate, double *value);
 
-/* The rate over a window that percent (1 to 100) of all windows did not exceed, bytes
- * per second; the mean for a job that was shorter than one window.  -1 and value
- * untouched if nothing is known. */
+/* Get the rate over a window, in bytes per second, that percent (1 to 100) of all
+ * windows do not exceed; the mean for a job shorter than one window.  Return 0, or -1
+ * with value unchanged if nothing is known. */
 int hpcb_rate_quantile(const hpcb_rate_t *rate, unsigned percent, double *value);
 
 #endif

@@ -3,19 +3,19 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Whether a node's memory is saturated, from short bursts of reads on one CPU that
- * nobody uses, compared with the same bursts on the idle node.  For nodes whose memory
- * traffic nothing else measures.  Pure.
+ * Saturation of a node's memory, measured by short bursts of reads on a CPU that nobody
+ * uses and compared with the same bursts on the idle node.  For nodes on which nothing
+ * else measures memory traffic.  Pure.
  *
- * A burst gives two rates: of reads from memory, and of reads from the CPU's own first
- * cache.  The second one says whether the CPU itself was slower than on the idle node
- * (another hardware thread of the core, a lower frequency, a hypervisor that took it
- * away): such a burst says nothing of memory and is dropped.
+ * A burst yields two rates: of reads from memory, and of reads from the CPU's own
+ * first-level cache.  The second one shows whether the CPU itself was slower than on
+ * the idle node (another hardware thread of the core, a lower frequency, a
+ * hypervisor).  Such a burst says nothing about memory and is dropped.
  *
- * What is compared is the median, within an interval that holds it with 95 %
- * probability whatever the distribution (order statistics, sign test).  The verdict is
- * "unknown" unless that whole interval lies on one side of each limit.  It is one of
- * the node: nothing of it is charged to a job.
+ * The median is compared, with an interval that contains it with 95 % probability for
+ * any distribution (order statistics, sign test).  The verdict is "unknown" unless the
+ * whole interval lies on one side of each limit.  It describes the node; no job is
+ * charged for it.
  */
 #ifndef HPCB_POLICY_SATURATION_H
 #define HPCB_POLICY_SATURATION_H
@@ -23,19 +23,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bursts that are kept, and that a verdict needs at least. */
+/* Number of bursts that are kept, and the minimum for a verdict. */
 #define HPCB_SATURATION_BURSTS 32
 #define HPCB_SATURATION_LEAST  8
 
-/* A burst older than this says nothing of now. */
+/* Maximum age of a burst. */
 #define HPCB_SATURATION_AGE_US UINT64_C(60000000)
 
-/* How often there are bursts: slow on a node without guests, where the verdict serves
- * nobody but the placement of the first one. */
+/* Pace of bursts: slow on a node without guests, where the verdict only serves the
+ * placement of the first guest. */
 typedef enum { HPCB_SATURATION_SLOW, HPCB_SATURATION_FAST } hpcb_saturation_pace_t;
 
-/* Thousandths of the idle node's rate that one CPU gets: at least the first one on a
- * node that is free, less than the second one on a saturated node. */
+/* Thousandths of the idle node's rate for one CPU: a free node has at least the first,
+ * a saturated one less than the second. */
 #define HPCB_SATURATION_FREE_PART 800
 #define HPCB_SATURATION_FULL_PART 500
 
@@ -43,7 +43,7 @@ typedef enum { HPCB_SATURATION_SLOW, HPCB_SATURATION_FAST } hpcb_saturation_pace
  * thousandths, of the idle node's rate. */
 #define HPCB_SATURATION_CPU_PART 850
 
-/* The idle node's bursts must agree: three quarters of them within this part, in
+/* The idle node's bursts must agree: three quarters of them lie within this part, in
  * thousandths, of the median. */
 #define HPCB_SATURATION_SPREAD 150
 
@@ -64,57 +64,57 @@ typedef enum {
 typedef enum {
     HPCB_SATURATION_KNOWN,
     HPCB_SATURATION_FEW,       /* too few bursts: no CPU was idle for them */
-    HPCB_SATURATION_DISTURBED, /* too few that are left: most CPUs were slower */
-    HPCB_SATURATION_UNDECIDED, /* the interval holds a limit */
+    HPCB_SATURATION_DISTURBED, /* too few bursts remain: most CPUs were slower */
+    HPCB_SATURATION_UNDECIDED, /* the interval contains a limit */
 } hpcb_saturation_why_t;
 
 typedef struct {
     hpcb_saturation_level_t level;
     hpcb_saturation_why_t why;
-    /* Thousandths of the idle node's rate: the median and its interval of 95 %; all 0
-     * if there were too few bursts.  Faster than idle counts as 1000. */
+    /* Thousandths of the idle node's rate: the median and its 95 % interval; all 0 if
+     * there were too few bursts.  A rate above the idle node's counts as 1000. */
     uint32_t part, low, high;
     uint32_t bursts, dropped;
 } hpcb_saturation_t;
 
-/* The idle node's rates: medians. */
+/* Rates of the idle node: medians. */
 typedef struct {
     uint64_t memory, cache; /* bytes/s; 0: not known */
 } hpcb_saturation_idle_t;
 
-/* From n bursts (at most HPCB_SATURATION_BURSTS) on the idle node.  0; or -1, idle
- * untouched, if there are less than HPCB_SATURATION_LEAST or they do not agree: the
- * node was not idle, or its rate says nothing. */
+/* Get the idle node's rates from n bursts (at most HPCB_SATURATION_BURSTS).  Return 0,
+ * or -1 with idle unchanged if there are less than HPCB_SATURATION_LEAST or if they do
+ * not agree: the node was not idle, or its rate is no measure. */
 int hpcb_saturation_idle(const hpcb_burst_t *bursts, size_t n,
                          hpcb_saturation_idle_t *idle);
 
-/* From the n last bursts (at most HPCB_SATURATION_BURSTS, in any order), of which those
- * count that are at most age_us old. */
+/* Judge the last n bursts (at most HPCB_SATURATION_BURSTS, in any order).  Those older
+ * than age_us are ignored. */
 void hpcb_saturation_judge(const hpcb_burst_t *bursts, size_t n, uint64_t now_us,
                            uint64_t age_us, const hpcb_saturation_idle_t *idle,
                            hpcb_saturation_t *verdict);
 
-/* That age for a node with so many NUMA nodes, which have bursts in turn: long enough
+/* Return that age for a node with so many NUMA nodes, which have bursts in turn: enough
  * for HPCB_SATURATION_LEAST bursts of each. */
 uint64_t hpcb_saturation_age_us(hpcb_saturation_pace_t pace, size_t numa_nodes);
 
-/* Of two NUMA nodes what counts for the node: saturated, else unknown, else the one of
- * which less is left. */
+/* Return which of the verdicts for two NUMA nodes applies to the node: saturated,
+ * otherwise unknown, otherwise the one with less bandwidth left. */
 hpcb_saturation_t hpcb_saturation_worse(const hpcb_saturation_t *a,
                                         const hpcb_saturation_t *b);
 
-/* "unknown", "free", "busy", "saturated". */
+/* Return "unknown", "free", "busy" or "saturated". */
 const char *hpcb_saturation_name(hpcb_saturation_level_t level);
 
 /*
- * How long to wait after something that took cpu_us of CPU time, so that all together
- * take less than HPCB_SATURATION_DUTY_PPM of one CPU, or HPCB_SATURATION_SLOW_PPM;
- * HPCB_SATURATION_PAUSE_US at least, or HPCB_SATURATION_SLOW_PAUSE_US.
+ * Return how long to pause after a burst that took cpu_us of CPU time, so that bursts
+ * take less than HPCB_SATURATION_DUTY_PPM, or HPCB_SATURATION_SLOW_PPM, of one CPU; at
+ * least HPCB_SATURATION_PAUSE_US, or HPCB_SATURATION_SLOW_PAUSE_US.
  */
 uint64_t hpcb_saturation_pause_us(uint64_t cpu_us, hpcb_saturation_pace_t pace);
 
-#define HPCB_SATURATION_DUTY_PPM      1800 /* of the 0.2 % that it may take */
-#define HPCB_SATURATION_SLOW_PPM      100  /* of the 0.05 % for all that hpcbd does */
+#define HPCB_SATURATION_DUTY_PPM      1800 /* the limit is 0.2 % */
+#define HPCB_SATURATION_SLOW_PPM      100  /* the limit for all of hpcbd is 0.05 % */
 #define HPCB_SATURATION_PAUSE_US      UINT64_C(500000)
 #define HPCB_SATURATION_SLOW_PAUSE_US UINT64_C(4000000)
 

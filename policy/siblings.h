@@ -3,30 +3,30 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What to do about a guest that may run on the other hardware threads (siblings) of a
- * core where a primary runs.  The idle group keeps a guest off the primary's own thread
- * only: beside it, on the sibling, it takes up to half of the core.  Pure: topology and
- * places come in as sets of CPUs, a plan goes out.
+ * Treatment of a guest that may run on the other hardware threads (siblings) of a core
+ * where a primary runs.  The idle group keeps a guest off the primary's own thread
+ * only; on the sibling it takes up to half of the core.  Pure: topology and places are
+ * sets of CPUs, the result is a plan.
  *
- * A CPU is *exposed* where a primary may run on another thread of its core.
+ * A CPU is *exposed* if a primary may run on another thread of its core.
  *
- * Order, and why:
- *  1. a cookie of core scheduling, always: the kernel itself then never runs the two
- *     side by side, whatever becomes of the rest, and the guest still has the whole
- *     core whenever the primary sleeps;
- *  2. keep off the exposed CPUs, as long as the guest has others, with a cookie too: it
- *     costs the primary nothing and the guest only what it should not use.  A thread
- *     that only the primary holds is not exposed: there the idle group decides, in the
- *     primary's favour.  The core scheduler does not know idle groups: each time when
- *     something else has run on the guest's thread for a moment, guest and primary
- *     start as equals, and the guest may have the core until the next tick (measured:
- *     3 % on a quiet machine, 16 % on a busy one);
- *  3. every CPU of the guest is exposed: the cookie has to do, or, without one,
- *     throttle it to its share.  A quota is counted
- *     over all CPUs of a group, which is why a guest that has both kinds of CPUs is
- *     rather kept off (it would spend a common quota where it likes);
- *  4. no quota can be set: keep to the first of the guest's threads of each core.  Weak
- *     (the primary may use the second), but it halves what is exposed.
+ * In this order:
+ *  1. Always set a cookie of core scheduling.  Then the kernel itself never runs the
+ *     two at the same time on one core, whatever becomes of the rest, and the guest has
+ *     the whole core when the primary sleeps.
+ *  2. Keep the guest off the exposed CPUs if it has others, also with a cookie.  This
+ *     costs the primary nothing and the guest only CPUs that it should not use.  A
+ *     thread that is allocated to primaries but not exposed is fine, because the idle
+ *     group decides there in favour of the primary.  The core scheduler does not know
+ *     idle groups: after anything else has run on the guest's thread for a moment,
+ *     guest and primary start as equals, and the guest may have the core until the next
+ *     tick (measured: 3 % on a quiet machine, 16 % on a busy one).
+ *  3. If all CPUs of the guest are exposed, the cookie must do.  Without one, throttle
+ *     the guest to its share.  A quota counts over all CPUs of a group, so a guest with
+ *     both kinds of CPUs is kept off instead; it would spend a common quota where it
+ *     likes.
+ *  4. If no quota can be set, use only the first of the guest's threads of each core.
+ *     This is weak (the primary may use the second) but halves the exposure.
  */
 #ifndef HPCB_POLICY_SIBLINGS_H
 #define HPCB_POLICY_SIBLINGS_H
@@ -35,7 +35,7 @@
 #include <stdint.h>
 #include "policy/cpus.h"
 
-/* Which core each CPU belongs to: named by the core's lowest CPU. */
+/* Core of each CPU, named by the lowest CPU of the core. */
 typedef struct {
     bool smt; /* some core has more than one thread */
     hpcb_cpus_t online;
@@ -46,7 +46,7 @@ typedef struct {
     const hpcb_cores_t *cores;
     hpcb_cpus_t allowed; /* where the guest's task may run */
     hpcb_cpus_t held;    /* where primaries may run */
-    bool cookie;         /* is wanted and can be had, each of the three */
+    bool cookie;         /* requested and available, each of the three */
     bool avoid;
     bool throttle;
     unsigned difference; /* of priorities, policy/share.h */
@@ -54,20 +54,20 @@ typedef struct {
 
 typedef enum {
     HPCB_SIBLINGS_NOTHING, /* no SMT, or nothing exposed now */
-    HPCB_SIBLINGS_COOKIE,  /* exposed, and the cookie is all that is done about it */
+    HPCB_SIBLINGS_COOKIE,  /* exposed, and the cookie is the only measure */
     HPCB_SIBLINGS_AVOID,
     HPCB_SIBLINGS_THROTTLE,
-    HPCB_SIBLINGS_HELPLESS /* exposed, and nothing can be done */
+    HPCB_SIBLINGS_HELPLESS /* exposed, and no measure is available */
 } hpcb_siblings_how_t;
 
 typedef struct {
-    bool cookie; /* whatever else */
+    bool cookie; /* in addition to how */
     hpcb_siblings_how_t how;
-    hpcb_cpus_t cpus; /* AVOID: those that are left to the guest */
+    hpcb_cpus_t cpus; /* AVOID: CPUs left to the guest */
     uint64_t share;   /* THROTTLE: of all exposed CPUs, millionths of one CPU */
 } hpcb_siblings_plan_t;
 
-/* The CPUs of allowed that are exposed. */
+/* Return the CPUs of allowed that are exposed. */
 hpcb_cpus_t hpcb_siblings_exposed(const hpcb_cores_t *cores, const hpcb_cpus_t *allowed,
                                   const hpcb_cpus_t *held);
 

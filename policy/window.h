@@ -3,18 +3,18 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Coordinated windows (Jones, "Linux OS Jitter Measurements at Large Node
- * Counts", 3.2): a period has a favoured part, in which a parallel job runs ahead of
- * everything, and a regular part, in which everything else gets its turn.  The favoured
- * part comes first.
+ * Coordinated windows (Jones, "Linux OS Jitter Measurements at Large Node Counts",
+ * 3.2): each period begins with a boosted part, in which a parallel job runs before
+ * everything else, followed by a regular part, in which everything else gets its turn.
  *
- * Phase is a function of the wall clock alone: phase = (now - epoch) mod period.  Nodes
- * whose clocks agree switch together without a message, and there is no state that a
- * clock step, a leap second (the kernel repeats or drops a second) or a restart could
- * put out of step.  DST does not exist here: times are CLOCK_REALTIME's.
+ * The phase is a function of the wall clock alone: phase = (now - epoch) mod period.
+ * Nodes with synchronized clocks switch together without a message.  There is no state
+ * that a clock step, a leap second (the kernel repeats or drops a second) or a restart
+ * could make inconsistent.  Times are CLOCK_REALTIME, so daylight saving time has no
+ * effect.
  *
- * Whoever sleeps until an edge must wake up when the clock is set (timerfd with
- * TFD_TIMER_CANCEL_ON_SET) and ask again.
+ * A caller that sleeps until the next switch must wake up when the clock is set
+ * (timerfd with TFD_TIMER_CANCEL_ON_SET) and compute the phase again.
  */
 #ifndef HPCB_POLICY_WINDOW_H
 #define HPCB_POLICY_WINDOW_H
@@ -25,8 +25,8 @@
 #define HPCB_WINDOW_PERIOD_MIN_NS INT64_C(1000000)       /* 1 ms */
 #define HPCB_WINDOW_PERIOD_MAX_NS INT64_C(3600000000000) /* 1 h */
 
-/* All in nanoseconds; epoch since 1970.  Good where period is within the limits above
- * and 0 < favoured < period. */
+/* All in nanoseconds; epoch since 1970.  Good if period is within the limits above and
+ * 0 < favoured < period. */
 typedef struct {
     int64_t period_ns;
     int64_t favoured_ns;
@@ -35,16 +35,16 @@ typedef struct {
 
 typedef struct {
     bool favoured;
-    int64_t edge_ns; /* when it ends, > now; INT64_MAX where it does not fit */
+    int64_t edge_ns; /* end of the part, > now; INT64_MAX if it does not fit */
 } hpcb_window_phase_t;
 
 bool hpcb_window_good(const hpcb_window_t *window);
 
-/* The phase at now (nanoseconds since 1970, any value).  window must be good. */
+/* Return the phase at now (nanoseconds since 1970, any value).  window must be good. */
 hpcb_window_phase_t hpcb_window_phase(const hpcb_window_t *window, int64_t now_ns);
 
-/* How many edges (beginnings and ends of favoured parts) lie in (from, to]; 0 where to
- * is not after from.  For counting edges that were slept over. */
+/* Return the number of switches (begins and ends of boosted parts) in (from, to]; 0
+ * unless to is after from.  For counting switches that were missed during sleep. */
 uint64_t hpcb_window_edges(const hpcb_window_t *window, int64_t from_ns, int64_t to_ns);
 
 #endif
