@@ -3,18 +3,18 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Whether somebody has asked processes to end that are stopped and cannot hear it: a
- * signal waits for them (scancel, a grace time, --signal).
+ * Detection of signals that wait for stopped processes, which cannot receive them
+ * (scancel, a grace time, --signal).
  */
 #ifndef HPCB_CGROUP_CALLED_H
 #define HPCB_CGROUP_CALLED_H
 
 #include <stdbool.h>
 
-/* Return true if HUP, INT, QUIT, TERM, USR1, USR2 or XCPU waits for a process of group
- * (a directory of cgroup2) or of a group below, and that process does not ignore it.
- * Looks at up to *budget groups and processes and takes them from it; of a group that
- * is larger it sees the first processes. */
+/* Return true if HUP, INT, QUIT, TERM, USR1, USR2 or XCPU is pending for a process of
+ * group (a directory of cgroup2) or of a group below, and that process does not ignore
+ * it.  Scan up to *budget groups and processes and subtract their number from *budget.
+ * In a larger group the first processes are scanned. */
 bool hpcb_called(const char *group, unsigned *budget);
 
 #endif

@@ -2,17 +2,17 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* Which hardware threads share a core, from sysfs below the node's root. */
+/* Hardware threads that share a core, from sysfs below the node's root. */
 #ifndef HPCB_CGROUP_CORES_H
 #define HPCB_CGROUP_CORES_H
 
 #include "cgroup/node.h"
 #include "policy/siblings.h"
 
-/* All of it.  -1 with err where sysfs does not say. */
+/* Get the cores of all CPUs.  Return 0, or -1 with err if sysfs does not have them. */
 int hpcb_node_cores(const hpcb_node_t *node, hpcb_cores_t *cores, hpcb_error_t *err);
 
-/* 0 where some core has two threads; -1 and why not. */
+/* Return 0 if a core has two threads; -1 with the reason otherwise. */
 int hpcb_node_smt(const hpcb_node_t *node, hpcb_error_t *err);
 
 #endif

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* What the files of favour share; nobody else includes it. */
+/* Interface between the files of favour. */
 #ifndef HPCB_CGROUP_FAVOUR_ROWS_H
 #define HPCB_CGROUP_FAVOUR_ROWS_H
 
@@ -13,13 +13,14 @@
 typedef struct {
     pid_t tid;
     pid_t pid;      /* its process */
-    uint64_t start; /* of the process (cgroup/task.h): it and not one after it */
+    uint64_t start; /* start time of the process (cgroup/task.h), which identifies it */
     int priority;
 } hpcb_favour_thread_t;
 
 typedef struct {
     const char *name;
-    /* 0 where it works for the job of process pid, else -1 and why. */
+    /* Return 0 if the mechanism works for the job of process pid, or -1 with the
+     * reason. */
     int (*probe)(hpcb_favour_t *favour, pid_t pid, hpcb_error_t *err);
     int (*look)(hpcb_favour_t *favour, hpcb_error_t *err);
     int (*begin)(hpcb_favour_t *favour, hpcb_error_t *err);
@@ -32,11 +33,11 @@ struct hpcb_favour {
     char dir[PATH_MAX];
     char cgroup[HPCB_NAME_MAX];
     const hpcb_favour_row_t *row;
-    const char *no_fifo;     /* why, NULL: it may be used */
-    const char *chosen_with; /* no_fifo, when row was chosen */
+    const char *no_fifo;     /* reason; NULL: SCHED_FIFO may be used */
+    const char *chosen_with; /* no_fifo at the choice of row */
     hpcb_error_t why;
     bool favoured;
-    bool overflow; /* more threads than can be looked at */
+    bool overflow; /* more threads than can be scanned */
     hpcb_favour_thread_t threads[HPCB_FAVOUR_THREADS_MAX];
     size_t n_threads;
     /* weight */
@@ -49,13 +50,14 @@ struct hpcb_favour {
 
 extern const hpcb_favour_row_t hpcb_favour_fifo, hpcb_favour_weight;
 
-/* The weight row's part of hpcb_favour_release: groups of v1. */
+/* Release the groups of the weight row (v1). */
 int hpcb_favour_weight_release(const hpcb_node_t *node, const char *cgroup,
                                hpcb_error_t *err);
-/* Make a thread normal if it is favoured as FIFO and still of its process. */
+/* Return a thread to its normal policy if it is boosted as FIFO and still of its
+ * process. */
 int hpcb_favour_let_down(const hpcb_favour_thread_t *thread);
 
-/* The fifo row's. */
+/* Release the threads of the fifo row. */
 int hpcb_favour_fifo_release(const hpcb_node_t *node, hpcb_error_t *err);
 
 #endif

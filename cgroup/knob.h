@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The four things that one can do to a cgroup file system.  Every touch of this room
- * goes through here, so that a test can stand a directory tree in for the kernel and
- * let it answer as the kernel does (EINVAL, files that come with a directory).
+ * The operations on a cgroup file system.  All of this module's accesses use them, so
+ * that a test can replace the kernel by a directory tree that answers like the kernel
+ * (EINVAL, files that appear with a directory).
  */
 #ifndef HPCB_CGROUP_KNOB_H
 #define HPCB_CGROUP_KNOB_H
@@ -16,7 +16,7 @@
 #include <sys/types.h>
 #include "common/error.h"
 
-/* 1: what is in the group runs when nothing else wants the CPU (Linux 5.15). */
+/* 1: tasks of the group run only if nothing else wants the CPU (Linux 5.15). */
 #define HPCB_KNOB_IDLE "cpu.idle"
 
 typedef struct {
@@ -26,55 +26,56 @@ typedef struct {
     int (*rmdir)(const char *path);
 } hpcb_knob_ops_t;
 
-/* Use ops from now on, NULL for the kernel again; returns what was in use.  For tests
+/* Use ops from now on; NULL: the kernel again.  Return the previous ones.  For tests
  * and for changes to snapshots.  Not thread-safe. */
 const hpcb_knob_ops_t *hpcb_knob_set_ops(const hpcb_knob_ops_t *ops);
 
-/* Each takes a directory and a name below it ("" for the directory itself) and
- * returns 0, or -1 with errno and err. */
+/* Each takes a directory and a name below it ("" for the directory itself) and returns
+ * 0, or -1 with errno and err. */
 
-/* Content of dir/name without the newline at its end. */
+/* Read dir/name without the trailing newline. */
 int hpcb_knob_read(const char *dir, const char *name, char *buf, size_t size,
                    hpcb_error_t *err);
 
 /*
- * Return the whole of dir/name, as hpcb_knob_read, for lists that may have any length
- * (cgroup.procs, cgroup.threads); the caller frees it.  The bound is what the kernel
- * can list at most: 4194304 ids (PID_MAX_LIMIT) of seven digits, one a line.  NULL with
- * errno and err if it is larger (EFBIG) or memory is short (ENOMEM): that is not an
- * empty list.
+ * Return the whole of dir/name, like hpcb_knob_read, for lists of any length
+ * (cgroup.procs, cgroup.threads); the caller frees it.  The bound is the longest list
+ * of the kernel: 4194304 IDs (PID_MAX_LIMIT) of seven digits, one per line.  Return
+ * NULL with errno and err if the file is larger (EFBIG) or memory is short (ENOMEM),
+ * which must not be taken for an empty list.
  */
 #define HPCB_KNOB_ALL_MAX ((size_t)32 << 20)
 char *hpcb_knob_read_all(const char *dir, const char *name, hpcb_error_t *err);
-/* A single number; "max" gives UINT64_MAX. */
+/* Read a single number; "max" yields UINT64_MAX. */
 int hpcb_knob_number(const char *dir, const char *name, uint64_t *value,
                      hpcb_error_t *err);
 int hpcb_knob_write(const char *dir, const char *name, const char *text,
                     hpcb_error_t *err);
 
 /*
- * The same for a knob that is written again and again: its file stays open between, in
- * *fd (-1 at first), so that a write is one system call.  A group that has been made
- * anew under that name is found again.  At most HPCB_KNOB_KEPT_MAX files are kept open
- * in a process; the others are opened each time.
+ * Write a knob that is written often: its file stays open in *fd (initially -1), so
+ * that a write is one system call.  A group that was created anew under that name is
+ * found again.  A process keeps at most HPCB_KNOB_KEPT_MAX files open; further ones are
+ * opened each time.
  */
 #define HPCB_KNOB_KEPT_MAX 256
 int hpcb_knob_write_kept(int *fd, const char *dir, const char *name, const char *text,
                          hpcb_error_t *err);
-/* -1 is fine. */
+/* fd may be -1. */
 void hpcb_knob_close(int *fd);
 
-/* An existing directory is left as it is. */
+/* An existing directory is no error. */
 int hpcb_knob_mkdir(const char *dir, const char *name, hpcb_error_t *err);
 int hpcb_knob_rmdir(const char *dir, const char *name, hpcb_error_t *err);
 
 bool hpcb_knob_exists(const char *dir, const char *name);
 
-/* Compose dir/name; -1 with errno ENAMETOOLONG. */
+/* Compose dir/name.  Return 0, or -1 with errno ENAMETOOLONG. */
 int hpcb_knob_path(const char *dir, const char *name, char *path, size_t size,
                    hpcb_error_t *err);
 
-/* True where errno of a failed touch means that the group or task has gone. */
+/* Return true if errno of a failed access means that the group or task no longer
+ * exists. */
 bool hpcb_knob_gone(int error);
 
 #endif

@@ -31,12 +31,13 @@
 
 #include "common/ppr.h"
 
-/* Set the calling thread's priority and read it back.  0, or -1 with errno: ENOTSUP (no
- * PPR here), EINVAL (none of the four), EPERM (the processor has not taken it).  No
- * system call is made. */
+/* Set the calling thread's priority and read it back.  Return 0, or -1 with errno:
+ * ENOTSUP (no PPR here), EINVAL (none of the four), EPERM (the processor did not accept
+ * it).  Makes no system call. */
 int hpcb_ppr_set(int priority);
 
-/* The calling thread's priority, 0 to 7; -1 with errno ENOTSUP.  No system call. */
+/* Return the calling thread's priority, 0 to 7; -1 with errno ENOTSUP.  Makes no system
+ * call. */
 int hpcb_ppr_get(void);
 
 #endif

@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * A directory tree that behaves as a cgroup file system as far as groups and their
- * processes go: a new group has a cgroup.procs, a pid written to one leaves the others,
- * a group in use cannot be removed (EBUSY), an empty one goes with its files.
+ * Directory tree that behaves like a cgroup file system for groups and their processes:
+ * a new group has a cgroup.procs, a pid written to one leaves the others, a group in
+ * use cannot be removed (EBUSY), an empty one is removed with its files.
  */
 #ifndef HPCB_CGROUP_PLAIN_H
 #define HPCB_CGROUP_PLAIN_H

@@ -5,13 +5,13 @@
 /*
  * Long time slices for the tasks of a primary that guests harm (Linux 6.12).
  *
- * The scheduler forgets what a guest owes when guest and primary sleep at once.  At the
- * end of the primary's next slice, a few milliseconds of work, it then prefers the
- * guest for a tick.  A slice that is longer than what the primary works between two
- * waits does not end before it waits (doc/architecture.md, "Guests that sleep").
+ * The scheduler forgets the lag of a guest when guest and primary sleep at the same
+ * time.  At the end of the primary's next slice, after a few milliseconds of work, it
+ * then prefers the guest for a tick.  A slice longer than the primary's work between
+ * two waits does not end before it waits (doc/architecture.md, "Guests that sleep").
  *
- * A slice of ours has a length of its own, so that it is found after a crash without
- * any note, also on threads that have inherited it.
+ * Our slices have a unique length, so that they are found after a crash without stored
+ * state, also in threads that have inherited them.
  */
 #ifndef HPCB_CGROUP_SLICES_H
 #define HPCB_CGROUP_SLICES_H
@@ -20,29 +20,30 @@
 #include "cgroup/node.h"
 #include "common/error.h"
 
-/* ns, as texts (cgroup/task.h).  The kernel takes 0.1 to 100 ms; a primary's is a
- * nanosecond less, and known by that. */
+/* ns, as texts (cgroup/task.h).  The kernel accepts 0.1 to 100 ms.  A primary's slice
+ * is one nanosecond shorter, which identifies it. */
 #define HPCB_SLICE_GUEST   "100000000"
 #define HPCB_SLICE_PRIMARY "99999999"
 
-/* Threads that one call looks at, of a process too: those beyond have the kernel's. */
+/* Maximum number of threads per call, and per process: further threads keep the
+ * kernel's slice. */
 #define HPCB_SLICES_MAX 256
 
-/* 0 if this node's kernel takes slices; -1 with err. */
+/* Return 0 if this node's kernel supports slices; -1 with err. */
 int hpcb_slices_probe(const hpcb_node_t *node, hpcb_error_t *err);
 
 /*
- * Give long slices to users' threads of the job in dir, Slurm's directory of it
- * (cgroup/steps.h), or take them back.  A thread with a slice that somebody has chosen
- * keeps that.  A call looks at HPCB_SLICES_MAX threads, from where *from says, which is
- * 0 at first; *from then says where to go on, 0: all have been looked at.  The number
- * of threads that have changed, or -1 if dir cannot be read.
+ * Set long slices for users' threads of the job in dir, Slurm's directory of it
+ * (cgroup/steps.h), or restore them.  A slice that was set by anybody else stays.  A
+ * call scans HPCB_SLICES_MAX threads, starting at *from, which is initially 0; *from is
+ * then the position at which to continue, 0: all have been scanned.  Return the number
+ * of changed threads, or -1 if dir cannot be read.
  */
 int hpcb_slices_lengthen(const hpcb_node_t *node, const char *dir, size_t *from);
 int hpcb_slices_restore(const hpcb_node_t *node, const char *dir, size_t *from);
 
-/* After a crash: take them back from all jobs of this node.  Harmless if there is
- * nothing.  The number of threads that have changed, or -1 with err. */
+/* After a crash: restore the slices of all jobs of this node.  Harmless if there is
+ * nothing.  Return the number of changed threads, or -1 with err. */
 int hpcb_slices_release(const hpcb_node_t *node, hpcb_error_t *err);
 
 #endif

@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What a mechanism can change on a running task, each attribute read and set as text,
- * so that the undo log can note it and put it back.  Tasks are always those of the
- * running system, also where the node is a snapshot.
+ * Attributes of a running task that mechanisms change, each read and set as text, so
+ * that the undo log can store and restore it.  Tasks are always those of the running
+ * system, also if the node is a snapshot.
  */
 #ifndef HPCB_CGROUP_TASK_H
 #define HPCB_CGROUP_TASK_H
@@ -24,19 +24,18 @@
  *   policy         thread   "<policy> <static priority>", SCHED_RESET_ON_FORK included
  *   nice           thread   -20..19
  *   ioprio         thread   class << 13 | level, as ioprio_get(2)
- *   slice          thread   how long it runs before others have their turn, ns (Linux
- *                           6.12); "0": the kernel's own.  If the policy has none or
- *                           the kernel does not tell, it cannot be read (ENOTSUP), and
- *                           is set to nothing
+ *   slice          thread   run time before other tasks get their turn, ns (Linux 6.12);
+ *                           "0": the kernel's default.  ENOTSUP if the policy has none
+ *                           or the kernel does not show it; setting it then does nothing
  *   affinity       thread   hexadecimal mask, highest CPU first
- *   process-affinity  process  the same for all of its threads, also those that it has
- *                           started since; ENOTUNIQ where they differ
+ *   process-affinity  process  the same for all of its threads, also those started since
+ *                           then; ENOTUNIQ if they differ
  *   rlimit-nice    process  "<soft> <hard>", each a number or "unlimited"
  *   rlimit-rtprio  process  the same
  *   oom_score_adj  process  -1000..1000
  *   core-cookie    process  number of its core-scheduling cookie (cgroup/core_sched.h);
- *                           can be set only to what the caller or the task's parent
- *                           has, or to 0 (none); ESRCH where nobody has it any more
+ *                           can be set only to that of the caller or the task's parent,
+ *                           or to 0 (none); ESRCH if no task has it any more
  *   cgroup         process  set only: the directory of the group to move to
  */
 int hpcb_task_get(pid_t pid, const char *attribute, char *text, size_t size,
@@ -44,32 +43,33 @@ int hpcb_task_get(pid_t pid, const char *attribute, char *text, size_t size,
 int hpcb_task_set(pid_t pid, const char *attribute, const char *text,
                   hpcb_error_t *err);
 
-/* Where one thread may run.  0, or -1 with errno and err. */
+/* Get the affinity of one thread.  Return 0, or -1 with errno and err. */
 int hpcb_task_cpus(pid_t tid, hpcb_cpus_t *cpus, hpcb_error_t *err);
 
-/* cpus as the text of the attribute affinity; HPCB_TASK_TEXT_MAX is always enough. */
+/* Write cpus as the text of the attribute affinity; HPCB_TASK_TEXT_MAX is always
+ * enough. */
 int hpcb_task_mask(const hpcb_cpus_t *cpus, char *text, size_t size);
 
-/* When the task started (clock ticks since boot): with the pid it names a task for
- * ever.  -1 with errno ESRCH where there is none. */
+/* Get the start time of the task (clock ticks since boot), which identifies it together
+ * with the pid.  Return 0, or -1 with errno ESRCH if there is none. */
 int hpcb_task_start(pid_t pid, uint64_t *start);
 
-/* Whether the task runs another program than its parent: a task of Slurm's, forked by
- * slurmstepd, is bound to its CPUs until then (22.05: by itself, after task_post_fork).
- * True where nobody can tell. */
+/* Return whether the task runs another program than its parent.  A task of Slurm,
+ * forked by slurmstepd, is bound to its CPUs before that (22.05: by itself, after
+ * task_post_fork).  Return true if this cannot be read. */
 bool hpcb_task_begun(pid_t pid);
 
-/* The thread ids of process pid; the caller frees them.  At most 65536: what starts
- * during the call may be missing.  -1 with errno and err. */
+/* Get the thread IDs of process pid; the caller frees them.  At most 65536; threads
+ * that start during the call may be missing.  Return 0, or -1 with errno and err. */
 int hpcb_task_threads(pid_t pid, pid_t **tids, size_t *count, hpcb_error_t *err);
 
-/* Whether a thread of process pid has a real-time policy (SCHED_FIFO, SCHED_RR or
- * SCHED_DEADLINE).  False if the process has ended. */
+/* Return whether a thread of process pid has a real-time policy (SCHED_FIFO, SCHED_RR
+ * or SCHED_DEADLINE).  Return false if the process has ended. */
 bool hpcb_task_realtime(pid_t pid);
 
-/* Make every thread of process pid that has a real-time policy SCHED_OTHER.  The number
- * of threads that were changed, or -1 with errno and err; a process or a thread that
- * has ended is no failure. */
+/* Make every thread of process pid that has a real-time policy SCHED_OTHER.  Return the
+ * number of changed threads, or -1 with errno and err; a process or a thread that has
+ * ended is no failure. */
 int hpcb_task_end_realtime(pid_t pid, hpcb_error_t *err);
 
 #endif

@@ -3,20 +3,20 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Emptying and removing whole groups of ours.  Bounded: a job that forks faster than
- * its processes are moved away gives EBUSY.
+ * Removal of whole groups of ours.  Bounded: a job that forks faster than its processes
+ * are moved yields EBUSY.
  */
 #ifndef HPCB_CGROUP_TREE_H
 #define HPCB_CGROUP_TREE_H
 
 #include "common/error.h"
 
-/* Move the processes of group dir, and of those below it, to group to.  0, or -1 with
- * errno and err when one could not be moved. */
+/* Move the processes of group dir and of the groups below it to group to.  Return 0, or
+ * -1 with errno and err if one could not be moved. */
 int hpcb_tree_drain(const char *dir, const char *to, hpcb_error_t *err);
 
-/* Drain and remove dir and all groups below it.  0 also when there is none; -1 with
- * errno (EBUSY: still in use) and err. */
+/* Drain and remove dir and all groups below it.  Return 0, also if there is none; -1
+ * with errno (EBUSY: still in use) and err. */
 int hpcb_tree_remove(const char *dir, const char *to, hpcb_error_t *err);
 
 #endif
