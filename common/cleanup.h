@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Release on every way out of a scope: declare `hpcb_autofree char *text = NULL;`.
- * All of them leave errno alone, so that `return -1` keeps its reason.
+ * Release of resources at every exit of a scope: declare `hpcb_autofree char *text =
+ * NULL;`.  All of them preserve errno, so that `return -1` keeps its reason.
  */
 #ifndef HPCB_COMMON_CLEANUP_H
 #define HPCB_COMMON_CLEANUP_H

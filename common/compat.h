@@ -3,13 +3,13 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Slurm's public headers, in the order in which those of every release compile (spank.h
- * of 22.05 uses fixed-width types without including them), and all that differs between
- * the releases: nowhere else is SLURM_VERSION_NUMBER compared (tests/common/compat.sh
- * sees to it).  Built and run with 22.05, 24.11 and 26.05.
+ * Slurm's public headers, in an order in which those of every release compile (spank.h
+ * of 22.05 uses fixed-width types without including them), and all differences between
+ * the releases: SLURM_VERSION_NUMBER is compared nowhere else (tests/common/compat.sh
+ * checks this).  Built and run with 22.05, 24.11 and 26.05.
  *
- * For the front doors that Slurm loads (spank/, jobsubmit/) and their tests, and for
- * what of hpcbd uses Slurm's library.
+ * For plugins that Slurm loads (spank/, jobsubmit/) and their tests, and for the parts
+ * of hpcbd that use Slurm's library.
  */
 #ifndef HPCB_COMMON_COMPAT_H
 #define HPCB_COMMON_COMPAT_H
@@ -20,7 +20,7 @@
 #include <slurm/slurm_errno.h>
 #include <slurm/slurm_version.h>
 
-/* Hooks and log functions cross the border between plugin and daemon. */
+/* Hooks and log functions cross the boundary between plugin and daemon. */
 #pragma GCC visibility push(default)
 #include <slurm/spank.h>
 #pragma GCC visibility pop

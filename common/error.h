@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * One sentence for people.  Low layers return -1 (errno set where it helps) and
- * put that sentence here; a front door prints it as one line.
+ * One-line error messages.  Low layers return -1 (with errno where it is useful) and
+ * write the message here; programs and plugins print it as one line.
  */
 #ifndef HPCB_COMMON_ERROR_H
 #define HPCB_COMMON_ERROR_H
@@ -16,9 +16,9 @@ typedef struct {
 } hpcb_error_t;
 
 /*
- * Format a sentence into err (which may be NULL), cut to HPCB_ERROR_MAX, with
- * every control character replaced by '?', so that hostile input stays on one
- * line.  Always returns -1 and keeps errno: `return hpcb_error(err, "...")`.
+ * Format a message into err (which may be NULL), truncated to HPCB_ERROR_MAX, with
+ * every control character replaced by '?', so that hostile input stays on one line.
+ * Always return -1 and keep errno: `return hpcb_error(err, "...")`.
  */
 int hpcb_error(hpcb_error_t *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));

@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Durations from 1 ns to 2^40 ns (18 min), counted in buckets that are at most 1/16
- * wide: constant memory and no allocation while it is measured.
+ * Histogram of durations from 1 ns to 2^40 ns (18 min), in buckets with a width of at
+ * most 1/16: constant memory, and no allocation during a measurement.
  */
 #ifndef HPCB_COMMON_HISTOGRAM_H
 #define HPCB_COMMON_HISTOGRAM_H
@@ -13,7 +13,7 @@
 
 #define HPCB_HISTOGRAM_BUCKETS 592
 
-/* All zero is empty. */
+/* All zero: empty. */
 typedef struct {
     uint64_t count;
     uint64_t sum_ns;
@@ -24,8 +24,8 @@ typedef struct {
 
 void hpcb_histogram_add(hpcb_histogram_t *histogram, uint64_t ns);
 
-/* The upper end of the bucket that holds this fraction (0..1) of all, at most the
- * maximum; 0 where there are none. */
+/* Return the upper end of the bucket that contains this fraction (0..1) of all, at most
+ * the maximum; 0 if there are none. */
 uint64_t hpcb_histogram_quantile(const hpcb_histogram_t *histogram, double fraction);
 
 /* Print as one JSON object: count, mean, min, p50, p90, p99, p999, max (us) and buckets

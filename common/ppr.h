@@ -3,22 +3,22 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * POWER's hardware-thread priority (program priority register): the instructions that
- * set the calling thread's.  How long that lasts is cgroup/mechanism_ppr.h's. Elsewhere
- * nothing happens; the instructions do nothing on processors without the register.
+ * POWER's hardware-thread priority (program priority register): instructions that set
+ * that of the calling thread.  cgroup/mechanism_ppr.h describes how long it lasts.  No
+ * effect on other machines and on processors without the register.
  */
 #ifndef HPCB_COMMON_PPR_H
 #define HPCB_COMMON_PPR_H
 
-/* Those that user code may ask for; more are the kernel's. */
+/* Levels that user code may set; the kernel has more. */
 enum {
     HPCB_PPR_VERY_LOW = 1,
     HPCB_PPR_LOW = 2,
-    HPCB_PPR_MEDIUM_LOW = 3, /* where Linux leaves user code */
+    HPCB_PPR_MEDIUM_LOW = 3, /* Linux' default for user code */
     HPCB_PPR_MEDIUM = 4
 };
 
-/* Any other priority changes nothing.  No system call. */
+/* Set a priority; other values have no effect.  No system call. */
 static inline void hpcb_ppr_write(unsigned priority)
 {
 #ifdef __powerpc64__

@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The ranks of a step that is to be balanced on this node, as its slurmstepd leaves
- * them for hpcbd: StateDir/jobs/<jobid>.<step>.ranks, written whole before the tasks
- * run, removed when the step ends (and with the job's other files).  libc only.
+ * Ranks of a step to be balanced on this node, from slurmstepd to hpcbd:
+ * StateDir/jobs/<jobid>.<step>.ranks, written as a whole before the tasks run, removed
+ * when the step ends (and with the job's other files).  libc only.
  */
 #ifndef HPCB_COMMON_RANKS_H
 #define HPCB_COMMON_RANKS_H
@@ -16,14 +16,14 @@
 #include "common/error.h"
 #include "common/options.h"
 
-/* More ranks of a step on one node are not balanced. */
+/* Steps with more ranks on one node are not balanced. */
 #define HPCB_RANKS_MAX 256
 
 #define HPCB_STEP_MAX 16
 
 typedef struct {
     pid_t pid;
-    uint64_t start; /* when it started (cgroup/task.h): pids are used again */
+    uint64_t start; /* start time (cgroup/task.h), because pids are reused */
 } hpcb_ranks_task_t;
 
 typedef struct {
@@ -31,33 +31,32 @@ typedef struct {
     char step[HPCB_STEP_MAX]; /* a number */
     char policy[HPCB_BALANCE_TEXT_MAX];
     uint32_t cpus;       /* of the job on this node */
-    char page[PATH_MAX]; /* rank N's is <page>.N (common/page.h); "": they have none */
+    char page[PATH_MAX]; /* rank N has <page>.N (common/page.h); "": no pages */
     unsigned n;
     hpcb_ranks_task_t task[HPCB_RANKS_MAX]; /* by their number on this node */
 } hpcb_ranks_t;
 
-/* 0, or -1 with errno and err. */
+/* Write the file.  Return 0, or -1 with errno and err. */
 int hpcb_ranks_save(const char *state_dir, const hpcb_ranks_t *ranks,
                     hpcb_error_t *err);
 
-/* Checks ownership.  -1 with errno (ENOENT: there is none) and err, ranks is then
- * unspecified. */
+/* Load the file and check its owner.  Return 0, or -1 with errno (ENOENT: there is
+ * none) and err; ranks is then unspecified. */
 int hpcb_ranks_load(const char *state_dir, uint32_t job_id, const char *step,
                     hpcb_ranks_t *ranks, hpcb_error_t *err);
 
-/* The content of such a file, but for job_id and step, which its name says. */
+/* Parse the content of such a file, except job_id and step, which its name contains. */
 int hpcb_ranks_parse(const char *text, size_t length, hpcb_ranks_t *ranks);
 
-/* A missing one is no error. */
+/* Remove the file.  A missing one is no error. */
 int hpcb_ranks_remove(const char *state_dir, uint32_t job_id, const char *step,
                       hpcb_error_t *err);
 
-/* Called for each that there is; file is its inode, another one after each
- * hpcb_ranks_save. */
+/* Called for each file; file is its inode, a new one after each hpcb_ranks_save. */
 typedef void (*hpcb_ranks_visit_t)(uint32_t job_id, const char *step, uint64_t file,
                                    void *arg);
 
-/* 0, or -1 with err. */
+/* Call visit for each file.  Return 0, or -1 with err. */
 int hpcb_ranks_each(const char *state_dir, hpcb_ranks_visit_t visit, void *arg,
                     hpcb_error_t *err);
 

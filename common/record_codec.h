@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* How a member of a node's record is written and read: the column codec of the table of
- * fields (common/record_fields.c). */
+/* Writing and reading a member of a node's record: column codec of the table of fields
+ * (common/record_fields.c). */
 #ifndef HPCB_COMMON_RECORD_CODEC_H
 #define HPCB_COMMON_RECORD_CODEC_H
 
@@ -12,17 +12,17 @@
 #include "common/record_json.h"
 
 typedef struct hpcb_codec {
-    size_t size; /* of what the field's row names in the record; 0: an array of char */
+    size_t size; /* of the member that the field's row names; 0: an array of char */
 
-    /* Add the field's member.  0, or -1 when memory runs out. */
+    /* Add the field's member.  Return 0, or -1 if memory is short. */
     int (*write)(hpcb_rjson_t *object, const hpcb_field_t *field,
                  const hpcb_record_t *record);
 
-    /* Read the field's member into the record.  0, or -1: it is missing or cannot be.
-     * NULL: hpcb_record_parse leaves it out. */
+    /* Read the field's member into the record.  Return 0, or -1 if it is missing or
+     * invalid.  NULL: hpcb_record_parse skips it. */
     int (*read)(hpcb_rjson_t *object, const hpcb_field_t *field, hpcb_record_t *record);
 
-    /* Whether write can write this text.  NULL: always. */
+    /* Return whether write accepts this text.  NULL: always. */
     bool (*fits)(const char *text);
 } hpcb_codec_t;
 
@@ -51,11 +51,12 @@ extern const hpcb_codec_t hpcb_codec_reason;
 /* Of one figure of hpcb_guest_cost_t; not read. */
 extern const hpcb_codec_t hpcb_codec_cost;
 
-/* Microseconds that are written as seconds, HPCB_ELECTED_UNKNOWN as null; not read. */
+/* Microseconds, written as seconds; HPCB_ELECTED_UNKNOWN is written as null; not
+ * read. */
 extern const hpcb_codec_t hpcb_codec_elected;
 
-/* Of one figure of hpcb_restraint_t: a count, or microseconds that are written as
- * seconds; not read. */
+/* One figure of hpcb_restraint_t: a count, or microseconds that are written as seconds;
+ * not read. */
 extern const hpcb_codec_t hpcb_codec_restraint;
 extern const hpcb_codec_t hpcb_codec_restraint_time;
 

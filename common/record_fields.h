@@ -3,10 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The fields of records, in one table.  What a node writes into its record and what is
- * read of it (common/record.c), the database's columns, what is computed of them and
- * what is exported (records/) follow this table.  A new field is one row here and what
- * the row names of hpcb_record_t; an older database gets its column when it is opened
+ * Table of all fields of records.  It determines the content of a node's record and how
+ * it is read (common/record.c), the database's columns, the values computed from them,
+ * and exports (records/).  A new field is one row here and the member of hpcb_record_t
+ * that the row names; an older database gets its column when it is opened
  * (doc/records-database.md).
  */
 #ifndef HPCB_COMMON_RECORD_FIELDS_H
@@ -29,20 +29,20 @@ typedef enum {
     HPCB_FIELD_NODE, /* table node: a run on a node */
 } hpcb_field_table_t;
 
-/* How a column gets its value. */
+/* Origin of a column's value. */
 typedef enum {
-    HPCB_FIELD_KEY,      /* tells the row from all others; never changes */
-    HPCB_FIELD_FIRST,    /* from the record: the first node that knows it */
-    HPCB_FIELD_CLASS,    /* from the record: the first node that knows the class */
+    HPCB_FIELD_KEY,      /* identifies the row; never changes */
+    HPCB_FIELD_FIRST,    /* from the record of the first node that knows it */
+    HPCB_FIELD_CLASS,    /* from the record of the first node that knows the class */
     HPCB_FIELD_RECORD,   /* from the record of this node */
     HPCB_FIELD_COMPUTED, /* sql */
 } hpcb_field_source_t;
 
-/* A member of the JSON that a node writes (common/record_codec.h). */
+/* Member of the JSON that a node writes (common/record_codec.h). */
 typedef struct {
-    unsigned place; /* in the order of writing, from 1 */
+    unsigned place; /* position in the order of writing, from 1 */
     const struct hpcb_codec *codec;
-    size_t offset, size; /* of what it is written from, in hpcb_record_t */
+    size_t offset, size; /* of its source in hpcb_record_t */
 } hpcb_member_t;
 
 typedef struct {
@@ -52,7 +52,7 @@ typedef struct {
     hpcb_field_source_t source;
     bool required; /* never NULL */
     const char *unit;
-    const char *what; /* for people */
+    const char *what; /* description */
 
     /* COMPUTED, of a node: from the record's members, as :name.  Of a run: from run.*
      * and the rows n of its nodes. */
@@ -63,16 +63,16 @@ typedef struct {
 extern const hpcb_field_t hpcb_fields[];
 extern const size_t hpcb_n_fields;
 
-/* "run" or "node". */
+/* Return "run" or "node". */
 const char *hpcb_field_table_name(hpcb_field_table_t table);
 
-/* "text", "count", … as the table field of the database has it. */
+/* Return "text", "count", …, the type in the database's table field. */
 const char *hpcb_field_type_name(hpcb_field_type_t type);
 
-/* The field of a member of a node's record, or NULL. */
+/* Return the field of a member of a node's record, or NULL. */
 const hpcb_field_t *hpcb_field_of_record(const char *name);
 
-/* The field that a node writes at this place, or NULL after the last one. */
+/* Return the field that a node writes at this position, or NULL after the last one. */
 const hpcb_field_t *hpcb_field_of_place(unsigned place);
 
 #endif

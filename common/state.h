@@ -3,11 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What root has recorded of a job on this node: StateDir/jobs/<jobid> (Key=Value),
- * written by the prolog or the SPANK job prolog from what slurmd took from the
- * credential, believed by every later step (doc/architecture.md, "Trust").  Usage of
- * finished steps is appended to StateDir/jobs/<jobid>.usage.  No json-c here:
- * slurmstepd reads it.
+ * Root's data of a job on this node: StateDir/jobs/<jobid> (Key=Value), written by the
+ * prolog or the SPANK job prolog from slurmd's data of the credential, trusted by every
+ * later step (doc/architecture.md, "Trust").  Usage of finished steps is appended to
+ * StateDir/jobs/<jobid>.usage.  Without json-c, because slurmstepd reads it.
  */
 #ifndef HPCB_COMMON_STATE_H
 #define HPCB_COMMON_STATE_H
@@ -21,10 +20,10 @@
 #include "common/error.h"
 #include "common/options.h"
 
-/* A SLUID and its NUL: 's' and 13 letters or digits (Slurm 26.05). */
+/* A SLUID including the NUL: 's' and 13 letters or digits (Slurm 26.05). */
 #define HPCB_SLUID_MAX 15
 
-/* A boot id of the kernel (a UUID) and its NUL. */
+/* A boot ID of the kernel (a UUID) including the NUL. */
 #define HPCB_BOOT_MAX 37
 
 typedef struct {
@@ -35,59 +34,58 @@ typedef struct {
     bool yield_waits;          /* preload libhpcb_mpi.so into its tasks */
     hpcb_window_spec_t window; /* coordinated windows; all zero: none */
     char partition[HPCB_NAME_MAX];
-    char sluid[HPCB_SLUID_MAX]; /* Slurm 26.05: the job's own name, also of its cgroup
-                                   v2 directory; "" where Slurm gives none */
+    char sluid[HPCB_SLUID_MAX]; /* Slurm 26.05: the job's own name, also that of its cgroup v2 directory; "" if Slurm has none */
     uint64_t begin_us;          /* CLOCK_REALTIME, microseconds since the epoch */
-    char boot[HPCB_BOOT_MAX];   /* in which it was saved, filled by hpcb_state_save; ""
-                                   if it is not known */
+    char boot[HPCB_BOOT_MAX];   /* set by hpcb_state_save; "" if it is not known */
 } hpcb_job_state_t;
 
-/* The SLUID in the environment of prolog and epilog, which slurmd fills itself; ""
- * where there is none, or what is there cannot be one. */
+/* Get the SLUID from the environment of prolog and epilog, which slurmd sets itself; ""
+ * if there is none or it is invalid. */
 void hpcb_state_sluid(char sluid[static HPCB_SLUID_MAX]);
 
 /* Save atomically (0644, parents 0755).  klass is primary or guest, partition is one
  * word of printable ASCII or empty, sluid letters and digits or empty.  The first
- * record of a job wins: when one exists with the same uid and of this boot, 0 is
- * returned and nothing is written.  One of another uid or boot, or that cannot be read,
- * is a leftover of a job long gone (only root writes here): it is replaced and the log
- * says so.  Whatever else is there of a job without record, or of one that is replaced,
- * is removed; its undo log only if it is of another boot. */
+ * record of a job counts: if one exists with the same uid and of this boot, return 0
+ * and write nothing.  A record of another uid or boot, or one that cannot be read, is
+ * left over from an old job (only root writes here): it is replaced, with a line in the
+ * log.  Other files of a job without a record, or of one that is replaced, are removed;
+ * its undo log only if it is of another boot. */
 int hpcb_state_save(const char *state_dir, const hpcb_job_state_t *state,
                     hpcb_error_t *err);
 
-/* Load and check ownership (hpcb_file_trusted), of state_dir and its jobs/ too.  -1
- * with errno ENOENT where there is none, EPERM when not trusted, EINVAL when it is
- * damaged; state is untouched on failure. */
+/* Load and check the owner (hpcb_file_trusted), of state_dir and its jobs/ too.  Return
+ * -1 with errno ENOENT if there is none, EPERM if not trusted, EINVAL if it is damaged;
+ * state is unchanged on failure. */
 int hpcb_state_load(const char *state_dir, uint32_t job_id, hpcb_job_state_t *state,
                     hpcb_error_t *err);
 
-/* The content of such a file; state is untouched on failure.  Keys that are not known
- * are passed over: a later release may have written them. */
+/* Parse the content of such a file; state is unchanged on failure.  Unknown keys are
+ * skipped, because a later release may have written them. */
 int hpcb_state_parse(const char *text, size_t length, hpcb_job_state_t *state,
                      hpcb_error_t *err);
 
-/* Slurm's cgroup directory of the job on this node (cgroup/steps.h), for who cannot ask
- * a task: JOBS/<id>.place.  Saving it again changes nothing.  0, or -1 with errno and
- * err; load checks ownership and gives an absolute path. */
+/* Save or load Slurm's cgroup directory of the job on this node (cgroup/steps.h), for
+ * callers that know no task of it: JOBS/<id>.place.  Saving it again changes nothing.
+ * Return 0, or -1 with errno and err; loading checks the owner and yields an absolute
+ * path. */
 int hpcb_state_save_place(const char *state_dir, uint32_t job_id, const char *dir,
                           hpcb_error_t *err);
 int hpcb_state_load_place(const char *state_dir, uint32_t job_id, char *dir,
                           size_t size, hpcb_error_t *err);
 
-/* The cores of this node that Slurm has allocated to the job, as a list of Slurm's own
- * numbers ("0-3,8"): JOBS/<id>.cores, written as root with each step, because a job
- * that was requeued may have others.  0, or -1 with errno and err; load checks
- * ownership, leaves cores untouched on failure, and does not check that it is such a
- * list. */
+/* Save or load the cores of this node that Slurm has allocated to the job, as a list of
+ * Slurm's own numbers ("0-3,8"): JOBS/<id>.cores, written as root with each step,
+ * because a requeued job may have others.  Return 0, or -1 with errno and err; loading
+ * checks the owner, leaves cores unchanged on failure, and does not check that it is
+ * such a list. */
 int hpcb_state_save_cores(const char *state_dir, uint32_t job_id, const char *cores,
                           hpcb_error_t *err);
 int hpcb_state_load_cores(const char *state_dir, uint32_t job_id, char *cores,
                           size_t size, hpcb_error_t *err);
 
 /* Remove every file of the job under state_dir (<id>, <id>.usage, <id>.undo and any
- * other <id>.*); missing ones are no error.  Killed anywhere, the job's record is whole
- * or the job is over. */
+ * other <id>.*); missing ones are no error.  If this is interrupted, either the job's
+ * record is complete or the job is over. */
 int hpcb_state_remove(const char *state_dir, uint32_t job_id, hpcb_error_t *err);
 
 /* Whether a removal was cut short: what is left of the job says nothing any more.
