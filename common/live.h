@@ -3,21 +3,21 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The live state of nodes: what hpcbd on each node reports every few seconds, and the
- * file on the controller by which slurmctld's plugins know it.
+ * Live state of nodes: the reports of hpcbd on each node, sent every few seconds, and
+ * the file on the controller from which slurmctld's plugins read them.
  *
  *   hpcbd --> collector (hpcbd/records/wire_live.h) --> CollectorDir/live --> select/
  *
- * The collector replaces the file as a whole, at most once a second; a reader never
- * waits for anybody.  Who owns the file counts: root, or the user that reads it.  A
- * file that is missing, broken or foreign, a node that is not in it, and a report older
- * than HPCB_LIVE_STALE_SECONDS mean the same: nothing is known of the node, and nothing
+ * The collector replaces the file as a whole, at most once a second, and a reader never
+ * waits.  The owner must be root or the user that reads it.  A file that is missing,
+ * damaged or of another owner, a node that is not in it, and a report older than
+ * HPCB_LIVE_STALE_SECONDS have the same meaning: the node's state is unknown, and none
  * of its memory can be lent.
  *
- * The file is binary, of one host: a header with the sizes of the records that follow,
- * one record for each node, one for each job.  Members are only ever added at the end
- * of a record; a reader takes those that it knows, and what an older writer has not
- * written is 0.
+ * The file is binary, for one host: a header with the sizes of the following records,
+ * one record per node, one per job.  New members are only added at the end of a record;
+ * a reader uses those that it knows, and members that an older writer does not have are
+ * 0.
  */
 #ifndef HPCB_COMMON_LIVE_H
 #define HPCB_COMMON_LIVE_H
@@ -29,14 +29,14 @@
 #include "common/conf.h"
 #include "common/error.h"
 
-/* Below CollectorDir. */
+/* Name below CollectorDir. */
 #define HPCB_LIVE_FILE "live"
 
-/* How often a node reports, and how old a report may be. */
+/* Interval of a node's reports, and maximum age of a report. */
 #define HPCB_LIVE_REPORT_SECONDS 3
 #define HPCB_LIVE_STALE_SECONDS  15
 
-/* Of one file; of one node. */
+/* Limits of one file, and of one node. */
 #define HPCB_LIVE_NODES_MAX     65536
 #define HPCB_LIVE_JOBS_MAX      (1024 * 1024)
 #define HPCB_LIVE_NODE_JOBS_MAX 1024
@@ -46,16 +46,14 @@
 typedef struct {
     uint32_t job_id; /* never 0 */
     bool guest;
-    uint64_t used;   /* bytes that it has now: what its control group is charged for
-                        less what the kernel can take back without loss (clean page
-                        cache) */
-    uint64_t growth; /* bytes/s, over the last few seconds; 0 if it shrinks */
-    uint64_t peak;   /* bytes: the most that it had so far */
+    uint64_t used;   /* present memory in bytes: the charge of its control group less what the kernel can reclaim without loss (clean page cache) */
+    uint64_t growth; /* bytes/s over the last few seconds; 0 if it shrinks */
+    uint64_t peak;   /* bytes: largest use so far */
     bool cpus_known;
-    uint64_t cpus; /* that it computes on, millionths (policy/busy.h) */
+    uint64_t cpus; /* CPUs that it uses, millionths (policy/busy.h) */
 } hpcb_live_job_t;
 
-/* As of policy/saturation.h. */
+/* Levels of policy/saturation.h. */
 enum {
     HPCB_LIVE_SATURATION_UNKNOWN,
     HPCB_LIVE_SATURATION_FREE,
@@ -69,20 +67,16 @@ typedef struct {
     int64_t time;             /* of the sample: CLOCK_REALTIME, seconds */
     uint64_t memory;          /* bytes: RealMemory as the node sees it */
     uint64_t available;       /* bytes: MemAvailable */
-    bool protects;            /* hpcbd ends guests here before a primary lacks memory;
-                                 without that nothing is lent */
-    uint64_t mem_bandwidth, net_bandwidth; /* bytes/s that it has measured of itself,
-                                              0: not known */
-    uint32_t saturation;  /* of its memory, HPCB_LIVE_... below; by a probe where no
-                             sensor measures what goes to and from memory */
-    uint32_t memory_part; /* thousandths of what one CPU of the idle node reads that one
-                             CPU can read now; 0: saturation is unknown */
+    bool protects;            /* hpcbd ends guests here before a primary lacks memory; without that no memory is lent */
+    uint64_t mem_bandwidth, net_bandwidth; /* bytes/s, as measured by the node; 0: not known */
+    uint32_t saturation;  /* of its memory, HPCB_LIVE_... above; from a probe if no sensor measures memory traffic */
+    uint32_t memory_part; /* thousandths of the idle node's bandwidth for one CPU that one CPU has now; 0: saturation is unknown */
     uint32_t n_jobs;
     hpcb_live_job_t *jobs; /* NULL for none */
 } hpcb_live_node_t;
 
-/* True if the report is of the last HPCB_LIVE_STALE_SECONDS before now; one from the
- * future is not. */
+/* Return true if the report is at most HPCB_LIVE_STALE_SECONDS older than now, and not
+ * from the future. */
 bool hpcb_live_is_fresh(const hpcb_live_node_t *node, int64_t now);
 
 /* Reading: */
@@ -93,15 +87,15 @@ typedef struct {
     hpcb_live_job_t *jobs; /* of all nodes */
 } hpcb_live_t;
 
-/* Read length bytes of a file.  0 (release live with hpcb_live_clear), or -1 with err
- * and live untouched: EINVAL for what is no such file, ENOMEM. */
+/* Parse length bytes of a file.  Return 0 (free live with hpcb_live_clear), or -1 with
+ * err and live unchanged: EINVAL if it is not such a file, ENOMEM. */
 int hpcb_live_parse(const void *data, size_t length, hpcb_live_t *live,
                     hpcb_error_t *err);
 
-/* Read the file in dir (CollectorDir) if it is another one than last time: known is
- * the caller's memory of that, all zero at first.  1: live is new, what it held before
- * has been released; 0: it is the same file; -1 with errno and err: there is no file
- * that counts, and live is untouched. */
+/* Read the file in dir (CollectorDir) if it has changed: known, initially all zero, is
+ * the caller's state for that.  Return 1 if live is new (its old content has been
+ * freed); 0 if the file is the same; -1 with errno and err, and live unchanged, if
+ * there is no valid file. */
 typedef struct {
     uint64_t device, inode;
     int64_t seconds, nanoseconds;
@@ -110,31 +104,30 @@ typedef struct {
 int hpcb_live_read(const char *dir, hpcb_live_known_t *known, hpcb_live_t *live,
                    hpcb_error_t *err);
 
-/* Release all; live is then one of no nodes.  All zero bytes are fine. */
+/* Free all; live then has no nodes.  live may be all zero. */
 void hpcb_live_clear(hpcb_live_t *live);
 
 /* Writing: */
 
 typedef struct hpcb_live_table hpcb_live_table_t;
 
-/* NULL when memory runs out. */
+/* Return NULL if memory is short. */
 hpcb_live_table_t *hpcb_live_table_new(void);
 void hpcb_live_table_free(hpcb_live_table_t *table);
 
-/* Put a copy of node into the table, in place of the one of that name.  0, or -1 with
- * errno: ENOMEM, ENOSPC (beyond the limits above), EINVAL (a name or a count that no
- * node has). */
+/* Copy node into the table; it replaces the one of that name.  Return 0, or -1 with
+ * errno: ENOMEM, ENOSPC (beyond the limits above), EINVAL (invalid name or count). */
 int hpcb_live_put(hpcb_live_table_t *table, const hpcb_live_node_t *node);
 
 size_t hpcb_live_count(const hpcb_live_table_t *table);
 
-/* Drop nodes whose time is before then. */
+/* Drop nodes with a time before then. */
 void hpcb_live_drop(hpcb_live_table_t *table, int64_t then);
 
-/* The content of a file; the caller frees it.  NULL when memory runs out. */
+/* Return the content of a file; the caller frees it.  NULL if memory is short. */
 void *hpcb_live_render(const hpcb_live_table_t *table, size_t *length);
 
-/* Replace the file in dir.  0, or -1 with errno and err. */
+/* Replace the file in dir.  Return 0, or -1 with errno and err. */
 int hpcb_live_write(const hpcb_live_table_t *table, const char *dir, hpcb_error_t *err);
 
 #endif

@@ -5,7 +5,7 @@
 /*
  * The users' options --guest, --hpc-balance, --hpc-window, --bw-profile and
  * --bw-spread: parsed and checked in one place for sbatch/srun/salloc (spank/) and
- * slurmctld (jobsubmit/).  Pure: text in, values out.
+ * slurmctld (jobsubmit/).  Pure.
  */
 #ifndef HPCB_COMMON_OPTIONS_H
 #define HPCB_COMMON_OPTIONS_H
@@ -18,7 +18,7 @@
 
 typedef enum {
     HPCB_POLICY_NONE,
-    HPCB_POLICY_WAIT, /* MPI waits become sleeps, as with all that follow; no more */
+    HPCB_POLICY_WAIT, /* MPI waits become sleeps, as with all that follow; nothing else */
     HPCB_POLICY_AUTO,
     HPCB_POLICY_STATIC,
     HPCB_POLICY_UNIFORM,
@@ -27,14 +27,15 @@ typedef enum {
     HPCB_POLICY_DEADLINE
 } hpcb_policy_t;
 
-/* A policy with its parameters: static: with 256 priorities takes 518 bytes. */
+/* Maximum length of a policy with its parameters: static: with 256 priorities takes 518
+ * bytes. */
 #define HPCB_BALANCE_TEXT_MAX 640
 
 typedef struct {
     bool guest;
     hpcb_policy_t policy; /* NONE without --hpc-balance */
-    /* The same as it was written, "dlrb:threshold=10"; what is behind the colon is for
-     * policy/balance.h to judge.  "" without --hpc-balance. */
+    /* The same as given by the user, "dlrb:threshold=10"; policy/balance.h checks the
+     * part after the colon.  "" without --hpc-balance. */
     char balance[HPCB_BALANCE_TEXT_MAX];
     hpcb_window_spec_t window; /* all zero without --hpc-window */
     uint64_t bw_mem;           /* bytes/s per node, 0 = not given */
@@ -54,29 +55,28 @@ typedef struct {
 const hpcb_option_spec_t *hpcb_option_specs(size_t *count);
 
 /*
- * Parse one option (value NULL where none was given; Slurm's "(null)" counts as
- * none) into options.  A value that is malformed, or whose engine this release
- * does not have, gives -1 and one line that names the option, the value and what
- * is allowed; options is then untouched.
+ * Parse one option into options (value NULL if none was given; Slurm's "(null)" counts
+ * as none).  Return 0, or -1 with one line that names the option, the value and what is
+ * allowed if the value is malformed or this release does not support it; options is
+ * unchanged then.
  */
 int hpcb_option_parse(const char *name, const char *value, hpcb_options_t *options,
                       hpcb_error_t *err);
 
-/* The syntax alone: what hpcb_option_parse does before it asks whether this release
- * has the engine. */
+/* Check only the syntax, not whether this release supports the value. */
 int hpcb_option_scan(const char *name, const char *value, hpcb_options_t *options,
                      hpcb_error_t *err);
 
-/* Refuse options that exclude each other (--guest with --hpc-balance ...). */
+/* Reject options that exclude each other (--guest with --hpc-balance ...). */
 int hpcb_options_check(const hpcb_options_t *options, hpcb_error_t *err);
 
-/* "auto", "static", ... ; "none" for NONE. */
+/* Return "auto", "static", ...; "none" for NONE. */
 const char *hpcb_policy_name(hpcb_policy_t policy);
 
-/* Whether hpcbd has work with it. */
+/* Return whether hpcbd acts on the policy. */
 bool hpcb_policy_balances(hpcb_policy_t policy);
 
-/* The reverse, "none" included.  0, or -1 with policy untouched. */
+/* Parse a name, "none" included.  Return 0, or -1 with policy unchanged. */
 int hpcb_policy_from_name(const char *name, hpcb_policy_t *policy);
 
 #endif

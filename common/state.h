@@ -88,42 +88,43 @@ int hpcb_state_load_cores(const char *state_dir, uint32_t job_id, char *cores,
  * record is complete or the job is over. */
 int hpcb_state_remove(const char *state_dir, uint32_t job_id, hpcb_error_t *err);
 
-/* Whether a removal was cut short: what is left of the job says nothing any more.
- * Another hpcb_state_remove finishes it, and so does hpcb_state_save for the next run.
- */
+/* Return whether a removal was interrupted: the remaining files of the job are void.
+ * Another hpcb_state_remove finishes it, and so does hpcb_state_save for the next
+ * run. */
 bool hpcb_state_is_over(const char *state_dir, uint32_t job_id);
 
-/* Call visit for each recorded job (hpcbctl status, release). Returns the number of
- * jobs visited, or -1.  visit returning non-zero ends the walk; it may remove the job
- * it was given.  A record that cannot be believed is logged and passed over. */
+/* Call visit for each recorded job (hpcbctl status, release).  Return the number of
+ * jobs visited, or -1.  A result of visit other than 0 ends the walk; visit may remove
+ * its job.  A record that is not trusted or damaged is logged and skipped. */
 int hpcb_state_each(const char *state_dir,
                     int (*visit)(const hpcb_job_state_t *state, void *arg), void *arg,
                     hpcb_error_t *err);
 
 typedef struct {
     uint64_t cpu_us;       /* CPU time, all tasks */
-    uint64_t run_delay_us; /* runnable but waiting for a CPU */
+    uint64_t run_delay_us; /* time in which tasks were runnable and waited for a CPU */
     uint64_t memory_peak;  /* bytes */
 } hpcb_usage_t;
 
-/* STEP: what one finished step used (steps are summed).  JOB: the job's running
- * total at some moment (the largest counts).  The two are added: a node uses one of
- * them for CPU time, depending on where the kernel keeps the figures. */
+/* STEP: usage of one finished step (steps are summed).  JOB: the job's running total at
+ * some moment (the largest counts).  The two are added: for CPU time a node uses one of
+ * them, depending on where the kernel keeps the figures. */
 typedef enum { HPCB_USAGE_STEP, HPCB_USAGE_JOB } hpcb_usage_scope_t;
 
-/* However many steps there are, the files stay small.  Whoever is killed or stopped in
- * here, nothing that was added is lost, and nobody waits longer than some 0.1 s. */
+/* Add usage.  The files stay small for any number of steps.  If a caller is killed or
+ * stopped, nothing that was added is lost, and other callers wait for about 0.1 s at
+ * most. */
 int hpcb_state_add_usage(const char *state_dir, uint32_t job_id,
                          hpcb_usage_scope_t scope, const hpcb_usage_t *usage,
                          hpcb_error_t *err);
 
-/* Sum up; all zero and 0 where nothing was recorded.  A line cut off by a crash is
- * skipped. memory_peak is the maximum over all lines. */
+/* Sum up the usage; all zero and 0 if none was recorded.  A line truncated by a crash
+ * is skipped.  memory_peak is the maximum over all lines. */
 int hpcb_state_usage(const char *state_dir, uint32_t job_id, hpcb_usage_t *usage,
                      hpcb_error_t *err);
 
-/* The content of a .usage file, from an open stream.  0, or -1 where reading failed
- * (errno, usage untouched). */
+/* Read the content of a .usage file from an open stream.  Return 0, or -1 if reading
+ * failed (errno, usage unchanged). */
 int hpcb_usage_read(FILE *stream, hpcb_usage_t *usage);
 
 #endif

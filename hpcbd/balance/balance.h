@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The balance engine: shares a node's CPUs out among the ranks of each step that is to
- * be balanced (hpcbd/balance/unit.h).  A part of the daemon (hpcbd/hpcbd.h); these
- * calls are for its other parts.
+ * The balance engine, a part of the daemon (hpcbd/hpcbd.h): distributes a node's CPUs
+ * among the ranks of each step that is to be balanced (hpcbd/balance/unit.h).  These
+ * functions are for other parts.
  */
 #ifndef HPCB_HPCBD_BALANCE_BALANCE_H
 #define HPCB_HPCBD_BALANCE_BALANCE_H
@@ -15,11 +15,11 @@
 
 extern const hpcbd_part_t hpcbd_balance;
 
-/* Something about the job has changed in StateDir. */
+/* Note that the job's data in StateDir have changed. */
 void hpcbd_balance_job(uint32_t job_id);
 void hpcbd_balance_job_end(uint32_t job_id);
 
-/* What is said of the job's steps: an array, or NULL where there are none. */
+/* Return the status of the job's steps: an array, or NULL if there are none. */
 json_object *hpcbd_balance_status(uint32_t job_id);
 
 #endif

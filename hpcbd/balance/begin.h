@@ -3,25 +3,26 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * How the balance of a step begins: the first stages of hpcbd/balance/unit.h, each of
- * which deals with a few ranks in a call.  True: it is done, and the next one may go
- * on.
+ * The first stages of hpcbd/balance/unit.h at the begin of a step, each of which
+ * handles a few ranks per call.  Each returns true if it is complete and the next one
+ * may begin.
  */
 #ifndef HPCB_HPCBD_BALANCE_BEGIN_H
 #define HPCB_HPCBD_BALANCE_BEGIN_H
 
 #include "hpcbd/balance/unit_data.h"
 
-/* Have its tasks begun?  unit->waits where one has not: come back later. */
+/* Check whether its tasks have begun.  Sets unit->waits if one has not: try again
+ * later. */
 bool hpcbd_begin_wait(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit);
 
-/* Where may they run, and can anything be won? */
+/* Find the CPUs on which its tasks may run, and whether balancing can gain anything. */
 bool hpcbd_begin_place(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit);
 
-/* Have them moved to groups, where they have none (hpcbd/balance/move.h). */
+/* Start moving them to groups if they have none (hpcbd/balance/move.h). */
 bool hpcbd_begin_gather(hpcbd_unit_t *unit);
 
-/* Take them: group, CPU, page. */
+/* Open group, CPU and page of each. */
 bool hpcbd_begin_take(hpcbd_unit_t *unit);
 
 #endif

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* Where ranks can be put: CPUs with the core and package that each belongs to. */
+/* Places for ranks: CPUs with their cores and packages. */
 #ifndef HPCB_HPCBD_BALANCE_PLACES_H
 #define HPCB_HPCBD_BALANCE_PLACES_H
 
@@ -11,15 +11,15 @@
 #include "policy/balance.h"
 #include "policy/cpus.h"
 
-/* cpus in the order that policy/balance.h wants.  A CPU of which sysfs says nothing is
- * a core of its own.  0, or -1 with err: none, or too many. */
+/* Get cpus in the order of policy/balance.h.  A CPU that sysfs does not describe is a
+ * core of its own.  Return 0, or -1 with err: none, or too many. */
 int hpcbd_places(const hpcb_node_t *node, const hpcb_cpus_t *cpus,
                  hpcb_balance_places_t *places, hpcb_error_t *err);
 
-/* The one with this number; places->n where there is none. */
+/* Return the index of the place with this CPU; places->n if there is none. */
 unsigned hpcbd_place_of(const hpcb_balance_places_t *places, unsigned cpu);
 
-/* Some core has several of them. */
+/* Return whether a core has several places. */
 bool hpcbd_places_smt(const hpcb_balance_places_t *places);
 
 #endif

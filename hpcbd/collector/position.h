@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * How far a follower of the database of records has come: run.seq of the last run that
- * it has dealt with, in a file of its own in CollectorDir.
+ * Position of a reader of the database of records: run.seq of the last run that it has
+ * processed, in a file of its own in CollectorDir.
  */
 #ifndef HPCB_HPCBD_COLLECTOR_POSITION_H
 #define HPCB_HPCBD_COLLECTOR_POSITION_H
@@ -13,17 +13,17 @@
 #include <stdint.h>
 #include "common/error.h"
 
-/* Read the position from dir/name; 0 if there is none, or an earlier release's.  0, or
- * -1 with err. */
+/* Read the position from dir/name; 0 if there is none, or one of an earlier release.
+ * Return 0, or -1 with err. */
 int hpcbd_position_load(const char *dir, const char *name, int64_t *position,
                         hpcb_error_t *err);
 
-/* Write it.  0, or -1 with err. */
+/* Write it.  Return 0, or -1 with err. */
 int hpcbd_position_save(const char *dir, const char *name, int64_t position,
                         hpcb_error_t *err);
 
-/* A position behind the end of the database, which was then begun anew, becomes its
- * end. */
+/* Set a position after the end of the database, which was replaced by a new one then,
+ * to its end. */
 void hpcbd_position_check(sqlite3 *db, int64_t *position);
 
 #endif
