@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What the parts of the daemon share.  A mode (node, collector) is a list of parts;
- * each lives in files of its own and is named in hpcbd/main.c only.
+ * Common interface of the parts of the daemon.  A mode (node, collector) is a list of
+ * parts; each part has files of its own and is only named in hpcbd/main.c.
  */
 #ifndef HPCB_HPCBD_HPCBD_H
 #define HPCB_HPCBD_HPCBD_H
@@ -21,19 +21,19 @@ typedef struct {
 typedef struct {
     const char *name;
 
-    /* Set up sources on daemon->loop; daemon lives as long as the process.  -1 with
-     * err: the daemon ends and systemd restarts it, so what can be retried is no
-     * failure. */
+    /* Add sources to daemon->loop; daemon is valid until the process ends.  Return -1
+     * with err to end the daemon, which systemd restarts; conditions that can be
+     * retried must not fail. */
     int (*start)(hpcbd_t *daemon, hpcb_error_t *err);
 
-    /* daemon->conf has been read anew (SIGHUP).  NULL: nothing to do. */
+    /* daemon->conf has been read again (SIGHUP).  May be NULL. */
     void (*reload)(hpcbd_t *daemon);
 
-    /* Leave things as they are without a daemon.  Called for parts that have started,
-     * the last one first.  NULL: nothing to do. */
+    /* Leave everything in a state that needs no daemon.  Called for parts that have
+     * started, the last one first.  May be NULL. */
     void (*stop)(hpcbd_t *daemon);
 
-    /* In the place of all three: a child at work (hpcbd/worker.h). */
+    /* Instead of all three: a child process (hpcbd/worker.h). */
     struct hpcbd_worker *worker;
 } hpcbd_part_t;
 
@@ -43,10 +43,10 @@ extern const hpcbd_part_t hpcbd_ship;
 /* hpcbd/collector/collector.c: merges them. */
 extern const hpcbd_part_t hpcbd_collector;
 
-/* hpcbd/collector/writer.c: gives jobs their figures in AdminComment. */
+/* hpcbd/collector/writer.c: writes jobs' figures to AdminComment. */
 extern const hpcbd_part_t hpcbd_writer;
 
-/* hpcbd/collector/learner.c: folds records into the profile store. */
+/* hpcbd/collector/learner.c: adds records to the profile store. */
 extern const hpcbd_part_t hpcbd_learner;
 
 #endif

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* A part of the daemon that is a child at work, as long as the settings want it. */
+/* A part of the daemon that is a child process, as long as the configuration requires
+ * it. */
 #ifndef HPCB_HPCBD_WORKER_H
 #define HPCB_HPCBD_WORKER_H
 
@@ -13,12 +14,12 @@
 typedef struct hpcbd_worker {
     const char *name;
     bool (*wanted)(const hpcb_conf_t *conf);
-    int (*work)(void *conf); /* as of hpcbd_child_start, with the daemon's settings */
+    int (*work)(void *conf); /* as in hpcbd_child_start, with the daemon's configuration */
     hpcbd_child_t *child;
 } hpcbd_worker_t;
 
-/* As those of a hpcbd_part_t, for a part that has more.  The child knows the settings
- * of its start: it is ended and started anew when they are read again. */
+/* Like those of a hpcbd_part_t, for a part that has more functions.  The child has the
+ * configuration of its start: it is ended and restarted when that is read again. */
 int hpcbd_worker_start(hpcbd_worker_t *worker, hpcbd_t *daemon, hpcb_error_t *err);
 void hpcbd_worker_reload(hpcbd_worker_t *worker, hpcbd_t *daemon);
 void hpcbd_worker_stop(hpcbd_worker_t *worker);

@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The runs whose AdminComment is to be written next: those of the database of records
- * with a larger seq than CollectorDir/writer.pos says.
+ * Runs whose AdminComment is to be written next: those in the database of records with
+ * a seq above CollectorDir/writer.pos.
  */
 #ifndef HPCB_HPCBD_COLLECTOR_WRITER_RUNS_H
 #define HPCB_HPCBD_COLLECTOR_WRITER_RUNS_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "common/tag.h"
 
-/* Runs that are read together at most. */
+/* Maximum number of runs read at once. */
 #define HPCBD_WRITER_RUNS 64
 
 typedef struct {
@@ -21,16 +21,17 @@ typedef struct {
     int64_t seq;
 } hpcbd_writer_run_t;
 
-/* Read the position from dir/writer.pos; 0 if there is none, or an earlier release's.
- * 0, or -1 with err. */
+/* Read the position from dir/writer.pos; 0 if there is none, or one of an earlier
+ * release.  Return 0, or -1 with err. */
 int hpcbd_writer_load(const char *dir, int64_t *position, hpcb_error_t *err);
 
-/* Write it.  0, or -1 with err. */
+/* Write it.  Return 0, or -1 with err. */
 int hpcbd_writer_save(const char *dir, int64_t position, hpcb_error_t *err);
 
-/* Read the next runs behind position, at most so many (up to HPCBD_WRITER_RUNS), in the
- * order of their seq.  Their number, 0 also if the database cannot be read.  A position
- * behind the end of the database, which was then begun anew, becomes its end. */
+/* Read the next runs after position, at most `most` (up to HPCBD_WRITER_RUNS), in the
+ * order of their seq.  Return their number, 0 also if the database cannot be read.  A
+ * position after the end of the database, which was replaced by a new one then, becomes
+ * its end. */
 int hpcbd_writer_next(const char *dir, int64_t *position,
                       hpcbd_writer_run_t runs[static HPCBD_WRITER_RUNS], int most);
 

@@ -3,23 +3,23 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Whether this node's clock can be right.  Nodes whose clocks differ stop and start the
- * ranks of a job at different moments, of which nobody would hear otherwise.
+ * Check of this node's clock.  Nodes with different clocks stop and start the ranks of
+ * a job at different times, which nothing else would report.
  */
 #ifndef HPCB_HPCBD_GANG_CLOCK_H
 #define HPCB_HPCBD_GANG_CLOCK_H
 
 #include <stdint.h>
 
-/* All zero: nothing is known against it. */
+/* All zero: no error is known. */
 typedef struct {
     char wrong[160];
 } hpcbd_clock_t;
 
 /*
- * Compare it with the peers' (WindowPeers), or ask the kernel if it is kept right where
- * none has answered.  The log hears of what is new.  A tenth of a quantum counts;
- * quantum_ns 0: no job of several nodes is here, then nothing does.
+ * Compare the clock with those of the peers (WindowPeers), or ask the kernel whether it
+ * is synchronized if none has answered.  Changes are logged.  The limit is a tenth of a
+ * quantum; quantum_ns 0: there is no job of several nodes, and no limit.
  */
 void hpcbd_clock_look(hpcbd_clock_t *clock, int64_t quantum_ns);
 

@@ -3,12 +3,12 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Jobs of this node that share CPUs take turns (GuestOversubscribe=, GangPartitions=):
- * each quantum policy/gang elects who runs, the others are stopped by their one owner
- * (hpcbd/windows/freeze.h).  A part of the daemon (hpcbd/hpcbd.h).
+ * Turns of jobs of this node that share CPUs (GuestOversubscribe=, GangPartitions=):
+ * policy/gang elects the jobs that run in each quantum, and the owner of freezing
+ * (hpcbd/windows/freeze.h) stops the others.  A part of the daemon (hpcbd/hpcbd.h).
  *
- * Without such a partition there is no timer; while no two jobs share a CPU, it comes
- * every few seconds.
+ * There is no timer without such a partition; while no two jobs share a CPU, its
+ * interval is a few seconds.
  */
 #ifndef HPCB_HPCBD_GANG_GANG_H
 #define HPCB_HPCBD_GANG_GANG_H
@@ -21,45 +21,45 @@
 extern const hpcbd_part_t hpcbd_gang;
 
 typedef struct {
-    hpcbd_turn_t turn;  /* of partitions that have none of their own */
-    bool paused;        /* root has: all jobs run that are not paused themselves */
-    uint64_t quanta;    /* for which somebody was elected */
+    hpcbd_turn_t turn;  /* of partitions without their own */
+    bool paused;        /* by root: all jobs run that are not paused themselves */
+    uint64_t quanta;    /* number of quanta with an election */
     hpcb_bw_t capacity; /* of the node; 0: not known */
-    const char *clock;  /* what is wrong with it; "": nothing is known */
+    const char *clock;  /* error of the clock; "": none is known */
 } hpcbd_gang_stats_t;
 
-/* The job is new, or has new tasks. */
+/* Note that the job is new or has new tasks. */
 void hpcbd_gang_job(uint32_t job_id);
 
-/* NULL: the job takes no turns here. */
+/* Return the job, or NULL if it takes no turns here. */
 const hpcbd_member_t *hpcbd_gang_member(uint32_t job_id);
 
-/* For how long the job was elected since this daemon began.  Return false if it takes
- * no turns. */
+/* Get the time for which the job was elected since this daemon began.  Return false if
+ * it takes no turns. */
 bool hpcbd_gang_elected(uint32_t job_id, uint64_t *us);
 
-/* Whether the job takes turns with another one now. */
+/* Return whether the job takes turns with another one now. */
 bool hpcbd_gang_switches(uint32_t job_id);
 
 void hpcbd_gang_stats(hpcbd_gang_stats_t *stats);
 
-/* No turns for the job until it is resumed; job 0: no turns for anybody, all run.
+/* Stop electing the job until it is resumed; job 0: stop elections, so that all run.
  * Return false if there is no such job. */
 bool hpcbd_gang_pause(uint32_t job_id, bool pause);
 
-/* The job takes turns, whatever its partition does; or takes none, unless it does so
- * because it has joined, which ends then.  Whoever is not root ends that only: by now
- * its partition may be one that takes turns.  Until the job ends, or this daemon does.
- * NULL, or why it cannot be. */
+/* Let the job take turns, whatever its partition does; or end that.  by_root also ends
+ * the turns of a job by its partition; other users only undo a join, because the
+ * partition may have changed meanwhile.  Valid until the job or this daemon ends.
+ * Return NULL, or why it is refused. */
 const char *hpcbd_gang_join(hpcbd_job_t *job);
 const char *hpcbd_gang_leave(hpcbd_job_t *job, bool by_root);
 
-/* Of the job's turns; all zero if it takes none. */
+/* Return the settings of the job's turns; all zero if it takes none. */
 hpcbd_turn_t hpcbd_gang_turn(uint32_t job_id);
 
-/* Turns of partition (NULL: of all) from the next quantum on, until the configuration
- * is read again; 0: as it is.  NULL, or why it is refused: out of the range that
- * hpc-balance.conf allows, no such partition, or jobs of several partitions elect
+/* Set the turns of partition (NULL: of all) from the next quantum on, until the
+ * configuration is read again; 0: unchanged.  Return NULL, or why it is refused: out of
+ * the range of hpc-balance.conf, no such partition, or jobs of several partitions elect
  * together. */
 const char *hpcbd_gang_set(const char *partition, const hpcbd_turn_t *turn);
 

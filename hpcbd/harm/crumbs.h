@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Stops guests that get next to nothing next to primaries that never wait, sets them
- * going again when their CPUs are left idle, and has Slurm requeue those that starve
- * (policy/guard.h decides).  Looks at each guest once a second.
+ * Guests that get next to no CPU time next to primaries that never wait: stops them,
+ * continues them when their CPUs become idle, and has Slurm requeue those that starve
+ * (policy/guard.h decides).  Scans each guest once a second.
  */
 #ifndef HPCB_HPCBD_HARM_CRUMBS_H
 #define HPCB_HPCBD_HARM_CRUMBS_H
@@ -14,8 +14,8 @@
 
 typedef struct {
     unsigned stopped;  /* guests that are stopped now */
-    uint64_t stops;    /* since the daemon has started */
-    uint64_t requeues; /* that Slurm was asked for */
+    uint64_t stops;    /* since the daemon started */
+    uint64_t requeues; /* requested from Slurm */
 } hpcbd_crumbs_stats_t;
 
 extern const hpcbd_part_t hpcbd_crumbs;

@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * A primary and what follows from its experiments: which of the node's guests are
- * restricted for it (policy/guard.h decides), requeued, and remembered as bad company.
+ * A primary and the results of its experiments: the guests of the node that are
+ * restricted for it (policy/guard.h decides), requeued, and stored as bad company.
  */
 #ifndef HPCB_HPCBD_HARM_GUARDED_H
 #define HPCB_HPCBD_HARM_GUARDED_H
@@ -18,39 +18,39 @@
 #include "policy/guard.h"
 #include "policy/progress.h"
 
-/* All zero but job_id: nothing is known of it. */
+/* All zero except job_id: nothing is known. */
 typedef struct {
     uint32_t job_id;
-    hpcb_progress_t since; /* the comparisons that the next step rests on */
-    size_t heard;          /* of these, at the last step */
+    hpcb_progress_t since; /* comparisons for the next step */
+    size_t heard;          /* their number at the last step */
     hpcb_guards_t guards;
-    hpcbd_leavers_t leavers; /* guards.left is about these */
-    hpcb_guards_who_t there; /* in the turn before, which was at stepped_ns */
+    hpcbd_leavers_t leavers; /* guards.left applies to these */
+    hpcb_guards_who_t there; /* groups in the last iteration, at stepped_ns */
     uint64_t stepped_ns;
-    hpcbd_regulars_t near, far; /* who is in both groups */
-    hpcb_guards_who_t ran;      /* in some turn since evidence is collected */
-    bool doubted, capped;       /* that is in the log */
+    hpcbd_regulars_t near, far; /* members of the two groups */
+    hpcb_guards_who_t ran;      /* groups that ran in any iteration since evidence is collected */
+    bool doubted, capped;       /* logged */
 } hpcbd_guarded_t;
 
-/* Take a step, if it is time for one.  limit: GuestMaxSlowdown, as a part of the run
- * time.  True: some guests are restricted further than before. */
+/* Take a step, if one is due.  limit: GuestMaxSlowdown, as a part of the run time.
+ * Return true if guests are restricted further than before. */
 bool hpcbd_guarded_step(hpcbd_guarded_t *guarded, hpcbd_near_t *near,
                         const char *state_dir, double limit);
 
-/* Guests were restricted further, for this primary or another one: what they cost
- * before says nothing of now. */
+/* Drop evidence, because guests were restricted further, for this primary or another
+ * one. */
 void hpcbd_guarded_anew(hpcbd_guarded_t *guarded);
 
-/* No guest is on the node. */
+/* Note that there is no guest on the node. */
 void hpcbd_guarded_rest(hpcbd_guarded_t *guarded);
 
-/* What this guest may do for the sake of the primary, and the one that may do the
- * least; below HPCB_GUARD_REQUEUE. */
+/* Return the level of this guest for this primary, and the most restrictive level of
+ * all; below HPCB_GUARD_REQUEUE. */
 hpcb_guard_level_t hpcbd_guarded_level(const hpcbd_guarded_t *guarded,
                                        hpcbd_near_t *near, const hpcbd_job_t *guest);
 hpcb_guard_level_t hpcbd_guarded_most(const hpcbd_guarded_t *guarded);
 
-/* Whether somebody but guard and experiments stops the guest. */
+/* Return whether the guest is stopped for other reasons than guard and experiments. */
 bool hpcbd_guarded_is_held(const hpcbd_job_t *guest);
 
 #endif

@@ -13,7 +13,8 @@
 #include <stdint.h>
 #include "hpcbd/node/registry.h"
 
-/* At most as many ranks are read, evenly distributed, so that a reading is short. */
+/* Maximum number of ranks that are read, evenly distributed, so that a reading is
+ * short. */
 #define HPCBD_PAGES_MAX 64
 
 /* All zero: none are open. */

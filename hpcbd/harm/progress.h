@@ -16,28 +16,28 @@
 
 typedef struct hpcbd_progress hpcbd_progress_t;
 
-/* Sensors of so many primaries stay open between experiments, because attaching
- * counters to all threads takes long.  More primaries on a node have few threads each.
- */
+/* Number of primaries with open sensors between experiments, because attaching counters
+ * to all threads takes long.  If there are more primaries on a node, each has few
+ * threads. */
 #define HPCBD_PROGRESS_JOBS 8
 
-/* node and state_dir must outlive the handle.  The log says if the node has no run
- * delay.  NULL with err if memory runs out. */
+/* node and state_dir must outlive the handle.  Logs if the node has no run delay.
+ * Return NULL with err if memory is short. */
 hpcbd_progress_t *hpcbd_progress_new(const hpcb_node_t *node, const char *state_dir,
                                      hpcb_error_t *err);
-/* NULL is fine. */
+/* progress may be NULL. */
 void hpcbd_progress_free(hpcbd_progress_t *progress);
 
 /* Select the job for the next readings, with its current tasks and pages and the guests
  * of registry.  Only readings between two calls for this job can be compared.  begun:
- * so many jobs that were begun last are to be read with it; others are closed if it
- * lacks files.  Return 0, or -1 if it has no task on this node. */
+ * number of jobs begun last that are read together with it; others are closed if files
+ * run short.  Return 0, or -1 if it has no task on this node. */
 int hpcbd_progress_begin(hpcbd_progress_t *progress, const hpcbd_job_t *job,
                          size_t begun, const hpcbd_registry_t *registry,
                          hpcbd_near_t *near);
 
 /* Select a job that was begun before others.  Return -1 if too many have been begun
- * since. */
+ * since then. */
 int hpcbd_progress_select(hpcbd_progress_t *progress, uint32_t job_id);
 
 /* Close the sensors of the job, if it has any. */

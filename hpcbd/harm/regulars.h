@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Which programs the guests of a group run (hpcbd/harm/guarded.h), so that what was
- * found of an array's tasks stays known from one task to the next.
+ * Programs of the guests of a group (hpcbd/harm/guarded.h), so that results for an
+ * array's tasks stay valid from one task to the next.
  */
 #ifndef HPCB_HPCBD_HARM_REGULARS_H
 #define HPCB_HPCBD_HARM_REGULARS_H
@@ -14,21 +14,21 @@
 #include <stdint.h>
 #include "hpcbd/node/registry.h"
 
-/* Of larger groups some guest is always there. */
+/* In larger groups there is always a guest. */
 #define HPCBD_REGULARS_MAX 16
 
-/* All zero: nobody was there yet. */
+/* All zero: there were no guests yet. */
 typedef struct {
     uint64_t programs[HPCBD_REGULARS_MAX]; /* 0: not known */
     size_t count;
-    uint64_t seen_ns; /* when they were there last */
+    uint64_t seen_ns; /* last time when they were there */
 } hpcbd_regulars_t;
 
 /*
- * The group's guests at now_ns (CLOCK_MONOTONIC); same: some were there the last time.
- * Return whether what was found of the group is about these guests: if some were there,
- * or if it was empty for a short time at most and all that have come run programs that
- * ran in it before, or if nobody has come yet.
+ * Set the group's guests at now_ns (CLOCK_MONOTONIC); same: some were there the last
+ * time.  Return whether the results for the group apply to these guests: if some were
+ * there before; if the group was empty for a short time at most and all new ones run
+ * programs that ran in it before; or if there were none before.
  */
 bool hpcbd_regulars_stay(hpcbd_regulars_t *regulars, const hpcbd_job_t *const *guests,
                          size_t count, bool same, uint64_t now_ns);

@@ -3,10 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Restricts guests of this node while they cost a primary more than GuestMaxSlowdown:
- * to half of the time, to a quarter, stopped, requeued (policy/guard.h decides, from
- * what experiments find).  What comes before these, HPCB_GUARD_SLICES, restricts nobody
- * (hpcbd/harm/slices.h).
+ * Restriction of guests of this node while they cost a primary more than
+ * GuestMaxSlowdown: to half of the time, to a quarter, stopped, requeued
+ * (policy/guard.h decides by the experiments' results).  The level before these,
+ * HPCB_GUARD_SLICES, restricts no guest (hpcbd/harm/slices.h).
  */
 #ifndef HPCB_HPCBD_HARM_RESTRAIN_H
 #define HPCB_HPCBD_HARM_RESTRAIN_H
@@ -16,23 +16,23 @@
 #include "policy/guard.h"
 
 typedef struct {
-    hpcb_guard_level_t level; /* now, of the guest that is restricted most */
+    hpcb_guard_level_t level; /* present level of the most restricted guest */
     uint64_t steps;           /* that restricted guests further */
-    uint64_t requeues;        /* guests that Slurm was asked for */
+    uint64_t requeues;        /* guests whose requeue was requested from Slurm */
 } hpcbd_restrain_stats_t;
 
 extern const hpcbd_part_t hpcbd_restrain;
 
-/* What a guest may do, by the primary for which it is restricted most; below
+/* Return the level of a guest, by the primary for which it is most restricted; below
  * HPCB_GUARD_REQUEUE. */
 typedef hpcb_guard_level_t (*hpcbd_restrain_fn)(const hpcbd_job_t *guest);
 
-/* From the experiments: each guest's level is as level_of says from now on, which is
- * called again for each guest in each turn; NULL: all run freely.  further: some are
- * restricted further than before. */
+/* For the experiments: restrict each guest to its level by level_of, which is called
+ * for each guest in each turn; NULL: no restriction.  further: some are restricted
+ * further than before. */
 void hpcbd_restrain_guests(hpcbd_restrain_fn level_of, bool further);
 
-/* From the experiments: Slurm is to requeue the guest, whatever its level is. */
+/* For the experiments: have Slurm requeue the guest, whatever its level is. */
 void hpcbd_restrain_requeue(const hpcbd_job_t *guest);
 
 const hpcbd_restrain_stats_t *hpcbd_restrain_stats(void);

@@ -3,7 +3,7 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Gives the tasks of a primary that guests harm long time slices (cgroup/slices.h): the
+ * Long time slices for the tasks of a primary that guests harm (cgroup/slices.h): the
  * guard's first step, which costs guests nothing.
  */
 #ifndef HPCB_HPCBD_HARM_SLICES_H
@@ -15,19 +15,19 @@
 
 typedef struct {
     size_t jobs;    /* that have long slices now */
-    uint64_t given; /* how often a job got them */
+    uint64_t given; /* number of times that a job got them */
 } hpcbd_slices_stats_t;
 
 extern const hpcbd_part_t hpcbd_slices;
 
-/* Return true if this node's kernel takes slices. */
+/* Return true if this node's kernel supports slices. */
 bool hpcbd_slices_possible(void);
 
-/* Whether the job, a primary of this node, has long slices from now on.  Its new tasks
- * get them within a second; its end ends it. */
+/* Set whether the job, a primary of this node, has long slices from now on.  Its new
+ * tasks get them within a second; the setting ends with the job. */
 void hpcbd_slices_set(uint32_t job_id, bool wanted);
 
-/* All jobs' end now. */
+/* End them for all jobs. */
 void hpcbd_slices_end(void);
 
 const hpcbd_slices_stats_t *hpcbd_slices_stats(void);

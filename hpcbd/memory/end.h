@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The end of a guest whose memory a primary needs.  Its processes are killed here, at
- * once and without Slurm; that Slurm requeues it is asked for by another process
- * (hpcbd/memory/requeues.c), for which a note is left (hpcbd/requeue.h).
+ * End of a guest whose memory a primary needs.  Its processes are killed here, at once
+ * and without Slurm.  Another process requests its requeue from Slurm
+ * (hpcbd/memory/requeues.c); a note is left for that (hpcbd/requeue.h).
  */
 #ifndef HPCB_HPCBD_MEMORY_END_H
 #define HPCB_HPCBD_MEMORY_END_H
@@ -22,16 +22,16 @@ typedef struct {
     uint32_t job_id;
     uid_t uid;
     const char *steps; /* hpcb_steps_job */
-    const char *group; /* of the cpu controller, as hpcb_exiting_lift takes it */
+    const char *group; /* of the cpu controller, for hpcb_exiting_lift */
     uint64_t used;     /* bytes, for the note */
-    bool at_once;      /* SIGKILL; else SIGTERM, and SIGKILL by the next call */
+    bool at_once;      /* SIGKILL; otherwise SIGTERM, and SIGKILL by the next call */
 } hpcbd_ending_t;
 
-/* Signal all processes of the job, again and again as long as new ones appear (up to
- * a limit: the next call goes on), and take back the memory of those that were killed:
- * what is private here, and shared memory by having them exit ahead of everything else.
- * first: leave the note, and tell the user, for which it waits 20 ms at most.  The
- * number of processes that were signalled, or -1 with err if there is no note. */
+/* Signal all processes of the job, repeatedly while new ones appear (up to a limit: the
+ * next call continues), and reclaim the memory of killed ones: private memory here,
+ * shared memory by letting them exit before everything else.  first: leave the note,
+ * and notify the user, which blocks for 20 ms at most.  Return the number of signalled
+ * processes, or -1 with err if there is no note. */
 int hpcbd_memory_end(const hpcbd_ending_t *ending, bool first, hpcb_error_t *err);
 
 #endif

@@ -4,9 +4,9 @@
  */
 /*
  * The child process that samples the memory of this node's jobs and ends guests before
- * a primary lacks any (policy/memguard.h).  What it has seen last is in
- * StateDir/memory, as the report of hpcbd/records/wire_live.h: the daemon and the
- * process that sends reports read it there.
+ * a primary lacks any (policy/memguard.h).  Its last sample is in StateDir/memory, in
+ * the format of hpcbd/records/wire_live.h, where the daemon and the process that sends
+ * reports read it.
  */
 #ifndef HPCB_HPCBD_MEMORY_GUARD_H
 #define HPCB_HPCBD_MEMORY_GUARD_H
@@ -16,10 +16,11 @@
 
 #define HPCBD_MEMORY_FILE "memory"
 
-/* Bytes of a node with that much memory that are lent to nobody: GuestMemoryReserve. */
+/* Return the bytes of a node with that much memory that are never lent:
+ * GuestMemoryReserve. */
 uint64_t hpcbd_memory_reserve(const hpcb_conf_t *conf, uint64_t memory);
 
-/* Runs until it is ended.  conf: a hpcb_conf_t. */
+/* Run until it is killed.  conf: a hpcb_conf_t. */
 int hpcbd_memory_guard(void *conf);
 
 #endif

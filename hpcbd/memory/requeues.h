@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Asks slurmctld to requeue guests of which somebody has left a note
- * (hpcbd/requeue.h).  For a process that may wait.
+ * Requests to slurmctld to requeue the guests for which there are notes
+ * (hpcbd/requeue.h).  For a process that may block.
  */
 #ifndef HPCB_HPCBD_MEMORY_REQUEUES_H
 #define HPCB_HPCBD_MEMORY_REQUEUES_H
@@ -13,13 +13,13 @@
 #include "hpcbd/slurm_module.h"
 
 typedef struct {
-    const char *state_dir;      /* of whoever calls */
+    const char *state_dir;      /* of the calling process */
     const hpcbd_slurm_t *slurm; /* NULL: not loaded yet */
-    bool no_slurm;              /* the log says so */
+    bool no_slurm;              /* logged */
 } hpcbd_requeues_t;
 
-/* Carry out all notes.  Those that slurmctld has not answered stay for an hour, whoever
- * dies meanwhile. */
+/* Process all notes.  Those that slurmctld has not answered stay for an hour, also if
+ * processes die. */
 void hpcbd_requeues_carry_out(hpcbd_requeues_t *requeues);
 
 #endif

@@ -10,9 +10,9 @@
 #include "hpcbd/node/registry.h"
 #include "policy/busy.h"
 
-/* Take in what the job's tasks have used by now, unless the last sample is younger than
- * two seconds.  now_us: CLOCK_MONOTONIC, microseconds.  A job that has no group (yet)
- * stays as it is. */
+/* Add the CPU time that the job's tasks have used, unless the last sample is younger
+ * than two seconds.  now_us: CLOCK_MONOTONIC, microseconds.  No effect on a job without
+ * a group (yet). */
 void hpcbd_busy_sample(hpcb_busy_t *busy, const hpcb_node_t *node,
                        const hpcbd_job_t *job, uint64_t now_us);
 

@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The CPUs that Slurm has allocated to a job.  Never those to which its processes are
- * bound: a job can change that, to CPUs that nobody wants or to those of others.
+ * CPUs that Slurm has allocated to a job.  The affinity of its processes is never used,
+ * because a job can change that, to CPUs that nobody wants or to those of others.
  */
 #ifndef HPCB_HPCBD_NODE_CPUS_H
 #define HPCB_HPCBD_NODE_CPUS_H
@@ -15,12 +15,12 @@
 
 typedef enum {
     HPCBD_CPUS_UNKNOWN, /* no step has begun yet */
-    HPCBD_CPUS_CORES,   /* Slurm's numbers of cores: no job has a cpuset here */
-    HPCBD_CPUS_LINUX,   /* Linux's numbers of CPUs */
+    HPCBD_CPUS_CORES,   /* Slurm's core numbers: jobs have no cpuset here */
+    HPCBD_CPUS_LINUX,   /* Linux' CPU numbers */
 } hpcbd_cpus_kind_t;
 
-/* Read five small files at most.  Return what cpus holds now; UNKNOWN leaves it
- * untouched. */
+/* Read five small files at most.  Return the meaning of cpus; UNKNOWN leaves it
+ * unchanged. */
 hpcbd_cpus_kind_t hpcbd_cpus_of(const hpcb_node_t *node, const char *state_dir,
                                 const hpcbd_job_t *job, hpcb_cpus_t *cpus);
 

@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * MUNGE credentials: who on the cluster has written a text, which only its reader can
- * open, once and for a short time.
+ * MUNGE credentials, which authenticate the writer of a text and can only be decoded by
+ * its reader, once and for a short time.
  */
 #ifndef HPCB_HPCBD_RECORDS_SEAL_H
 #define HPCB_HPCBD_RECORDS_SEAL_H
@@ -14,15 +14,15 @@
 #include <sys/types.h>
 #include "common/error.h"
 
-/* Put length bytes of text into a credential that root, or this process' own user where
- * that is not root, can open.  The caller frees it; NULL with err. */
+/* Encode length bytes of text into a credential that root, or this process' own user if
+ * that is not root, can decode.  The caller frees it; NULL with err on failure. */
 char *hpcbd_seal(const char *text, size_t length, hpcb_error_t *err);
 
 /*
- * Open a credential.  The text that was in it (NUL-terminated; the caller frees it), or
- * NULL with err: munged does not answer (errno EAGAIN: it may later), it is none, has
- * been opened before, is too old, or its writer is neither root nor the user of this
- * process (EPERM).
+ * Decode a credential.  Return its text (NUL-terminated; the caller frees it), or NULL
+ * with err: munged does not answer (errno EAGAIN: it may later), the credential is
+ * invalid, was decoded before or is too old, or its writer is neither root nor the user
+ * of this process (EPERM).
  */
 char *hpcbd_unseal(const char *credential, hpcb_error_t *err);
 

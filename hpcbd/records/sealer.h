@@ -3,10 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Calls of a child process for a loop: MUNGE's, one at a time, so that a munged that is
- * slow, or hangs, does not keep the loop waiting; and the keeper's of records
- * (hpcbd/collector/keeper.h), as many at a time as have come.  Origins take turns:
- * whoever asks often waits for themselves.
+ * Calls of a child process for a loop: MUNGE's, one at a time, so that a slow or hung
+ * munged does not block the loop; and those of the keeper of records
+ * (hpcbd/collector/keeper.h), as many at a time as have arrived.  Origins take turns:
+ * an origin with many calls only delays itself.
  */
 #ifndef HPCB_HPCBD_RECORDS_SEALER_H
 #define HPCB_HPCBD_RECORDS_SEALER_H
@@ -14,31 +14,31 @@
 #include "hpcbd/collector/conn.h"
 #include "hpcbd/loop.h"
 
-/* The longest text of a call and of its result. */
+/* Maximum length of the text of a call and of its result. */
 #define HPCBD_SEALER_MAX (2u * 1024 * 1024)
 
 typedef struct hpcbd_sealer hpcbd_sealer_t;
 typedef struct hpcbd_call hpcbd_call_t;
 
-/* What the child does with a text: as hpcbd_unseal. */
+/* The child's work on a text, like hpcbd_unseal. */
 typedef char *(*hpcbd_sealer_work_fn)(const char *text, hpcb_error_t *err);
 
 /*
  * The call has ended, and is freed when this returns.  text: its result, valid until
  * then; or NULL with error EPERM (the text is at fault) or EAGAIN (munged is), and why
- * for people.
+ * as a message.
  */
 typedef void (*hpcbd_sealer_done_fn)(void *arg, const char *text, int error,
                                      const char *why);
 
-/* Start a child named name.  If a call takes more than limit_ms, the child is killed
- * and started again.  NULL with err. */
+/* Start a child called name.  If a call takes more than limit_ms, the child is killed
+ * and restarted.  Return NULL with err on failure. */
 hpcbd_sealer_t *hpcbd_sealer_start(hpcb_loop_t *loop, const char *name,
                                    hpcbd_sealer_work_fn work, unsigned limit_ms,
                                    hpcb_error_t *err);
 
-/* One of several calls that a child does together: made (malloc), or NULL with error
- * EPERM or EAGAIN and why. */
+/* One of several calls that a child processes together.  Its result is made (malloc),
+ * or NULL with error EPERM or EAGAIN and why. */
 typedef struct {
     const char *text;
     char *made;
@@ -48,31 +48,31 @@ typedef struct {
 
 typedef void (*hpcbd_sealer_batch_fn)(hpcbd_sealer_item_t *items, size_t count);
 
-/* Calls that a child does together at most. */
+/* Maximum number of calls that a child processes together. */
 #define HPCBD_SEALER_BATCH 64
 
-/* The same with a child that does all calls together that have come while it was busy,
- * in their order, for as long as it takes. */
+/* Start a child that processes all calls together that arrived while it was busy, in
+ * their order, for as long as it takes. */
 hpcbd_sealer_t *hpcbd_sealer_start_batch(hpcb_loop_t *loop, const char *name,
                                          hpcbd_sealer_batch_fn batch,
                                          hpcb_error_t *err);
 
-/* Forget all calls without telling anybody.  NULL is fine. */
+/* Stop, and drop all calls without calling done.  sealer may be NULL. */
 void hpcbd_sealer_stop(hpcbd_sealer_t *sealer);
 
-/* Have work(text) done, and then call done(arg) from the loop, never from here.  text
- * stays the caller's and must last as long as the call.  NULL when memory runs out, or
- * while there is no child. */
+/* Have work(text) run, and then call done(arg) from the loop, never from here.  text is
+ * owned by the caller and must be valid until the call ends.  Return NULL if memory is
+ * short, or while there is no child. */
 hpcbd_call_t *hpcbd_sealer_call(hpcbd_sealer_t *sealer, const hpcbd_origin_t *origin,
                                 const char *text, hpcbd_sealer_done_fn done, void *arg);
 
-/* done is not called any more.  NULL is fine. */
+/* Cancel a call: done is not called any more.  call may be NULL. */
 void hpcbd_call_cancel(hpcbd_call_t *call);
 
-/* Calls of all origins that have not ended. */
+/* Return the number of calls of all origins that have not ended. */
 size_t hpcbd_sealer_calls(const hpcbd_sealer_t *sealer);
 
-/* Calls of origin that wait. */
+/* Return the number of waiting calls of origin. */
 size_t hpcbd_sealer_waiting(const hpcbd_sealer_t *sealer, const hpcbd_origin_t *origin);
 
 #endif

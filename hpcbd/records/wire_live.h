@@ -3,31 +3,31 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * A node's report of its live state (common/live.h), as it goes to the collector every
+ * A node's report of its live state (common/live.h), sent to the collector every
  * HPCB_LIVE_REPORT_SECONDS: one frame of hpcbd/records/wire.h with a MUNGE credential
- * around
+ * of
  *
  *   {"version":1,"type":"live","node":{"name":N,"time":T,"memory":B,"available":B,
- *    "protects":true,"jobs":[{"job_id":I,"guest":false,"used":B,"growth":B,"peak":B},…]}}
+ *   "protects":true,"jobs":[{"job_id":I,"guest":false,"used":B,"growth":B,"peak":B},…]}}
  *
- * with version and type first, so that they can be told without reading the rest.  The
- * collector closes the connection, without an answer.  The last report of a node
- * counts; one that is lost is made good by the next.  Members that a reader does not
- * know are passed over.
+ * with version and type first, so that reports can be recognized without parsing the
+ * rest.  The collector closes the connection without an answer.  The last report of a
+ * node counts; the next one replaces a lost one.  Unknown members are skipped.
  */
 #ifndef HPCB_HPCBD_RECORDS_WIRE_LIVE_H
 #define HPCB_HPCBD_RECORDS_WIRE_LIVE_H
 
 #include "common/live.h"
 
-/* The report as text, to be sealed; the caller frees it.  NULL with err (errno EINVAL:
- * its name is none, or too many jobs). */
+/* Return the report as text, to be encoded by MUNGE; the caller frees it.  NULL with
+ * err (errno EINVAL: invalid name, or too many jobs). */
 char *hpcbd_live_print(const hpcb_live_node_t *node, hpcb_error_t *err);
 
-/* Tell a report from other messages by its first bytes. */
+/* Recognize a report by its first bytes. */
 bool hpcbd_live_is_report(const char *text);
 
-/* Read a report; the caller frees node->jobs.  0, or -1 with err and node untouched. */
+/* Parse a report; the caller frees node->jobs.  Return 0, or -1 with err and node
+ * unchanged. */
 int hpcbd_live_parse(const char *text, hpcb_live_node_t *node, hpcb_error_t *err);
 
 #endif

@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What else is quiet on a node while a job of it is favoured: guests are stopped
- * (WindowGuests=freeze; hpcbd/windows/freeze.h), groups of the system are idle
- * (WindowIdleGroups), with one write an edge and group.
+ * Quiescing of everything else on a node while one of its jobs is boosted: guests are
+ * stopped (WindowGuests=freeze; hpcbd/windows/freeze.h), and groups of the system
+ * become idle (WindowIdleGroups), with one write per switch and group.
  */
 #ifndef HPCB_HPCBD_WINDOWS_CALM_H
 #define HPCB_HPCBD_WINDOWS_CALM_H
@@ -17,14 +17,14 @@
 
 typedef struct hpcbd_calm hpcbd_calm_t;
 
-/* node and freeze outlive the handle; log_dir: of the undo log of groups.  NULL when
- * memory runs out. */
+/* node and freeze must outlive the handle; log_dir: directory of the undo log of
+ * groups.  Return NULL if memory is short. */
 hpcbd_calm_t *hpcbd_calm_new(const hpcb_node_t *node, hpcbd_freeze_t *freeze,
                              const char *log_dir);
-/* Ends it first. */
+/* End it and free it. */
 void hpcbd_calm_free(hpcbd_calm_t *calm);
 
-/* Which guests and groups there are now; after hpcbd_freeze_look. */
+/* Scan the present guests and groups; after hpcbd_freeze_look. */
 void hpcbd_calm_look(hpcbd_calm_t *calm, const hpcb_conf_t *conf,
                      const hpcbd_registry_t *registry);
 

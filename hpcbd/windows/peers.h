@@ -3,14 +3,15 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * How far this node's clock is from those of its peers (WindowPeers).  Windows follow
- * the clock alone; this only tells when they cannot be trusted, and then suspends them.
+ * Offset between this node's clock and those of its peers (WindowPeers).  Windows
+ * depend on the clock alone; this part only detects that it cannot be trusted, and
+ * suspends windows then.
  *
- * A child process asks each peer in turn, as NTP does, with four times: the question is
- * sent, arrives, an echo is sent, arrives.  MUNGE takes milliseconds, so that no time
- * can be sealed when it is taken: question and final answer are credentials (seal.h),
- * the echo in between is only the question's random number, and counts for nothing
- * unless the answer names it.
+ * A child process asks each peer in turn, as NTP does, with four times: request sent,
+ * request received, echo sent, echo received.  MUNGE takes milliseconds, so a time
+ * cannot be authenticated at the moment when it is taken: request and final answer are
+ * credentials (seal.h), the echo in between is only the request's random number, and is
+ * only valid if the answer names it.
  */
 #ifndef HPCB_HPCBD_WINDOWS_PEERS_H
 #define HPCB_HPCBD_WINDOWS_PEERS_H
@@ -21,15 +22,15 @@
 
 extern const hpcbd_part_t hpcbd_peers;
 
-/* [{"host", "offset_us", "round_trip_us", "age_s"}, ...] of those that have answered;
- * the caller frees it.  NULL when memory runs out. */
+/* Return [{"host", "offset_us", "round_trip_us", "age_s"}, ...] of the peers that have
+ * answered; the caller frees it.  NULL if memory is short. */
 json_object *hpcbd_peers_status(void);
 
-/* How far ahead of ours the clocks of the peers are that have answered: the median.
- * False: none has in the last minute. */
+/* Get the median by which the clocks of answering peers are ahead of ours.  Return
+ * false if none has answered in the last minute. */
 bool hpcbd_peers_offset(int64_t *offset_ns);
 
-/* The clock of a peer (its place in the list with that number; from outside, and
+/* Store that the clock of a peer (its index in the list with that number; untrusted,
  * checked here) is offset_ns ahead of ours. */
 void hpcbd_peers_answer(uint64_t list, uint64_t peer, int64_t offset_ns,
                         int64_t round_trip_ns);

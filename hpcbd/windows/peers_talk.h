@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* The child process of peers.c: questions and answers by UDP. */
+/* The child process of peers.c: requests and answers by UDP. */
 #ifndef HPCB_HPCBD_WINDOWS_PEERS_TALK_H
 #define HPCB_HPCBD_WINDOWS_PEERS_TALK_H
 
@@ -12,17 +12,17 @@
 #define HPCBD_PEERS_MAX 16
 
 typedef struct {
-    const char *state_dir; /* of the daemon's socket, where answers are told */
+    const char *state_dir; /* of the daemon's socket, to which answers are sent */
     uint16_t port;
-    unsigned list; /* its number: names change with the configuration */
+    unsigned list; /* number of the list, because names change with the configuration */
     unsigned count;
     char names[HPCBD_PEERS_MAX][HPCB_NAME_MAX];
 } hpcbd_peers_talk_t;
 
-/* Runs until it is ended; the exit code where it cannot.  arg: a hpcbd_peers_talk_t.
- * Tells the daemon of each answer:
- * {"verb":"clock","list":L,"peer":I,"offset_ns":N,"round_trip_ns":N}, I the place in
- * names. */
+/* Run until it is killed.  Return the exit code on failure.  arg: a
+ * hpcbd_peers_talk_t.  Sends each answer to the daemon:
+ * {"verb":"clock","list":L,"peer":I,"offset_ns":N,"round_trip_ns":N}, where I is the
+ * index in names. */
 int hpcbd_peers_talk(void *arg);
 
 #endif
