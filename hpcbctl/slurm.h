@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* What the running cluster says of itself, through scontrol. */
+/* Data of the running cluster, through scontrol. */
 #ifndef HPCB_HPCBCTL_SLURM_H
 #define HPCB_HPCBCTL_SLURM_H
 
@@ -15,32 +15,32 @@ typedef struct {
     hpcb_table_t config;      /* show config */
     hpcb_table_t *partitions; /* show partition */
     size_t n_partitions;
-    hpcb_table_t node; /* show node NAME: no pairs where it is none */
+    hpcb_table_t node; /* show node NAME: no pairs if there is none */
     bool node_known;
 } hpcb_slurm_t;
 
 /*
- * Ask slurmctld for its configuration and partitions, and for node (a name, may be
- * unknown to it).  Each question has its time; the whole takes at most 30 s.  0, or -1
- * with err; hpcb_slurm_free releases slurm in either case.
+ * Query slurmctld for its configuration and partitions, and for node (a name, which may
+ * be unknown).  Each query has a time limit; all together take at most 30 s.  Return 0,
+ * or -1 with err; free slurm with hpcb_slurm_free in either case.
  */
 int hpcb_slurm_ask(const char *node, hpcb_slurm_t *slurm, hpcb_error_t *err);
 
-/* The same from recorded answers; node NULL: this host is no node. */
+/* Do the same from recorded answers; node NULL: this host is no node. */
 int hpcb_slurm_parse(const char *config, const char *partitions, const char *node,
                      hpcb_slurm_t *slurm, hpcb_error_t *err);
 
 void hpcb_slurm_free(hpcb_slurm_t *slurm);
 
-/* The partition of that name, or NULL. */
+/* Return the partition of that name, or NULL. */
 const hpcb_table_t *hpcb_slurm_partition(const hpcb_slurm_t *slurm, const char *name);
 
-/* MinPrioThresh of a QOS, as slurmctld knows it; UINT64_MAX where it has none, or
- * there is no such QOS or no accounting. */
+/* Return MinPrioThresh of a QOS from slurmctld; UINT64_MAX if it has none, or if there
+ * is no such QOS or no accounting. */
 uint64_t hpcb_slurm_qos_threshold(const char *qos);
 uint64_t hpcb_slurm_parse_threshold(const char *text, const char *qos);
 
-/* UsageFactor of a QOS, as slurmdbd knows it; -1 if it does not say. */
+/* Return UsageFactor of a QOS from slurmdbd; -1 if it is unknown. */
 double hpcb_slurm_usage_factor(const char *qos);
 double hpcb_slurm_parse_factor(const char *text);
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* The verbs of hpcbctl: each one returns the exit code. */
+/* The verbs of hpcbctl: each returns the exit code. */
 #ifndef HPCB_HPCBCTL_VERBS_H
 #define HPCB_HPCBCTL_VERBS_H
 
@@ -22,33 +22,34 @@ typedef struct {
     const char *name;
     const char *executable;
     bool all;
-    char *const *operands; /* what follows the verb, n_operands of them */
+    char *const *operands; /* operands of the verb, n_operands of them */
     int n_operands;
 } hpcb_ctl_t;
 
-/* 0 when every promise holds here, 1 when one is broken or cannot be tested. */
+/* Return 0 if every rule is kept on this host, 1 if one is broken or cannot be
+ * tested. */
 int hpcb_check(const hpcb_ctl_t *ctl);
 
-/* The same on this host and ctl->nodes: becomes hpcb-guests, as hpcb_guests. */
+/* Do the same on this host and ctl->nodes: executes hpcb-guests, like hpcb_guests. */
 int hpcb_check_nodes(const hpcb_ctl_t *ctl);
 
-/* 0; 1 where this node cannot be looked at. */
+/* Return 0; 1 if this node cannot be read. */
 int hpcb_status(const hpcb_ctl_t *ctl);
 
-/* 0 when everything was undone; 1 with a line for what was not, or if it may have been
- * looked for in the wrong place. */
+/* Return 0 if everything was undone; 1 with a line for each failure, or if StateDir may
+ * be another one. */
 int hpcb_release(const hpcb_ctl_t *ctl);
 
-/* The same for what hpcbd has done to favoured jobs, and nothing else. */
+/* Undo only hpcbd's changes to boosted jobs. */
 int hpcb_release_windows(const hpcb_ctl_t *ctl);
 
-/* Becomes hpcb-guests, which does it; 1 with a line if that is not installed. */
+/* Execute hpcb-guests; return 1 with a line if that is not installed. */
 int hpcb_guests(const hpcb_ctl_t *ctl);
 
-/* 0; 1 with a line for what went wrong. */
+/* Return 0; 1 with a line about the failure. */
 int hpcb_top(const hpcb_ctl_t *ctl);
 
-/* 0; 1 with a line for what went wrong; 2 with one for what is wrong with the command
+/* Return 0; 1 with a line about the failure; 2 with a line about an invalid command
  * line. */
 int hpcb_gang_list(const hpcb_ctl_t *ctl);
 int hpcb_gang_pause(const hpcb_ctl_t *ctl);
@@ -57,33 +58,33 @@ int hpcb_gang_join(const hpcb_ctl_t *ctl);
 int hpcb_gang_leave(const hpcb_ctl_t *ctl);
 int hpcb_gang_set(const hpcb_ctl_t *ctl);
 
-/* 0; 1 with a line for what went wrong. */
+/* Return 0; 1 with a line about the failure. */
 int hpcb_company(const hpcb_ctl_t *ctl);
 
-/* 0 when the snapshot is written; 1 with a line for what went wrong. */
+/* Return 0 if the snapshot is written; 1 with a line about the failure. */
 int hpcb_snapshot(const hpcb_ctl_t *ctl);
 
-/* 0 when the figures are printed or written; 1 with a line for what went wrong. */
+/* Return 0 if the figures are printed or written; 1 with a line about the failure. */
 int hpcb_metrics(const hpcb_ctl_t *ctl);
 
-/* 0 when the node was measured; 1 with a line for why it was not. */
+/* Return 0 if the node was measured; 1 with a line about the reason otherwise. */
 int hpcb_calibrate(const hpcb_ctl_t *ctl);
 
-/* 0; 1 with a line for what went wrong; 2 with one for what is wrong with the command
+/* Return 0; 1 with a line about the failure; 2 with a line about an invalid command
  * line. */
 int hpcb_profile_show(const hpcb_ctl_t *ctl);
 int hpcb_profile_set(const hpcb_ctl_t *ctl);
 int hpcb_profile_forget(const hpcb_ctl_t *ctl);
 int hpcb_profile_learn(const hpcb_ctl_t *ctl);
 
-/* 0; 1 with a line for what went wrong; 2 with one for what is wrong with the command
+/* Return 0; 1 with a line about the failure; 2 with a line about an invalid command
  * line. */
 int hpcb_records_verify(const hpcb_ctl_t *ctl);
 int hpcb_records_vacuum(const hpcb_ctl_t *ctl);
 int hpcb_records_import(const hpcb_ctl_t *ctl);
 
-/* Called by the prolog and the epilog.  Always 0 towards slurmd, which drains the node
- * otherwise; what went wrong is one line on stderr. */
+/* Called by prolog and epilog.  Always return 0, because slurmd would drain the node; a
+ * failure is one line on stderr. */
 int hpcb_job_begin(const hpcb_ctl_t *ctl);
 int hpcb_job_end(const hpcb_ctl_t *ctl);
 

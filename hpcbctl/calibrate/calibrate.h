@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* The parts of `hpcbctl calibrate`, apart so that tests can look at them. */
+/* The parts of `hpcbctl calibrate`, separate for tests. */
 #ifndef HPCB_HPCBCTL_CALIBRATE_CALIBRATE_H
 #define HPCB_HPCBCTL_CALIBRATE_CALIBRATE_H
 
@@ -15,22 +15,22 @@
 #include "common/conf.h"
 #include "policy/cpus.h"
 
-/* ---- Who else is on the node ---- */
+/* ---- Other load on the node ---- */
 
 typedef struct {
-    size_t primaries; /* jobs, the caller's own not counted; without a record, too */
+    size_t primaries; /* jobs other than the caller's, including those without a record */
     size_t guests;
-    uint32_t a_primary; /* one of them, 0 where there is none */
-    double busy; /* part of all CPUs that somebody used, before anything was measured */
+    uint32_t a_primary; /* one of them; 0 if there is none */
+    double busy; /* part of all CPUs that was in use before the measurement */
 } hpcb_company_t;
 
-/* Look for other jobs; busy is left alone.  -1 with err where that cannot be told:
- * company then counts what was found. */
+/* Find other jobs; busy is unchanged.  Return 0, or -1 with err if they cannot be
+ * found; company then counts those found so far. */
 int hpcb_company_jobs(const hpcb_conf_t *conf, const hpcb_node_t *node,
                       hpcb_company_t *company, hpcb_error_t *err);
 
-/* Seconds that all CPUs were busy or were taken by a hypervisor, and that have passed
- * on all of them, since boot, from the text of /proc/stat.  -1 where it has no such
+/* Get the seconds since boot for which all CPUs were busy or taken by a hypervisor, and
+ * the total of all CPUs, from the text of /proc/stat.  Return -1 if it has no such
  * line. */
 int hpcb_company_ticks(const char *stat, double *busy, double *all);
 
@@ -48,19 +48,18 @@ typedef struct {
 typedef struct {
     unsigned cpus;
     size_t block; /* bytes that each CPU reads */
-    size_t huge;  /* bytes of all blocks that were in huge pages */
+    size_t huge;  /* bytes of all blocks in huge pages */
     size_t rows;
     hpcb_memory_row_t row[HPCB_CALIBRATE_ROWS];
     uint64_t
-        capacity;    /* bytes/s: the median of the stride of a line, of reading or of
-                        writing, whichever moves less: what memory moves in any case */
-    double cpu_part; /* part of the time in which the threads had their CPUs */
+        capacity;    /* bytes/s: the median for a stride of one line, of reading or writing, whichever is lower: what memory transfers in any case */
+    double cpu_part; /* part of the time for which the threads had their CPUs */
 } hpcb_memory_t;
 
 /*
- * Measure with one thread on each of cpus, about `seconds` in all; progress (may be
- * NULL) is called before each pass with its number, from 1, and how many there are.
- * 0, or -1 with err.
+ * Measure with one thread on each of cpus, for about `seconds` in total; progress (may
+ * be NULL) is called before each pass with its number, from 1, and the number of
+ * passes.  Return 0, or -1 with err.
  */
 int hpcb_calibrate_memory(const hpcb_cpus_t *cpus, double seconds,
                           void (*progress)(unsigned pass, unsigned passes),
@@ -71,22 +70,22 @@ int hpcb_calibrate_memory(const hpcb_cpus_t *cpus, double seconds,
 #define HPCB_LINK_MAX 64
 
 typedef struct {
-    uint64_t bytes_per_second; /* both directions together; 0 = none tells its speed */
+    uint64_t bytes_per_second; /* both directions together; 0: no link has a known speed */
     char link[HPCB_LINK_MAX];  /* "eth0", "mlx5_0 port 1" */
-    unsigned silent;           /* links that are up and do not tell their speed */
+    unsigned silent;           /* number of links that are up and have no known speed */
 } hpcb_network_t;
 
 /*
- * The fastest link of the node below root ("" for this one) that is up, from
+ * Get the fastest link of the node below root ("" for this one) that is up, from
  * /sys/class/net (Ethernet and IP over InfiniBand on real devices) and
- * /sys/class/infiniband.  Not their sum: a job uses one of them.
+ * /sys/class/infiniband.  Not their sum, because a job uses one of them.
  */
 void hpcb_calibrate_network(const char *root, hpcb_network_t *network);
 
 /* ---- The line for hpc-balance.conf ---- */
 
-/* "NodeName=n1 MemBandwidth=38.2G NetBandwidth=232.8M"; a bandwidth of 0 is left out.
- * -1 where it does not fit or nothing is known. */
+/* Write "NodeName=n1 MemBandwidth=38.2G NetBandwidth=232.8M"; a bandwidth of 0 is
+ * omitted.  Return -1 if it does not fit or nothing is known. */
 int hpcb_calibrate_line(const char *node, uint64_t mem, uint64_t net, char *line,
                         size_t size);
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* plugstack.conf as SPANK reads it, searched for our plugin. */
+/* Search for our plugin in plugstack.conf, which is parsed like SPANK does. */
 #ifndef HPCB_HPCBCTL_CHECK_PLUGSTACK_H
 #define HPCB_HPCBCTL_CHECK_PLUGSTACK_H
 
@@ -13,16 +13,16 @@
 #define HPCB_SPANK_FILE "hpc_balance.so"
 
 typedef struct {
-    char file[PATH_MAX]; /* where the line is: it may have been included */
+    char file[PATH_MAX]; /* of that line, which may be included */
     unsigned line;
-    char plugin[PATH_MAX]; /* as written there */
+    char plugin[PATH_MAX]; /* as written in it */
     bool required;
 } hpcb_plugstack_line_t;
 
 /*
- * The first line that loads a plugin called HPCB_SPANK_FILE, in path or in what it
- * includes.  Returns 1 when there is one, 0 when there is none, -1 with err when path
- * cannot be read; found is untouched unless 1 is returned.
+ * Find the first line that loads a plugin called HPCB_SPANK_FILE, in path or in files
+ * that it includes.  Return 1 if there is one, 0 if there is none, -1 with err if path
+ * cannot be read; found is only changed if 1 is returned.
  */
 int hpcb_plugstack_find(const char *path, hpcb_plugstack_line_t *found,
                         hpcb_error_t *err);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* What rules.c puts into its table, and small things that its tests share. */
+/* Functions for the table in rules.c, and small helpers of the tests. */
 #ifndef HPCB_HPCBCTL_CHECK_RULE_TESTS_H
 #define HPCB_HPCBCTL_CHECK_RULE_TESTS_H
 
@@ -11,7 +11,7 @@
 #define HPCB_RULE(name)                                                                \
     void hpcb_rule_##name(const hpcb_facts_t *facts, hpcb_report_t *report)
 
-/* rules_sched.c: how slurmctld places jobs */
+/* rules_sched.c: placement of jobs by slurmctld */
 HPCB_RULE(select_type);
 HPCB_RULE(select_parameters);
 HPCB_RULE(default_memory);
@@ -23,7 +23,7 @@ HPCB_RULE(primaries_reserve);
 HPCB_RULE(queue_depth);
 HPCB_RULE(released_guests);
 
-/* rules_memory.c: where guests' memory comes from */
+/* rules_memory.c: source of guests' memory */
 HPCB_RULE(guest_memory);
 HPCB_RULE(guest_default_memory);
 
@@ -39,7 +39,7 @@ HPCB_RULE(exclusive_user);
 HPCB_RULE(same_nodes);
 HPCB_RULE(guest_job_factor);
 
-/* rules_hooks.c: where we are called */
+/* rules_hooks.c: our plugins and scripts */
 HPCB_RULE(job_submit);
 HPCB_RULE(job_submit_plugin);
 HPCB_RULE(select_plugin);
@@ -53,7 +53,7 @@ HPCB_RULE(plugstack);
 HPCB_RULE(spank_plugin);
 HPCB_RULE(mpi_library);
 
-/* rules_node.c: what holds a job on a node */
+/* rules_node.c: confinement of jobs on a node */
 HPCB_RULE(same_conf);
 HPCB_RULE(configuration);
 HPCB_RULE(memory_limit);
@@ -70,26 +70,28 @@ HPCB_RULE(munge);
 HPCB_RULE(ssh_sessions);
 HPCB_RULE(outside_jobs);
 
-/* rules_charging.c: what guests' CPUs count for */
+/* rules_charging.c: billing of guests' CPUs */
 HPCB_RULE(charging);
 
-/* rules_profile.c: what decides where guests go */
+/* rules_profile.c: input of guests' placement */
 HPCB_RULE(profile_store);
 HPCB_RULE(node_capacities);
 
-/* Do two partitions of primaries of one tier have nodes in common?  Their names. */
+/* Return whether two partitions of primaries of one tier have nodes in common, with
+ * their names. */
 bool hpcb_primaries_meet(const hpcb_facts_t *facts, const char **one, const char **two);
 
-/* Whether PluginDir of this host, the controller, has our preempt plugin. */
+/* Return whether PluginDir of this host, the controller, contains our preempt
+ * plugin. */
 bool hpcb_preempt_installed(const hpcb_facts_t *facts);
 
-/* Does slurmctld find our select plugin before Slurm's own? */
+/* Return whether slurmctld finds our select plugin before Slurm's own. */
 bool hpcb_has_select_plugin(const hpcb_facts_t *facts);
 
-/* The value of key in slurm.conf as slurmctld has it, "" for none. */
+/* Return the value of key in slurm.conf as slurmctld has it, "" for none. */
 const char *hpcb_setting(const hpcb_facts_t *facts, const char *key);
 
-/* name beside slurm.conf; valid until the next call. */
+/* Return the path of name in slurm.conf's directory; valid until the next call. */
 const char *hpcb_slurm_file(const hpcb_facts_t *facts, const char *name);
 
 #endif

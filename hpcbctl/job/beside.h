@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* What the prolog and the epilog note of guests beside primaries (common/beside.h). */
+/* Notes of prolog and epilog about guests on the same node as primaries
+ * (common/beside.h). */
 #ifndef HPCB_HPCBCTL_JOB_BESIDE_H
 #define HPCB_HPCBCTL_JOB_BESIDE_H
 
@@ -10,15 +11,16 @@
 #include "common/conf.h"
 #include "common/state.h"
 
-/* A primary has been recorded: note what the guests that are there have used. */
+/* Note the usage of present guests at the begin of a recorded primary. */
 void hpcb_beside_begin(const hpcb_conf_t *conf, uint32_t primary);
 
-/* A recorded guest has used cpu_us here and ends: tell all primaries that are there.
- * Called before its state is removed; more than once is no harm. */
+/* Note for all present primaries that a recorded guest has used cpu_us here and ends.
+ * Call it before its state is removed; repetition is harmless. */
 void hpcb_beside_leave(const hpcb_conf_t *conf, const hpcb_job_state_t *guest,
                        uint64_t cpu_us);
 
-/* A recorded primary ends: who was beside it.  Not known where it cannot be read. */
+/* Get the guests that were next to a recorded primary at its end; unknown if it cannot
+ * be read. */
 void hpcb_beside_end(const hpcb_conf_t *conf, const hpcb_job_state_t *primary,
                      hpcb_beside_t *beside);
 

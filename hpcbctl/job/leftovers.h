@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Memory that a guest leaves behind when it ends: files in /dev/shm, and shared memory
- * of System V.  No process has it any more, no limit counts it, and primaries lack it.
- * What logind does with RemoveIPC=yes when a user logs out.
+ * Memory that a guest leaves behind when it ends: files in /dev/shm, and System V
+ * shared memory.  No process uses it any more, no limit counts it, and primaries lack
+ * it.  logind does the same with RemoveIPC=yes when a user logs out.
  */
 #ifndef HPCB_HPCBCTL_JOB_LEFTOVERS_H
 #define HPCB_HPCBCTL_JOB_LEFTOVERS_H
@@ -14,11 +14,11 @@
 
 #define HPCB_LEFTOVERS_DIR "/dev/shm"
 
-/* Remove what the guest's user owns in dir and in shared memory and has made or changed
- * since the guest began, unless another job of the user is here, or the user is root.
- * A process of the user's does it, and is killed after two seconds: a line in the log
- * says that something stays.  Symbolic links are not followed, and other file systems
- * are left alone. */
+/* Remove files in dir and shared memory that the guest's user owns and has created or
+ * changed since the guest began, unless another job of the user is here, or the user is
+ * root.  A process of the user does it, and is killed after two seconds, with a line in
+ * the log about the remainder.  Symbolic links are not followed, and other file systems
+ * are skipped. */
 void hpcb_leftovers_remove(const char *state_dir, const hpcb_job_state_t *guest,
                            const char *dir);
 

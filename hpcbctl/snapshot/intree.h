@@ -3,10 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Files below a directory that was opened before, named by relative paths ("a/b/c"). No
- * symbolic link is followed in any component, "." and ".." are refused, and only
- * regular files count: nothing outside of the tree is ever touched, whatever is in it.
- * Each returns -1 with errno; ELOOP or ENOTDIR is a link in the way.
+ * Files below an open directory, named by relative paths ("a/b/c").  No symbolic link
+ * is followed in any component, "." and ".." are refused, and only regular files count,
+ * so that nothing outside of the tree is accessed, whatever it contains.  Each returns
+ * -1 with errno; ELOOP or ENOTDIR means a link.
  */
 #ifndef HPCB_HPCBCTL_SNAPSHOT_INTREE_H
 #define HPCB_HPCBCTL_SNAPSHOT_INTREE_H
@@ -15,21 +15,22 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* At most size - 1 bytes of it, NUL-terminated; longer ones give EFBIG.  The length. */
+/* Read at most size - 1 bytes, NUL-terminated; a longer file is an error (EFBIG).
+ * Return the length. */
 ssize_t hpcb_intree_read(int tree, const char *path, char *buf, size_t size);
 
 bool hpcb_intree_exists(int tree, const char *path);
 
-/* Call visit for each name in directory path, in no order; one that returns other than
- * 0 ends the walk.  0, or -1. */
+/* Call visit for each name in directory path, unsorted; a result other than 0 ends the
+ * walk.  Return 0 or -1. */
 int hpcb_intree_list(int tree, const char *path,
                      int (*visit)(const char *name, void *arg), void *arg);
 
-/* Write a new file (0600), with the directories above it (0700).  EEXIST where there is
+/* Write a new file (0600), creating missing directories (0700).  EEXIST if there is
  * one. */
 int hpcb_intree_write(int tree, const char *path, const char *text, size_t length);
 
-/* Remove directory name of tree and what is in it. */
+/* Remove directory name of tree with its content. */
 int hpcb_intree_remove(int tree, const char *name);
 
 #endif

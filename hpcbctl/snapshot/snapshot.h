@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What discovery reads of a node, as files that discovery can be pointed at again
- * (hpcb_node_open, tests/snapshots).  Nothing else is read: no command line, no
- * environment, no address, no host's, user's or job's name, and no file that is not on
+ * Input of discovery on a node, stored as files on which discovery can run again
+ * (hpcb_node_open, tests/snapshots).  Nothing else is read: no command line,
+ * environment or address, no name of a host, user or job, and no file that is not in
  * the lists of snapshot.c.
  */
 #ifndef HPCB_HPCBCTL_SNAPSHOT_SNAPSHOT_H
@@ -18,21 +18,21 @@
 typedef struct {
     uint64_t files;
     uint64_t bytes;
-    unsigned jobs;      /* Slurm's, that have a process here */
+    unsigned jobs;      /* Slurm's, with a process here */
     unsigned processes; /* one per set of cgroups, at most 64 */
-    bool truncated;     /* more files than the maximum, or 8 MiB: the rest is missing */
+    bool truncated;     /* there were more files than the maximum, or 8 MiB: the rest is missing */
 } hpcb_snapshot_t;
 
-/* The maximum of files: 20000; only the unit test sets another one. */
+/* Maximum number of files: 20000; only the unit test changes it. */
 extern unsigned hpcb_snapshot_files_max;
 
 /*
- * Look at the system below root ("/", or a snapshot) and write it into the empty
- * directory out.  keep_names: leave names, ids and pids as they are; otherwise they are
- * replaced (hpcbctl/snapshot/anonymize.h; processes become 100, 101, ... by their pids'
- * order). guest_cgroup: the name of the group of guests.  slurm: Slurm's version, NULL
- * where it is not known.  0, or -1 with err where the system cannot be looked at or out
- * cannot be written; *done is then untouched.
+ * Write the state of the system below root ("/", or a snapshot) to the empty directory
+ * out.  keep_names: keep names, IDs and pids; otherwise they are replaced
+ * (hpcbctl/snapshot/anonymize.h; processes become 100, 101, ... in the order of their
+ * pids).  guest_cgroup: the name of the group of guests.  slurm: Slurm's version, NULL
+ * if it is not known.  Return 0, or -1 with err if the system cannot be read or out
+ * cannot be written; *done is then unchanged.
  */
 int hpcb_snapshot_take(const char *root, int out, const char *guest_cgroup,
                        bool keep_names, const char *slurm, hpcb_snapshot_t *done,

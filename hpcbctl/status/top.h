@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* What `hpcbctl top` shows of a node's jobs, made apart from it for tests. */
+/* Output of `hpcbctl top` for a node's jobs, separate for tests. */
 #ifndef HPCB_HPCBCTL_STATUS_TOP_H
 #define HPCB_HPCBCTL_STATUS_TOP_H
 
@@ -10,9 +10,9 @@
 #include <json-c/json.h>
 
 /*
- * Jobs of this node, the busiest first: before and now are what hpcb_status_jobs said,
- * seconds apart (above 0).  A job that was not there before has used nothing yet.  At
- * most rows jobs are shown, 0: all.
+ * Print jobs of this node, the busiest first: before and now are results of
+ * hpcb_status_jobs, seconds apart (> 0).  A job that is not in before has used nothing
+ * so far.  At most rows jobs are shown; 0: all.
  */
 void hpcb_top_text(json_object *before, json_object *now, double seconds, size_t rows,
                    FILE *out);
