@@ -3,10 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Names of ours that the MPI of the process may lack (MPI 4).  Programs that run with
- * MPIs of all ages ask the dynamic loader whether there is an MPI_Send_c (mpi4py as it
- * comes from PyPI, by weak references), and would find ours.  So they are hidden from
- * the loader until an MPI that has them has begun.
+ * Functions of this library that the process' MPI may lack (MPI 4).  Programs that run
+ * with MPIs of any age ask the dynamic loader whether there is an MPI_Send_c (mpi4py
+ * from PyPI, by weak references), and would find ours.  So these names are hidden from
+ * the loader until an MPI that has them has started.
  */
 #ifndef HPCB_MPI_NAMES_H
 #define HPCB_MPI_NAMES_H
@@ -22,14 +22,13 @@ typedef struct {
 } hpcb_name_t;
 
 /*
- * Hide those of names that the process has not got elsewhere; from a constructor,
- * before other threads run.  At most HPCB_NAMES_MAX; names
- * must stay.  A name that cannot be hidden stays
- * visible.
+ * Hide those of names that the process has nowhere else; from a constructor, before
+ * other threads run.  At most HPCB_NAMES_MAX; names must stay valid.  A name that
+ * cannot be hidden stays visible.
  */
 void hpcb_names_hide(const hpcb_name_t *names, size_t count);
 
-/* Show those that the MPI has after all; from MPI_Init. */
+/* Show those that the MPI has; from MPI_Init. */
 void hpcb_names_show(void);
 
 #endif

@@ -3,21 +3,21 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Watches the MPI calls of one thread, the one that called MPI_Init: finds the
- * program's iterations (policy/periodicity.h), and how much of them the rank computed
- * and how much it waited in blocking calls, and says so in its page (page.h).  It never
- * communicates, takes no lock, and makes no system call but to read the clock, which is
- * none either.
+ * Observer of the MPI calls of one thread, the one that called MPI_Init: finds the
+ * program's iterations (policy/periodicity.h), measures how much of them the rank
+ * computes and how much it waits in blocking calls, and writes this to its status page
+ * (common/page.h).  It never communicates, takes no lock, and makes no system call
+ * except reading the clock, which is none either.
  *
  * A call costs a few nanoseconds once the period is old.  The clock costs more, so it
- * is read at every call in one iteration of a *group* only; groups are so long that
- * this is less than 0.05 % of the time (PER_CALL_NS), and one where iterations are as
- * long anyhow.  Where no period is found the detector rests, for longer and longer, and
- * intervals of some calls are measured instead.
+ * is read at every call only in one iteration of a *group*.  Groups are so long that
+ * this takes less than 0.05 % of the time (PER_CALL_NS); if iterations are long, a
+ * group is one of them.  If no period is found the detector rests, for growing times,
+ * and intervals of some calls are measured instead.
  *
- * Nonblocking calls count as computing; so do the many calls of a program that waits by
- * calling MPI_Test, which are not watched at all: their number differs from iteration
- * to iteration.
+ * Nonblocking calls count as compute time.  So do the calls of a program that waits by
+ * calling MPI_Test; these are not observed at all, because their number differs from
+ * iteration to iteration.
  */
 #ifndef HPCB_MPI_OBSERVE_H
 #define HPCB_MPI_OBSERVE_H
@@ -28,54 +28,53 @@
 #include "common/page.h"
 #include "policy/periodicity.h"
 
-/* The clock is read once in so many iterations, to see whether they still are as short
- * as they were. */
+/* The clock is read once in so many iterations to check whether they are still
+ * short. */
 #define HPCB_OBSERVE_CHECK 16
 
 typedef struct {
-    /* The frame of the outermost call under way, 0: none.  Calls inside of it are the
-     * MPI's own or a tool's.  An older frame means that the call was left by longjmp or
-     * a C++ exception. */
+    /* Frame of the outermost present call; 0: none.  Calls inside of it are made by the
+     * MPI or a tool.  An older frame means that the call was left by longjmp or a C++
+     * exception. */
     uintptr_t inside;
-    uint64_t calls;               /* twice the blocking ones */
-    bool ends;                    /* the call under way is the last of an iteration */
+    uint64_t calls;               /* twice the number of blocking ones */
+    bool ends;                    /* the present call is the last of an iteration */
     bool timing;                  /* the clock is read at each call */
     bool resting;                 /* no period is looked for */
-    bool published;               /* the page says that there is a period */
-    uint64_t mark;                /* when the clock was read last */
-    uint64_t compute, wait;       /* of what is being timed, ns */
+    bool published;               /* the page has a period */
+    uint64_t mark;                /* last reading of the clock */
+    uint64_t compute, wait;       /* of the part that is being timed, ns */
     uint64_t compute_of, wait_of; /* of the group's timed iteration */
-    uint64_t left;                /* iterations to the end of the group */
+    uint64_t left;                /* iterations until the end of the group */
     uint64_t length;              /* iterations of the group */
-    uint64_t began;               /* the group */
-    uint64_t found;               /* when the first iteration of this period began */
-    uint64_t ended;               /* iterations of this period */
-    uint64_t nothing;  /* calls without a period, since the last rest or period */
+    uint64_t began;               /* begin of the group */
+    uint64_t found;               /* begin of the first iteration of this period */
+    uint64_t ended;               /* completed iterations of this period */
+    uint64_t nothing;  /* calls without a period since the last rest or period */
     uint64_t rest;     /* length of the last rest in calls, 0: none yet */
-    uint64_t timed;    /* calls of the interval that is being timed */
+    uint64_t timed;    /* calls of the interval being timed */
     uint64_t gap;      /* calls until the next interval */
-    unsigned priority; /* that the page asks for, 0: none */
+    unsigned priority; /* requested by the page; 0: none */
     hpcb_page_t *page;
-    hpcb_page_t said; /* what is in the page, which anybody may change */
+    hpcb_page_t said; /* content of the page, which anybody may change */
     hpcb_period_t period;
 } hpcb_observer_t;
 
-/* Of the thread that is watched; NULL in all others, and where nothing is. */
+/* Of the observed thread; NULL in all others, and if nothing is observed. */
 extern _Thread_local hpcb_observer_t *hpcb_observer;
 
-/* Begin to watch the calling thread, if the process has been given a page.  From
- * MPI_Init. */
+/* Start observing the calling thread, if the process has a page.  From MPI_Init. */
 void hpcb_observe_start(void);
 
-/* From MPI_Finalize; by any thread. */
+/* Stop; from MPI_Finalize, by any thread. */
 void hpcb_observe_stop(void);
 
-/* The same with a page of the caller's, for tests. */
+/* Start with a page of the caller, for tests. */
 void hpcb_observe_page(hpcb_page_t *page);
 
-/* The slow parts of what follows: the period is young, just lost, or there is none; no
- * period is looked for; an iteration of which something is to be noted has ended; the
- * time up to now was spent computing, or waiting. */
+/* Slow paths of the functions below: the period is young, just lost, or there is none;
+ * the detector rests; an iteration has ended of which something must be noted; the time
+ * until now was compute time, or wait time. */
 void hpcb_observe_young(hpcb_observer_t *observer, hpcb_period_place_t place);
 void hpcb_observe_resting(hpcb_observer_t *observer);
 void hpcb_observe_end(hpcb_observer_t *observer);
@@ -88,8 +87,8 @@ static inline void hpcb_observe_mark(hpcb_observer_t *observer, uint64_t waits)
 }
 
 /*
- * A call begins: event names it and the place that it is called from.  Whether it is
- * the program's own: then hpcb_observe_leave must follow.
+ * Begin a call: event identifies it and its call site.  Return whether it is the
+ * program's own: hpcb_observe_leave must follow then.
  */
 static inline bool hpcb_observe_enter(hpcb_observer_t *observer, uint64_t event,
                                       uintptr_t frame, bool blocks)
@@ -111,7 +110,7 @@ static inline bool hpcb_observe_enter(hpcb_observer_t *observer, uint64_t event,
     }
     if (blocks)
         hpcb_observe_mark(observer, (observer->calls += 2) + 1);
-    /* Who only polls leaves the core to the others. */
+    /* A thread that only polls leaves the core to the others. */
     if (blocks && observer->priority)
         hpcb_ppr_write(HPCB_PPR_LOW);
     return true;
@@ -127,7 +126,7 @@ static inline void hpcb_observe_leave(hpcb_observer_t *observer, bool blocks)
         (observer->timing || --observer->left % HPCB_OBSERVE_CHECK == 0))
         hpcb_observe_end(observer);
     observer->inside = 0;
-    /* A system call, of which there may have been some, ends with the usual one. */
+    /* A system call, of which there may have been some, ends with the default priority. */
     if (blocks && observer->priority)
         hpcb_ppr_write(observer->priority);
 }

@@ -3,12 +3,12 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The threads of a process that are inside MPI calls, where several may be
- * (MPI_THREAD_MULTIPLE).  A thread that sleeps in its progress loop may be the one that
- * the others rely on, and with MPICH it may hold the lock that they need: who enters
+ * Threads of a process that are inside MPI calls, if there may be several
+ * (MPI_THREAD_MULTIPLE).  The others may depend on a thread that sleeps in its progress
+ * loop, and with MPICH it may hold a lock that they need.  So a thread that enters
  * wakes it, and it does not sleep with a lock while others are inside.
  *
- * Any thread may call these; nothing here blocks.
+ * Callable by any thread; nothing here blocks.
  */
 #ifndef HPCB_MPI_THREADS_H
 #define HPCB_MPI_THREADS_H
@@ -16,21 +16,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Begin to count, from MPI_Init; before that all below do nothing and allow naps. */
+/* Start counting, from MPI_Init; until then the functions below have no effect and
+ * allow sleeps. */
 void hpcb_threads_setup(void);
 
-/* A call begins, its stack frame at frame.  Return whether it is the thread's outermost
- * one: then hpcb_threads_leave must follow. */
+/* Begin a call with its stack frame at frame.  Return whether it is the thread's
+ * outermost one: hpcb_threads_leave must follow then. */
 bool hpcb_threads_enter(uintptr_t frame);
 void hpcb_threads_leave(void);
 
-/* Whether this thread may sleep; locked: it holds a lock of the MPI's.  If true,
- * hpcb_threads_nap_end must follow; early: the sleep did not last as long as it was to,
- * and so others that sleep are woken, too. */
+/* Return whether this thread may sleep; locked: it holds a lock of the MPI.  If true,
+ * hpcb_threads_nap_end must follow; early: the sleep was shorter than requested, so
+ * other sleeping threads are woken, too. */
 bool hpcb_threads_nap_begin(bool locked);
 void hpcb_threads_nap_end(bool early);
 
-/* Whether a thread has entered since this one asked last. */
+/* Return whether a thread has entered since this one last asked. */
 bool hpcb_threads_came(void);
 
 #endif

@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * slurmctld's internal headers, and all that differs between releases in what select/
- * and preempt/ use of them. They fit one version of Slurm to the last digit: the
- * plugins' plugin_version sees to it that slurmctld takes no other.
+ * slurmctld's internal headers, and all differences between releases in their use by
+ * select/ and preempt/.  They fit exactly one version of Slurm: the plugins'
+ * plugin_version makes slurmctld reject any other.
  *
  * Compiled against 22.05.8, 24.11.5 and 26.05.3.
  */
@@ -20,7 +20,7 @@
 #include <slurm/slurm_errno.h>
 #include <slurm/slurm_version.h>
 
-/* Everything that slurmctld and stock plugins export. */
+/* Symbols that slurmctld and stock plugins export. */
 #pragma GCC visibility push(default)
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 2, 0)
 #include "src/interfaces/preempt.h"
@@ -42,7 +42,7 @@
 #endif
 #pragma GCC visibility pop
 
-/* What a job must keep off: cores alone, or since 23.11 GRES as well. */
+/* Resources that a job must not use: cores alone, or since 23.11 GRES as well. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
 typedef resv_exc_t hpcb_exc_t;
 #define HPCB_EXC_BY_NODE 1
@@ -51,7 +51,7 @@ typedef bitstr_t hpcb_exc_t;
 #define HPCB_EXC_BY_NODE 0
 #endif
 
-/* job_test() hands back more of a forecast since 24.11. */
+/* job_test() returns more of a forecast since 24.11. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0)
 #define HPCB_WILL_RUN_MEMBER    will_run_data_t *will_run;
 #define HPCB_WILL_RUN_PARAMETER , will_run_data_t *will_run
@@ -66,7 +66,7 @@ typedef bitstr_t hpcb_exc_t;
 #define HPCB_WILL_RUN_SET(test) ((void) 0)
 #endif
 
-/* Rows of cores that wait to be put together again, since 24.05. */
+/* Rows of cores that must be rebuilt, since 24.05. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 5, 0)
 #define HPCB_ROWS_STALE(part) ((part)->rebuild_rows)
 #define HPCB_ROWS_SET_STALE(part, stale) ((part)->rebuild_rows = (stale))
@@ -85,7 +85,7 @@ typedef bitstr_t hpcb_exc_t;
 	((details)->whole_node == WHOLE_NODE_REQUIRED)
 #endif
 
-/* Is memory allocated? A bit that has another name since 25.11. */
+/* Whether memory is allocated: a bit with another name since 25.11. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0)
 #define HPCB_ALLOCATES_MEMORY \
 	((slurm_conf.select_type_param & SELECT_MEMORY) != 0)
@@ -94,22 +94,22 @@ typedef bitstr_t hpcb_exc_t;
 	((slurm_conf.select_type_param & CR_MEMORY) != 0)
 #endif
 
-/* job_overlap_and_running() has one more since 24.11. */
+/* job_overlap_and_running() has another parameter since 24.11. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 11, 0)
 #define HPCB_LICENSES_PARAMETER struct xlist *licenses __attribute__((unused)),
 #else
 #define HPCB_LICENSES_PARAMETER
 #endif
 
-/* Jobs give back memory that they hold since 26.05. */
+/* Jobs can return memory since 26.05. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
 #define HPCB_HAS_MEM_REDUCE 1
 #else
 #define HPCB_HAS_MEM_REDUCE 0
 #endif
 
-/* One function for all that slurmctld asks a preempt plugin, or since 25.05 one
- * each. */
+/* One function for all requests of slurmctld to a preempt plugin, or one each since
+ * 25.05. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
 #define HPCB_PREEMPT_BY_FUNCTION 1
 #else

@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The files of nodes' live state (common/live.h) and of bad company (policy/company.h),
- * read by a thread of its own: who asks holds slurmctld's locks, and a disk that does
- * not answer must not hold slurmctld up.
+ * Reader of nodes' live state (common/live.h) and of bad company (policy/company.h), in
+ * a thread of its own: the caller holds slurmctld's locks, and a disk that does not
+ * answer must not block slurmctld.
  */
 #ifndef HPCB_SELECT_READER_H
 #define HPCB_SELECT_READER_H
@@ -18,19 +18,19 @@
 void hpcb_reader_follow(const char *dir);
 
 /*
- * Have the thread look at the file.  That is waited for up to 100 ms; not at all while
- * it has not come back from an earlier look.  The first call makes the thread, which
- * lives as long as the process.
+ * Let the thread read the file, and wait for that up to 100 ms; not at all while an
+ * earlier read has not returned.  The first call creates the thread, which runs until
+ * the process ends.
  *
- * 1: live is new, what it held before has been released; 0: nothing new, or not yet;
- * -1 with errno and err: there is no file that counts, or no thread.
+ * Return 1 if live is new (its old content has been freed); 0 if there is nothing new
+ * (yet); -1 with errno and err if there is no valid file or no thread.
  */
 int hpcb_reader_look(hpcb_live_t *live, hpcb_error_t *err);
 
 /*
- * Bad company, as the last looks have seen it.  1: *company is new, what it was before
- * has been freed; it is NULL if there is no file, or none that counts: then err says
- * why ("": there is none).  0: nothing new.  Never waits.
+ * Get bad company as of the last reads.  Return 1 if *company is new (the old one has
+ * been freed); it is NULL if there is no valid file: err has the reason then ("": there
+ * is none).  Return 0 if there is nothing new.  Never waits.
  */
 int hpcb_reader_company(hpcb_company_t **company, hpcb_error_t *err);
 
