@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What a job_submit plugin needs of slurmctld beyond Slurm's public headers: the
- * functions that slurmctld and libslurmfull export, with the same prototypes from
- * 22.05 to 26.05 (read in the sources of each).
+ * Symbols that a job_submit plugin needs of slurmctld beyond Slurm's public headers:
+ * functions that slurmctld and libslurmfull export, with the same prototypes from 22.05
+ * to 26.05 (checked in the sources of each).
  */
 #ifndef HPCB_JOBSUBMIT_SLURMCTLD_H
 #define HPCB_JOBSUBMIT_SLURMCTLD_H
@@ -14,13 +14,13 @@
 #include <stddef.h>
 #include "common/compat.h"
 
-/* Opaque to us: its layout changes with every release. */
+/* Opaque, because its layout changes with every release. */
 typedef struct job_record job_record_t;
 
-/* All that follows crosses the border between the plugin and slurmctld. */
+/* The following symbols cross the boundary between plugin and slurmctld. */
 #pragma GCC visibility push(default)
 
-/* The plugin's entry points, as slurmctld looks for them. */
+/* Entry points of the plugin that slurmctld looks up. */
 extern const char plugin_name[];
 extern const char plugin_type[];
 extern const uint32_t plugin_version;
@@ -31,10 +31,10 @@ extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
                       uint32_t submit_uid HPCB_ERR_MSG_PARAMETER);
 
 /*
- * Slurm's memory: a block with a header of its own in front.  Every string that is
- * put into a job_desc_msg_t or *err_msg is freed by slurmctld with slurm_xfree and
- * must come from here; malloc'ed memory there crashes slurmctld.  None returns NULL
- * for want of memory (slurmctld aborts).
+ * Slurm's memory: a block with a header.  slurmctld frees every string in a
+ * job_desc_msg_t and *err_msg by slurm_xfree, so it must come from these functions;
+ * memory of malloc crashes slurmctld.  None returns NULL if memory is short (slurmctld
+ * aborts).
  */
 extern void *slurm_xcalloc(size_t count, size_t size, bool clear, bool try_only,
                            const char *file, int line, const char *function);
@@ -42,33 +42,34 @@ extern void slurm_xfree(void **item);
 extern char *slurm_xstrdup(const char *text);
 extern char *slurm_xstrdup_printf(const char *format, ...)
     __attribute__((format(printf, 1, 2)));
-/* How many bytes were asked for. */
+/* Return the requested size. */
 extern size_t slurm_xsize(void *item);
 
 /*
- * Of slurmctld itself, and weak: absent, the plugin still loads and refuses more.
+ * Functions of slurmctld itself, weak: without them the plugin still loads, and rejects
+ * more.
  *
  * validate_operator: root, SlurmUser, or operator and above by slurmdbd.  slurmctld
- * calls it right before job_modify, under the same locks.
+ * calls it immediately before job_modify, under the same locks.
  */
 extern bool validate_operator(uid_t uid) __attribute__((weak));
 
 /*
- * job_common_env_vars: the environment that slurmctld gives its prolog plugins, an
- * array of slurm_x memory that ends with NULL.  The only way to a job's partition that
- * needs no internal header: plugins (prep/script) call it with this prototype in all
- * releases.  It takes no lock; callers hold at least the job read lock, as job_modify
- * does.  It may ask NSS for the user's and the group's name.  What it must not be given
- * (see hpcb_spank_env_sift) only a job can have that was accepted without this plugin.
+ * job_common_env_vars: environment of slurmctld's prolog plugins, a NULL-terminated
+ * array in slurm_x memory.  The only way to a job's partition without an internal
+ * header: plugins (prep/script) call it with this prototype in all releases.  It takes
+ * no lock; callers have at least the job read lock, like job_modify.  It may query NSS
+ * for the names of user and group.  Only a job that was accepted without this plugin
+ * can have an environment that it must not be called with (see hpcb_spank_env_sift).
  */
 extern char **job_common_env_vars(job_record_t *job_ptr, bool is_complete)
     __attribute__((weak));
 
-/* The name of the default partition, or NULL.  The caller holds at least the partition
- * read lock, as job_submit does. */
+/* Name of the default partition, or NULL.  The caller has at least the partition read
+ * lock, like job_submit. */
 extern char *default_part_name __attribute__((weak));
 
-/* slurm.conf in force.  last_update (its first member in all releases) changes when
+/* The present slurm.conf.  last_update (its first member in all releases) changes when
  * slurmctld is reconfigured. */
 extern slurm_conf_t slurm_conf __attribute__((weak));
 

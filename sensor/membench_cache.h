@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* How large a block of membench must be to come from memory, through hwloc. */
+/* Size of a membench block that must come from memory, through hwloc. */
 #ifndef HPCB_SENSOR_MEMBENCH_CACHE_H
 #define HPCB_SENSOR_MEMBENCH_CACHE_H
 
@@ -11,19 +11,19 @@
 #include "policy/cpus.h"
 
 typedef struct {
-    size_t last_level; /* bytes of the largest cache that a CPU shares, 0 = unknown */
-    size_t line;       /* bytes; 64 where hwloc cannot tell */
-    size_t block;      /* bytes that each thread should read */
+    size_t last_level; /* bytes of the largest cache that a CPU shares; 0: unknown */
+    size_t line;       /* bytes; 64 if hwloc does not know it */
+    size_t block;      /* bytes for each thread */
 } hpcb_membench_cache_t;
 
 /*
- * Look at this machine, or at hwloc's synthetic description of one (tests).  cpus: one
- * thread runs on each of them; NULL: nothing is known of where threads run.
+ * Read this machine, or hwloc's synthetic description of one (tests).  cpus: one thread
+ * runs on each of them; NULL: their CPUs are unknown.
  *
  * The blocks of the threads that share a last-level cache are together eight times as
  * large as it and the caches above it, so that at most an eighth is found there under
- * any replacement policy, and no block is below 16 MiB.  Where hwloc knows no cache,
- * 32 MiB are assumed for each thread.  0, or -1 with err, cache untouched.
+ * any replacement policy, and no block is below 16 MiB.  If hwloc knows no cache, 32
+ * MiB are assumed for each thread.  Return 0, or -1 with err and cache unchanged.
  */
 int hpcb_membench_cache(const char *synthetic, const hpcb_cpus_t *cpus,
                         hpcb_membench_cache_t *cache, hpcb_error_t *err);

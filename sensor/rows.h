@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* The rows of the table of sensors, each in the file that is named after it. */
+/* The rows of the table of sensors, each in the file of its name. */
 #ifndef HPCB_SENSOR_ROWS_H
 #define HPCB_SENSOR_ROWS_H
 

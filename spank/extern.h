@@ -8,10 +8,10 @@
 #include <sys/types.h>
 
 /*
- * The placeholder process of the extern step (PrologFlags=Contain).  SPANK calls
- * task_post_fork for it with task -1 and names no pid (22.05 … 26.05), but from the
- * thread that has just forked it: it is that thread's youngest child.  0 where the
- * kernel does not list children (CONFIG_PROC_CHILDREN).
+ * Return the placeholder process of the extern step (PrologFlags=Contain).  SPANK calls
+ * task_post_fork for it with task -1 and without a pid (22.05 … 26.05), but from the
+ * thread that has just forked it, so it is that thread's youngest child.  Return 0 if
+ * the kernel does not list children (CONFIG_PROC_CHILDREN).
  */
 pid_t hpcb_spank_extern_pid(void);
 

@@ -9,8 +9,8 @@
 
 /*
  * slurm_spank_task_exit, after hpcb_spank_usage_task_exit: at the end of the batch
- * script of a guest, or of a job with --hpc-balance, print one line on the job's stderr
- * about what it got on this node.  usage: what has to be added to StateDir's, of scope.
+ * script of a guest, or of a job with --hpc-balance, print one line to the job's stderr
+ * about its CPU time on this node.  usage: to be added to StateDir's, of scope.
  */
 void hpcb_spank_gain_print(spank_t sp, const hpcb_step_t *step,
                            const hpcb_usage_t *usage, hpcb_usage_scope_t scope);

@@ -3,16 +3,16 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Guests are lowered before their code runs; nothing here touches a primary.  Three
- * moments, because slurmstepd and the forked task run side by side until the task is
- * released:
+ * Lowering of guests before their code runs; primaries are not changed.  This takes
+ * three hooks, because slurmstepd and the forked task run concurrently until the task
+ * is released:
  *
- *  privileged   in the task, root: what slurmstepd itself sets in the task after fork
- *               and would overwrite if we set it from outside (oom_score_adj; 22.05
- *               resets it just before this hook);
- *  task         in slurmstepd, root, the task waits: everything else;
- *  verify       in the task, user: read back from the kernel; nothing that slurmstepd
- *               remembers counts.
+ *  privileged   in the task, root: settings that slurmstepd itself makes in the task after
+ *               fork and would overwrite (oom_score_adj; 22.05 resets it immediately before
+ *               this hook);
+ *  task         in slurmstepd, root, while the task waits: everything else;
+ *  verify       in the task, user: check of the kernel's state, independent of what
+ *               slurmstepd has stored.
  */
 #ifndef HPCB_SPANK_ISOLATE_H
 #define HPCB_SPANK_ISOLATE_H
@@ -25,11 +25,11 @@ void hpcb_spank_isolate_privileged(const hpcb_step_t *step);
 /* slurm_spank_task_post_fork, any class; pid is the waiting task. */
 void hpcb_spank_isolate_task(const hpcb_step_t *step, pid_t pid);
 
-/* The same, for primaries: they get their due on wide nodes
- * (cgroup/mechanism_primary.c). Only the first call of the process does anything. */
+/* For primaries: give them their weight on wide nodes (cgroup/mechanism_primary.c).
+ * Only the first call of the process has an effect. */
 void hpcb_spank_isolate_primary(spank_t sp, const hpcb_step_t *step, pid_t pid);
 
-/* slurm_spank_task_init, any class.  Does not return for a guest that nothing isolates:
+/* slurm_spank_task_init, any class.  Does not return for a guest that is not isolated:
  * one line on stderr, _exit(1). */
 void hpcb_spank_isolate_verify(const hpcb_step_t *step);
 

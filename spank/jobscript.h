@@ -13,13 +13,13 @@
 #include "common/compat.h"
 #include "spank/args.h"
 
-/* Record the job's class, policy and partition.  A record that is there already (from
- * the Prolog script) stays. */
+/* Record the job's class, policy and partition.  An existing record (of the Prolog
+ * script) stays. */
 void hpcb_spank_job_prolog(spank_t sp, const hpcb_spank_args_t *args);
 
-/* Nothing, unless plugstack.conf says epilog=yes (a site without our Epilog script):
- * then remove the job's groups and its record.  The record must otherwise survive,
- * because Slurm runs this hook before the Epilog script, which reads it. */
+/* No effect unless plugstack.conf has epilog=yes (a site without our Epilog script):
+ * remove the job's groups and its record.  The record must survive otherwise, because
+ * Slurm runs this hook before the Epilog script, which reads it. */
 void hpcb_spank_job_epilog(spank_t sp, const hpcb_spank_args_t *args);
 
 #endif

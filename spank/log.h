@@ -5,8 +5,8 @@
 #ifndef HPCB_SPANK_LOG_H
 #define HPCB_SPANK_LOG_H
 
-/* Route hpcb_log to Slurm's log, each line with our prefix.  First thing in every hook:
- * Slurm loads and unloads plugins as it likes. */
+/* Send hpcb_log to Slurm's log, each line with our prefix.  Call it first in every
+ * hook, because Slurm may load and unload plugins at any time. */
 void hpcb_spank_log_on(void);
 
 /* Drop lines until hpcb_spank_log_on. */
