@@ -52,7 +52,7 @@ typedef struct {
     uint64_t looked;     /* the last reading */
     uint64_t moved;      /* last time that data moved */
     uint64_t burst;      /* begin of the present series of moves without a longer pause */
-    uint64_t came;       /* the same, before the sleep in which it may have begun */
+    uint64_t came;       /* estimated begin of that series, which may lie in a sleep */
     uint64_t quiet;      /* time before that in which nothing moved */
     uint64_t first;      /* time of the first arrival after a quiet time; 0: none yet */
     uint64_t stirred;    /* time of an interruption by another thread or a signal; 0: never */

@@ -3,16 +3,15 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Which messages the ranks of a job send each other at the end of an iteration, and in
- * what order.
+ * Messages of a job's ranks at the end of an iteration, and their order.
  *
  * An iteration ends with one or several blocking calls.  A barrier takes the rounds of
  * the dissemination algorithm (Hensgen, Finkel and Manber 1988): in round k a rank
- * sends to the one that is 2^k above it, and waits for that 2^k below; it begins a
- * round only once it has the message of the round before.  A ring is one round with
- * both neighbours.
+ * sends to the one 2^k above it, and waits for that 2^k below; it begins a round only
+ * after the message of the previous one.  A ring is one round with both neighbours.
  *
- * A rank is described by how many messages (of a ring: pairs) it has sent in all.
+ * The state of a rank is the total number of messages (of a ring: pairs) that it has
+ * sent.
  */
 #ifndef HPCB_SIM_EXCHANGE_H
 #define HPCB_SIM_EXCHANGE_H
@@ -22,21 +21,21 @@
 
 typedef struct {
     unsigned n;      /* ranks */
-    unsigned calls;  /* blocking calls that end an iteration */
-    unsigned rounds; /* of a call */
+    unsigned calls;  /* blocking calls at the end of an iteration */
+    unsigned rounds; /* per call */
     bool ring;
 } hpcb_sim_exchange_t;
 
-/* n: 1 and up; calls: 1 and up. */
+/* Return the pattern.  n, calls: at least 1. */
 hpcb_sim_exchange_t hpcb_sim_exchange(unsigned n, bool ring, unsigned calls);
 
-/* Whether what rank waits for after its last message has been sent.  sent: of each
- * rank; that of rank is not 0. */
+/* Return whether the messages for which rank waits after its last one have been sent.
+ * sent: of each rank; that of rank is not 0. */
 bool hpcb_sim_exchange_has(const hpcb_sim_exchange_t *exchange, const int64_t sent[],
                            unsigned rank);
 
-/* Whether the message with this number, from 1 on, is the last of its call, or of its
- * iteration. */
+/* Return whether the message with this number, from 1 on, is the last of its call, or
+ * of its iteration. */
 bool hpcb_sim_exchange_ends_call(const hpcb_sim_exchange_t *exchange, int64_t number);
 bool hpcb_sim_exchange_ends(const hpcb_sim_exchange_t *exchange, int64_t number);
 

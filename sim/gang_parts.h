@@ -3,10 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What the files of the model "gang" share.  gang_setting.c reads a scenario, and
- * gang_mix.c who has which CPUs of which nodes.  Each regime then runs the same mix:
+ * Interface between the files of the model "gang".  gang_setting.c reads a scenario,
+ * and gang_mix.c places jobs on CPUs of nodes.  Each regime then runs the same mix:
  * gang_stock.c, gang_paper.c, gang_slurm.c, and gang_turns.c with gang_dealer.c, which
- * are the product's.  gang.c calls them and writes the rows.
+ * run the product's code.  gang.c calls them and writes the rows.
  */
 #ifndef HPCB_SIM_GANG_PARTS_H
 #define HPCB_SIM_GANG_PARTS_H
@@ -21,13 +21,13 @@
 #include "policy/gang.h"
 #include "sim/progress.h"
 
-/* Of a mix that is a list. */
+/* Maximum for a mix that is a list. */
 #define HPCB_SIM_GANG_APPS 4
 
-/* CPUs of a node. */
+/* Maximum number of CPUs of a node. */
 #define HPCB_SIM_GANG_CPUS_MAX 64
 
-/* Nodes that are simulated one by one: some 8 KB each. */
+/* Maximum number of simulated nodes, about 8 KB each. */
 #define HPCB_SIM_GANG_NODES_MAX 65536
 
 /* Bytes. */
@@ -50,13 +50,13 @@ const char *hpcb_sim_gang_regime_name(hpcb_sim_gang_regime_t regime);
 /* ---- the scenario ---- */
 
 typedef struct {
-    double memory, network;             /* MB/s that a node has */
-    double known_memory, known_network; /* what hpcbd takes for that; 0: not known */
-    bool senses_memory, senses_network; /* there is a sensor of what a job moves */
+    double memory, network;             /* MB/s of a node */
+    double known_memory, known_network; /* as hpcbd knows them; 0: not known */
+    bool senses_memory, senses_network; /* there is a sensor for a job's traffic */
     int64_t processors, quantum_ns, linux_quantum_ns, slurm_quantum_ns, window;
     unsigned regimes;       /* bits */
     double seconds, settle; /* progress counts from settle on, for so long */
-    size_t arrangement[HPCB_SIM_GANG_APPS]; /* in which order a list is submitted */
+    size_t arrangement[HPCB_SIM_GANG_APPS]; /* order in which a list is submitted */
     json_object *applications;
 } hpcb_sim_gang_setting_t;
 
@@ -64,18 +64,18 @@ typedef struct {
     const char *name;       /* the scenario's */
     double memory, network; /* MB/s of one process */
     double cpu;             /* of a CPU, at full speed */
-    bool polls;             /* while the network takes nothing */
+    bool polls;             /* while the network accepts nothing */
 } hpcb_sim_gang_app_t;
 
-/* Each: 0, or -1 with err. */
+/* Each returns 0, or -1 with err. */
 int hpcb_sim_gang_read(json_object *scenario, hpcb_sim_gang_setting_t *setting,
                        hpcb_error_t *err);
 int hpcb_sim_gang_read_app(const hpcb_sim_gang_setting_t *setting, json_object *name,
                            hpcb_sim_gang_app_t *app, hpcb_error_t *err);
 
-/* ---- who is where ---- */
+/* ---- placement ---- */
 
-/* A job on one of its nodes: one process for all CPUs that it has there. */
+/* A job on one of its nodes: one process for all its CPUs there. */
 typedef struct {
     uint32_t job, node;
     uint64_t cpus; /* bits */
@@ -84,38 +84,36 @@ typedef struct {
 typedef struct {
     hpcb_sim_gang_app_t app;
     uint32_t nodes;        /* that it runs on */
-    uint32_t first, count; /* in by_job: on nodes that are simulated */
+    uint32_t first, count; /* range in by_job: on simulated nodes */
 } hpcb_sim_gang_job_t;
 
-/* Jobs are in the order in which they were submitted. */
+/* Jobs are in the order of their submission. */
 typedef struct {
     char name[128];
-    bool listed; /* four applications, each on all nodes, which are alike: one node is
-                    simulated for all of them */
+    bool listed; /* four applications, each on all nodes, which are alike, so that one node is simulated for all */
     uint32_t nodes; /* of the cluster */
     uint32_t n_nodes, n_jobs, n_seats;
     hpcb_sim_gang_job_t *job;
-    hpcb_sim_gang_seat_t *seat; /* node by node, and there in the order of jobs */
+    hpcb_sim_gang_seat_t *seat; /* sorted by node, then by job */
     uint32_t *node_first;       /* in seat, of n_nodes + 1 */
-    uint32_t *by_job;           /* places in seat */
+    uint32_t *by_job;           /* indices in seat */
 } hpcb_sim_gang_mix_t;
 
-/* Free mix with hpcb_sim_gang_mix_free also on failure.  0, or -1 with err. */
+/* Free mix with hpcb_sim_gang_mix_free, also on failure.  Return 0, or -1 with err. */
 int hpcb_sim_gang_place(const hpcb_sim_gang_setting_t *setting, json_object *object,
                         uint32_t nodes, uint64_t seed, hpcb_sim_gang_mix_t *mix,
                         hpcb_error_t *err);
 void hpcb_sim_gang_mix_free(hpcb_sim_gang_mix_t *mix);
 
-/* ---- what comes out ---- */
+/* ---- results ---- */
 
-/* What is behind progress is of regimes with turns only. */
+/* Members after progress are only for regimes with turns. */
 typedef struct {
-    double *progress;   /* of each job: seconds alone */
+    double *progress;   /* of each job: seconds of its run alone */
     double cpu_seconds; /* of all CPUs that have jobs */
-    double idle, split; /* of these: nobody had a turn there; a job had one that did
-                           not have it on all of its nodes */
-    double wide_turns;  /* seconds, of all jobs of several nodes, on all their nodes */
-    double wait, wide_wait; /* seconds: the longest without a turn on a node */
+    double idle, split; /* of these: without a turn; of a job whose turn was not on all of its nodes */
+    double wide_turns;  /* seconds on all their nodes, of all jobs of several nodes */
+    double wait, wide_wait; /* seconds: longest time without a turn on a node */
     double wide_gap;        /* the same on all nodes of a job at once */
     double *waits;          /* of each seat: since its last turn */
     double *gaps;           /* of each job: since its last turn on all nodes */
@@ -130,15 +128,15 @@ typedef struct {
     hpcb_sim_gang_figures_t figures;
 } hpcb_sim_gang_run_t;
 
-/* Steps of that length in settle + seconds. */
+/* Return the number of steps of that length in settle + seconds. */
 int64_t hpcb_sim_gang_steps(const hpcb_sim_gang_setting_t *setting, int64_t step_ns);
 
-/* Of the step with that number: seconds that count, 0 before settle. */
+/* Return the seconds of the step with that number that count; 0 before settle. */
 double hpcb_sim_gang_counted(const hpcb_sim_gang_setting_t *setting, int64_t step_ns,
                              int64_t number);
 
-/* What those that run at a time ask for, and how fast one of them is, alone 1: they
- * share in proportion to what they ask for. */
+/* Demand of the processes that run at a time, and the speed of one of them relative to
+ * its run alone: they share in proportion to their demand. */
 typedef struct {
     double memory, network;
 } hpcb_sim_gang_load_t;
@@ -148,22 +146,22 @@ double hpcb_sim_gang_rate(const hpcb_sim_gang_setting_t *setting,
                           const hpcb_sim_gang_load_t *load,
                           const hpcb_sim_gang_app_t *app);
 
-/* A step of a regime that has turns: runs, of seats, is who has one there.  rate is
- * written, of jobs: 0 if it has no turn on one of its nodes. */
+/* Take a step of a regime with turns: runs, by seat, has the turns.  rate is written,
+ * by job: 0 without a turn on one of its nodes. */
 void hpcb_sim_gang_step(const hpcb_sim_gang_run_t *run, const bool *runs, double *rate);
 
-/* Such a step has ended, of which so many seconds count. */
+/* Count such a step, of which so many seconds count. */
 void hpcb_sim_gang_count(hpcb_sim_gang_run_t *run, const bool *runs, const double *rate,
                          double seconds);
 
 /* ---- regimes ---- */
 
-/* Only of mixes that are lists. */
+/* Only for mixes that are lists. */
 void hpcb_sim_gang_run_linux(hpcb_sim_gang_run_t *run);
 void hpcb_sim_gang_run_shared(hpcb_sim_gang_run_t *run);
 void hpcb_sim_gang_run_paper(hpcb_sim_gang_run_t *run);
 
-/* Of all.  0, or -1: there is no memory. */
+/* For all mixes.  Return 0, or -1 if memory is short. */
 int hpcb_sim_gang_run_slurm(hpcb_sim_gang_run_t *run);
 int hpcb_sim_gang_run_turns(hpcb_sim_gang_run_t *run);
 
@@ -171,13 +169,13 @@ int hpcb_sim_gang_run_turns(hpcb_sim_gang_run_t *run);
 
 typedef struct hpcb_sim_gang_dealer hpcb_sim_gang_dealer_t;
 
-/* first: the number of the quantum that begins at time 0.  NULL: there is no memory. */
+/* first: number of the quantum at time 0.  Return NULL if memory is short. */
 hpcb_sim_gang_dealer_t *hpcb_sim_gang_dealer_new(const hpcb_sim_gang_run_t *run,
                                                  uint64_t first);
 void hpcb_sim_gang_dealer_free(hpcb_sim_gang_dealer_t *dealer);
 
-/* Before the election of that quantum: seats, of the mix, get the slots that count from
- * then on; gang: of the nodes. */
+/* Before the election of that quantum: set the slots of seats that are valid from then
+ * on; gang: of the nodes. */
 void hpcb_sim_gang_deal(hpcb_sim_gang_dealer_t *dealer, uint64_t number,
                         const hpcb_gang_t *gang, hpcb_gang_job_t *seats);
 

@@ -3,8 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The events to come, earliest first: a binary heap of (time, id).  Of equal times the
- * lower id is first, so that the order never depends on how the heap was filled.
+ * Future events, earliest first: a binary heap of (time, id).  Of events at the same
+ * time the lower id is first, so that the order never depends on the order of
+ * insertion.
  */
 #ifndef HPCB_SIM_HEAP_H
 #define HPCB_SIM_HEAP_H
@@ -15,25 +16,25 @@
 typedef struct {
     int64_t at_ns;
     uint32_t id;
-    uint32_t version; /* for the caller: which of an id's events this is */
+    uint32_t version; /* for the caller: identifies one of the events of an id */
 } hpcb_sim_event_t;
 
-/* All zero is an empty heap.  Free it with hpcb_sim_heap_free. */
+/* All zero: empty.  Free it with hpcb_sim_heap_free. */
 typedef struct {
     hpcb_sim_event_t *event;
     size_t n, room;
 } hpcb_sim_heap_t;
 
-/* Add an event, O(log n).  0, or -1 with errno ENOMEM. */
+/* Add an event, O(log n).  Return 0, or -1 with errno ENOMEM. */
 int hpcb_sim_heap_push(hpcb_sim_heap_t *heap, hpcb_sim_event_t event);
 
-/* The first event, or NULL: valid until the next call. */
+/* Return the first event, or NULL; valid until the next call. */
 const hpcb_sim_event_t *hpcb_sim_heap_first(const hpcb_sim_heap_t *heap);
 
 /* Remove the first event of a heap that is not empty, O(log n). */
 void hpcb_sim_heap_pop(hpcb_sim_heap_t *heap);
 
-/* The same and a push, at half the cost. */
+/* Do that and a push, at half the cost. */
 void hpcb_sim_heap_replace(hpcb_sim_heap_t *heap, hpcb_sim_event_t event);
 
 void hpcb_sim_heap_free(hpcb_sim_heap_t *heap);

@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * How far a run is, for whoever waits for it: models say it, main prints it.  One
- * writer a run, any number of readers.
+ * Progress of a run: models set it, main prints it.  One writer per run, any number of
+ * readers.
  */
 #ifndef HPCB_SIM_PROGRESS_H
 #define HPCB_SIM_PROGRESS_H
@@ -12,17 +12,17 @@
 #include <stdatomic.h>
 
 typedef struct {
-    unsigned step, steps; /* the model's: parts of the run, of about the same length */
+    unsigned step, steps; /* of the model: parts of the run, of about the same length */
     atomic_uint ppm;      /* of the whole run */
 } hpcb_sim_progress_t;
 
 /* Before the first step. */
 void hpcb_sim_progress_begin(hpcb_sim_progress_t *progress, unsigned steps);
 
-/* A step has ended. */
+/* Complete a step. */
 void hpcb_sim_progress_step(hpcb_sim_progress_t *progress);
 
-/* The step is as far as the larger of the two, 0 ... 1. */
+/* Set the progress of the step to the larger of the two, 0 ... 1. */
 void hpcb_sim_progress_part(hpcb_sim_progress_t *progress, double a, double b);
 
 #endif

@@ -3,10 +3,11 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Chance that is the same on every machine and compiler: a number is a function of
- * seed, stream and count alone, so that streams (one a node) can be asked in any order.
- * Integers where it can be; the logarithm is made of additions, multiplications and
- * divisions only, which IEEE 754 rounds in one way (sim/ is built without contraction).
+ * Random numbers that are the same on every machine and compiler: a number is a
+ * function of seed, stream and count alone, so that streams (one per node) can be used
+ * in any order.  Integers where possible; the logarithm only uses additions,
+ * multiplications and divisions, which IEEE 754 rounds uniquely (sim/ is built without
+ * contraction).
  */
 #ifndef HPCB_SIM_RANDOM_H
 #define HPCB_SIM_RANDOM_H
@@ -22,36 +23,36 @@ typedef struct {
 /* Streams of different seeds or numbers are independent. */
 hpcb_sim_stream_t hpcb_sim_stream(uint64_t seed, uint64_t number);
 
-/* The next 64 bits. */
+/* Return the next 64 bits. */
 uint64_t hpcb_sim_bits(hpcb_sim_stream_t *stream);
 
-/* An integer of [0, below), each as likely; 0 if below is 0. */
+/* Return a uniform integer of [0, below); 0 if below is 0. */
 uint64_t hpcb_sim_below(hpcb_sim_stream_t *stream, uint64_t below);
 
-/* A number above 0 and at most 1. */
+/* Return a number above 0 and at most 1. */
 double hpcb_sim_fraction(hpcb_sim_stream_t *stream);
 
-/* The natural logarithm of x > 0, finite, to about 1e-15. */
+/* Return the natural logarithm of x > 0, finite, to about 1e-15. */
 double hpcb_sim_ln(double x);
 
 typedef enum {
     HPCB_SIM_CONSTANT,    /* a */
-    HPCB_SIM_UNIFORM,     /* a to b, both may be drawn */
+    HPCB_SIM_UNIFORM,     /* a to b, inclusive */
     HPCB_SIM_EXPONENTIAL, /* mean a, at most 37 a */
-    HPCB_SIM_TRACE        /* one of the recorded values, each as likely */
+    HPCB_SIM_TRACE        /* uniformly one of the recorded values */
 } hpcb_sim_kind_t;
 
 /* A distribution of durations in nanoseconds. */
 typedef struct {
     hpcb_sim_kind_t kind;
     int64_t a, b;
-    int64_t *trace; /* n of them, the distribution's own */
+    int64_t *trace; /* n of them, owned by the distribution */
     size_t n;
 } hpcb_sim_dist_t;
 
 int64_t hpcb_sim_draw(const hpcb_sim_dist_t *dist, hpcb_sim_stream_t *stream);
 
-/* No draw is above it; of an exponential one, its mean. */
+/* Return the upper bound of all draws; of an exponential one, its mean. */
 int64_t hpcb_sim_dist_most(const hpcb_sim_dist_t *dist);
 
 void hpcb_sim_dist_free(hpcb_sim_dist_t *dist);

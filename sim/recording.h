@@ -3,11 +3,11 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Detours as they were measured (bench/detour/run --runs): JSON lines, each of them a
- * run with "regime", "elapsed_ns", and "at_ns" and "length_ns" of each detour in the
- * order of time.  Lines without "regime" are for people.
+ * Measured detours (bench/detour/run --runs): JSON lines, each of them a run with
+ * "regime", "elapsed_ns", and "at_ns" and "length_ns" of each detour in order of time.
+ * Lines without "regime" are comments.
  *
- * The runs of a regime, one behind the other, are a tape that begins again at its end.
+ * The runs of a regime are concatenated to a tape that repeats.
  */
 #ifndef HPCB_SIM_RECORDING_H
 #define HPCB_SIM_RECORDING_H
@@ -18,22 +18,22 @@
 
 #include "common/error.h"
 
-#define HPCB_SIM_DETOURS_MAX 4000000 /* of a regime */
+#define HPCB_SIM_DETOURS_MAX 4000000 /* per regime */
 
 typedef struct {
-    int64_t at_ns, length_ns; /* at_ns: on the tape; the next begins behind its end */
+    int64_t at_ns, length_ns; /* at_ns: on the tape; the next one begins after its end */
 } hpcb_sim_recorded_t;
 
 typedef struct {
-    hpcb_sim_recorded_t *detour; /* n of them, by at_ns */
+    hpcb_sim_recorded_t *detour; /* n of them, sorted by at_ns */
     size_t n;
-    int64_t tape_ns; /* the length of the tape, above 0 */
-    int64_t busy_ns; /* of that, what detours take: less than all */
+    int64_t tape_ns; /* length of the tape, > 0 */
+    int64_t busy_ns; /* total length of the detours, less than tape_ns */
 } hpcb_sim_recording_t;
 
 /*
- * Read the runs of a regime; name: of the file, for messages.  0, or -1 with err, which
- * names the line, and *recording untouched.  The caller frees *recording.
+ * Read the runs of a regime; name: of the file, for messages.  Return 0, or -1 with
+ * err, which names the line, and *recording unchanged.  The caller frees *recording.
  */
 int hpcb_sim_recording_read(FILE *stream, const char *name, const char *regime,
                             hpcb_sim_recording_t *recording, hpcb_error_t *err);
@@ -46,20 +46,21 @@ void hpcb_sim_recording_free(hpcb_sim_recording_t *recording);
 typedef struct {
     char *path; /* NULL: the scenario has none */
     struct {
-        const char *regime; /* whoever asks for it keeps it */
+        const char *regime; /* owned by the caller that requested it */
         hpcb_sim_recording_t recording;
     } of[HPCB_SIM_RECORDINGS_MAX];
     size_t n;
 } hpcb_sim_recordings_t;
 
-/* The recording of a regime, which belongs to recordings, or NULL with err. */
+/* Return the recording of a regime, owned by recordings, or NULL with err. */
 const hpcb_sim_recording_t *hpcb_sim_recordings_get(hpcb_sim_recordings_t *recordings,
                                                     const char *regime,
                                                     hpcb_error_t *err);
 
 void hpcb_sim_recordings_free(hpcb_sim_recordings_t *recordings);
 
-/* The first detour that ends after at_ns (0 ... tape_ns - 1); n if there is none. */
+/* Return the first detour that ends after at_ns (0 ... tape_ns - 1); n if there is
+ * none. */
 size_t hpcb_sim_recording_find(const hpcb_sim_recording_t *recording, int64_t at_ns);
 
 #endif

@@ -16,23 +16,24 @@
 
 typedef int (*hpcb_sim_reader_t)(FILE *, hpcb_sim_history_t *, hpcb_error_t *);
 
-/* What is asked for. */
+/* Options of the command line. */
 typedef struct {
     const char *path, *html;
     hpcb_sim_reader_t read; /* NULL: path is a CollectorDir */
     const char *name;       /* of the cluster in the records, or NULL */
     const char *start, *end;
-    int64_t from, to; /* seconds; what is not in between does not count */
+    int64_t from, to; /* seconds; time outside does not count */
     hpcb_sim_cluster_t cluster;
     bool json, help;
 } hpcb_sim_order_t;
 
-/* Read the options into order, all zero before.  -1 after a message: they are wrong. */
+/* Parse the options into order, initially all zero.  Return 0, or -1 after a
+ * message. */
 int hpcb_sim_replay_options(int argc, char *argv[], hpcb_sim_order_t *order);
 
 extern const char *const hpcb_sim_regime_names[HPCB_SIM_REGIMES];
 
-/* What came out. */
+/* Results. */
 typedef struct {
     const hpcb_sim_order_t *order;
     const hpcb_sim_history_t *history;
@@ -40,8 +41,8 @@ typedef struct {
     hpcb_sim_figures_t figures[HPCB_SIM_REGIMES];
 } hpcb_sim_outcome_t;
 
-/* CPUs x time that jobs ask for, by what the cluster has in the window; negative: there
- * is no window. */
+/* Return CPUs x time that jobs request, relative to the cluster's in the window;
+ * negative: there is no window. */
 typedef struct {
     double all, guests;
 } hpcb_sim_load_t;
@@ -52,7 +53,7 @@ hpcb_sim_load_t hpcb_sim_offered(const hpcb_sim_cluster_t *cluster,
 json_object *hpcb_sim_replay_json(const hpcb_sim_outcome_t *outcome);
 void hpcb_sim_replay_table(const hpcb_sim_outcome_t *outcome);
 
-/* Say on standard error what of the history was passed over. */
+/* Report on standard error what was skipped of the history. */
 void hpcb_sim_replay_complain(const hpcb_sim_order_t *order,
                               const hpcb_sim_history_t *history);
 

@@ -3,11 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * A scenario: a JSON file (json-c), whose members the models take one by one.  Each
- * getter returns 0, or -1 with one sentence in err that names the file's member, what
- * it holds and what is allowed; outputs are untouched then.  "source", "title" and
- * "note" are for people and may stand in every object; other members that nobody knows
- * are errors.
+ * A scenario: a JSON file (json-c), whose members the models read one by one.  Each
+ * getter returns 0, or -1 with one line in err that names the file's member, its value
+ * and what is allowed; outputs are unchanged then.  "source", "title" and "note" are
+ * comments and allowed in every object; other unknown members are errors.
  */
 #ifndef HPCB_SIM_SCENARIO_H
 #define HPCB_SIM_SCENARIO_H
@@ -25,20 +24,20 @@
 #define HPCB_SIM_TRACE_MAX 1000000
 #define HPCB_SIM_NS_MAX    (INT64_C(1) << 55) /* more than a year */
 
-/* Read path.  The caller puts the result, or NULL with err. */
+/* Read path.  The caller puts the result; NULL with err on failure. */
 json_object *hpcb_sim_scenario_read(const char *path, hpcb_error_t *err);
 
-/* A file that the scenario names: in the scenario's own directory, if name says none.
- * The caller frees it; NULL with err. */
+/* Return the path of a file that the scenario names: in the scenario's directory unless
+ * name contains one.  The caller frees it; NULL with err. */
 char *hpcb_sim_scenario_file(json_object *scenario, const char *name,
                              hpcb_error_t *err);
 
 /* Replace one member before a run, "job.level_ns=300": its value is JSON, or a string
- * if it is none. */
+ * if it is not valid JSON. */
 int hpcb_sim_scenario_set(json_object *scenario, const char *setting,
                           hpcb_error_t *err);
 
-/* where: what the object is called in messages.  known: names, NULL at the end. */
+/* where: name of the object in messages.  known: names, terminated by NULL. */
 int hpcb_sim_known(json_object *object, const char *where, const char *const known[],
                    hpcb_error_t *err);
 
@@ -60,7 +59,7 @@ int hpcb_sim_list(json_object *object, const char *where, const char *key, size_
 int hpcb_sim_object(json_object *object, const char *where, const char *key,
                     json_object **value, hpcb_error_t *err);
 
-/* One number of a list, and all of them. */
+/* Read one number of a list, or all of them. */
 int hpcb_sim_int_at(json_object *list, size_t i, const char *where, const char *key,
                     int64_t min, int64_t max, int64_t *value, hpcb_error_t *err);
 int hpcb_sim_ints(json_object *list, const char *where, const char *key, int64_t min,
@@ -69,8 +68,8 @@ int hpcb_sim_reals(json_object *list, const char *where, const char *key, double
                    double max, double *values, hpcb_error_t *err);
 
 /*
- * {"constant": NS}, {"uniform": [NS, NS]}, {"exponential": MEAN} or {"trace": [NS,
- * ...]}, each value of min to HPCB_SIM_NS_MAX.  The caller frees *value.
+ * Read {"constant": NS}, {"uniform": [NS, NS]}, {"exponential": MEAN} or {"trace": [NS,
+ * ...]}, each value from min to HPCB_SIM_NS_MAX.  The caller frees *value.
  */
 int hpcb_sim_dist(json_object *object, const char *where, const char *key, int64_t min,
                   hpcb_sim_dist_t *value, hpcb_error_t *err);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* hpcb-sim(1): what its verbs are called with. */
+/* Verbs of hpcb-sim(1). */
 #ifndef HPCB_SIM_SIM_H
 #define HPCB_SIM_SIM_H
 
@@ -14,12 +14,12 @@
 
 typedef enum { HPCB_SIM_TABLE, HPCB_SIM_JSON, HPCB_SIM_CSV } hpcb_sim_format_t;
 
-/* Verbs take the arguments behind their name, and return an exit code. */
+/* Verbs take the arguments after their name, and return an exit code. */
 int hpcb_sim_run(int argc, char *argv[]);
 int hpcb_sim_replay(int argc, char *argv[]);
 
-/* A whole number of min to max in the value of an option, or -1 after one line on
- * stderr. */
+/* Parse an integer from min to max as the value of an option.  Return 0, or -1 after
+ * one line on stderr. */
 int hpcb_sim_number(const char *option, const char *text, int64_t min, int64_t max,
                     int64_t *value);
 
