@@ -21,16 +21,17 @@
 #include "cgroup/exiting.h"
 
 #define DEPTH_MAX   8    /* job_N/step_N/user/task_N is 4 */
-#define THREADS_MAX 4096 /* looked at in one round */
-#define LOWER_MAX   512 /* processes; every step's watcher looks, as long as it lives */
+#define THREADS_MAX 4096 /* per round */
+#define LOWER_MAX   512 /* processes per call, which each step's watcher makes as long as it lives */
 
-/* Microseconds of each second: all guests of the node together, and one job.  Where so
- * much is not to be had, others hold the rest: half of it, and so on. */
+/* Microseconds of each second: for all guests of the node together, and for one job.
+ * If so much is not available, because other groups have it, half of it is tried, and
+ * so on. */
 #define BUDGET_ALL   200000u
 #define BUDGET_JOB   50000u
 #define BUDGET_LEAST 5000u
 
-/* No child inherits it, whoever forks. */
+/* No child inherits it. */
 #define LIFTED (SCHED_FIFO | SCHED_RESET_ON_FORK)
 
 /* In which a killed thread that is SCHED_FIFO comes to the kernel's do_exit. */
@@ -38,7 +39,7 @@
 
 typedef struct walk {
     bool (*visit)(struct walk *walk, pid_t pid); /* false: enough */
-    size_t budget;                               /* that may still be looked at */
+    size_t budget;                               /* rest of the processes to scan */
     const char *group;
     bool refused;
     bool killed;         /* lift_process: has lifted threads that are not exiting yet */
@@ -90,7 +91,7 @@ static void lift_or_grant(walk_t *walk, pid_t tid)
         walk->refused = true;
 }
 
-/* Whoever has that id by now: only what is lifted is let down. */
+/* The ID may belong to another thread by now, so only raised threads are lowered. */
 static void let_down(pid_t tid)
 {
     const struct sched_param param = {.sched_priority = 0};
@@ -112,8 +113,8 @@ static void lift_threads(walk_t *walk, pid_t pid, const pid_t *tids, size_t coun
 }
 
 /*
- * A process that dies does not come back to life, but its id may go to another one
- * between the look and the lift: so there is a look after it as well.
+ * A dying process stays dead, but its ID may be reused between check and change, so it
+ * is checked after the change as well.
  */
 static bool lift_process(walk_t *walk, pid_t pid)
 {

@@ -46,7 +46,7 @@ void hpcb_favour_close(hpcb_favour_t *favour)
     if (favour->row)
         favour->row->close(favour);
     hpcb_undo_close(favour->undo);
-    /* What is in the log is undone already; with the job it has no meaning any more. */
+    /* The log's content is undone already, and is void without the job. */
     if (favour->job.state_dir)
         hpcb_undo_replay(favour->job.state_dir, favour->job.job_id, NULL);
     free(favour);
@@ -146,7 +146,7 @@ void hpcb_favour_forbid_fifo(hpcb_favour_t *favour, const char *why)
     favour->no_fifo = why;
 }
 
-/* What was chosen while fifo was forbidden, or was not, is chosen anew. */
+/* Choose the mechanism again if fifo was allowed or forbidden since the last choice. */
 static void reconsider(hpcb_favour_t *favour)
 {
     const hpcb_favour_row_t *row = favour->row;
@@ -175,7 +175,7 @@ int hpcb_favour_look(hpcb_favour_t *favour, hpcb_error_t *err)
 
     memcpy(before, favour->threads, n_before * sizeof(before[0]));
     rc = list_threads(favour, err);
-    /* A shell counts only as long as no step runs; nobody would let it down later. */
+    /* A shell counts only as long as no step runs; nothing would end its boost later. */
     for (size_t i = 0; i < n_before; i++)
         if (!listed(favour, before[i].tid))
             hpcb_favour_let_down(&before[i]);
@@ -231,7 +231,7 @@ size_t hpcb_favour_threads(const hpcb_favour_t *favour)
 int hpcb_favour_release(const hpcb_node_t *node, const char *state_dir,
                         const char *cgroup, hpcb_error_t *err)
 {
-    /* Threads first: a spinning rank that is FIFO holds the others up. */
+    /* Threads first, because a spinning FIFO rank delays the others. */
     int fifo = hpcb_favour_fifo_release(node, err);
     int logs = hpcb_undo_replay_all(state_dir, fifo < 0 ? NULL : err);
     int weight =

@@ -3,12 +3,12 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Threads as SCHED_FIFO.  Only threads of the normal policy are touched, so that normal
- * is what they go back to; their nice values stay with the kernel.
+ * Threads as SCHED_FIFO.  Only threads of the normal policy are changed, so that normal
+ * is the policy to restore; the kernel keeps their nice values.
  *
- * Where groups have real-time budgets of their own (CONFIG_RT_GROUP_SCHED, v1), a group
- * whose budget is smaller than the favoured part would be stopped for the rest of it:
- * worse than not being favoured.
+ * If groups have real-time budgets of their own (CONFIG_RT_GROUP_SCHED, v1), a group
+ * with a budget below the boosted part would be stopped for the rest of it, which is
+ * worse than no boost.
  */
 #include "config.h"
 
@@ -32,10 +32,10 @@
 
 #define FAVOURED (SCHED_FIFO | SCHED_RESET_ON_FORK)
 
-/* A limit that a favoured part just fills ends with it, and the kernel then runs others
- * for as long as the rest of the limit's period is (since Linux 6.12 above any
- * real-time priority): hpcbd would sleep over both edges.  So there is to be room, in
- * thousandths of a period. */
+/* A limit that a boosted part exactly fills ends with it, and the kernel then runs
+ * other tasks for the rest of the limit's period (since Linux 6.12 above any real-time
+ * priority), so that hpcbd would sleep through both switches.  So a margin is required,
+ * in thousandths of a period. */
 #define ROOM 10
 
 static bool fits(const hpcb_favour_t *favour, uint64_t runtime, uint64_t period)
@@ -43,8 +43,8 @@ static bool fits(const hpcb_favour_t *favour, uint64_t runtime, uint64_t period)
     return runtime * 1000 >= period * (favour->job.permille + ROOM);
 }
 
-/* Without a limit nothing else, kernel threads included, runs on a job's CPUs until its
- * favoured part ends. */
+/* Without a limit nothing else, including kernel threads, runs on a job's CPUs until
+ * its boosted part ends. */
 static int check_limit(const hpcb_favour_t *favour, const char *name,
                        const char *runtime, const char *period, hpcb_error_t *err)
 {
@@ -120,9 +120,9 @@ static bool belongs(const hpcb_favour_thread_t *thread)
 }
 
 /*
- * Drop the threads that have ended since the last look: their ids may be anybody's now.
- * A process is known by its start, a thread by its process.  This reads /proc, and so
- * comes before the first thread of the job is favoured.
+ * Drop the threads that have ended since the last scan, because their IDs may be
+ * reused.  A process is identified by its start time, a thread by its process.  This
+ * reads /proc, and so runs before the first thread of the job is boosted.
  */
 static void drop_ended(hpcb_favour_t *favour)
 {
@@ -152,8 +152,8 @@ static void make_normal(pid_t tid)
         (void)sched_setscheduler(tid, SCHED_OTHER, &normal);
 }
 
-/* Its id may go to another thread between the look and the call, and nobody would let
- * that one down: so there is a look after it as well. */
+/* The ID may be reused between check and call, and nothing would lower the new thread,
+ * so it is checked after the call as well. */
 static int favour_thread(const hpcb_favour_thread_t *thread)
 {
     const struct sched_param param = {.sched_priority = thread->priority};
@@ -208,7 +208,7 @@ static void nothing(hpcb_favour_t *favour)
 const hpcb_favour_row_t hpcb_favour_fifo = {"fifo",     probe,    scan_threads,
                                             begin_fifo, end_fifo, nothing};
 
-/* A real-time thread of somebody else's may look the same; it is in no job. */
+/* A real-time thread of others may have the same policy, but is in no job. */
 static bool is_ours(const hpcb_node_t *node, pid_t tid)
 {
     struct sched_param param;

@@ -5,13 +5,13 @@
 /*
  * The job's group with the largest weight.
  *
- * v2: Slurm's directory of the job, which holds its slurmstepds too.  What it weighed
- * before is in the undo log before it is changed.
+ * v2: Slurm's directory of the job, which includes its slurmstepds.  The old weight is
+ * in the undo log before it is changed.
  *
- * v1: Slurm leaves the tasks of primaries in the root group.  They go, with their
- * slurmstepds, into a group of ours at the top, which in regular parts weighs what the
- * processes weighed outside of it (1024 each).  Children inherit it; processes that
- * somebody has put elsewhere stay there.
+ * v1: Slurm leaves the tasks of primaries in the root group.  They move, with their
+ * slurmstepds, to a group of ours at the top, which in regular parts has the weight
+ * that the processes had outside of it (1024 each).  Children inherit it; processes
+ * that were moved elsewhere by others stay there.
  */
 #include "config.h"
 
@@ -71,7 +71,7 @@ static int probe(hpcb_favour_t *favour, pid_t pid, hpcb_error_t *err)
                           sizeof(favour->regular), err);
 }
 
-/* Into the group, unless somebody has put it elsewhere. */
+/* Move to the group, unless the process was moved elsewhere by others. */
 static int join(pid_t pid, void *arg)
 {
     hpcb_favour_t *favour = arg;

@@ -247,7 +247,7 @@ static int thaw_dir(const char *dir, void *arg)
     return 0;
 }
 
-/* The jobs beside it have one too, recorded or not. */
+/* Jobs next to it have a directory, too, recorded or not. */
 static int thaw_beside(const hpcb_job_state_t *state, void *arg)
 {
     thaw_t *all = arg;

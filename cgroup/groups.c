@@ -3,12 +3,12 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What libcgroup 2.0.2 (Debian 12) and 3.1 do wrong and how that is met here:
- *  - it takes the first mount of a controller in /proc/mounts, and knows none outside
- *    of that list: used only where that is the mount that cgroup/node.c chose;
- *  - it knows no cgroup2 mount without controllers: never used for UNIFIED;
- *  - a recursive deletion may leave groups behind when tasks fork meanwhile: what is
- *    left is removed by us.
+ * Defects of libcgroup 2.0.2 (Debian 12) and 3.1, and workarounds:
+ *  - It takes the first mount of a controller in /proc/mounts, and knows no other: it
+ *    is only used if that is the mount that cgroup/node.c chose.
+ *  - It knows no cgroup2 mount without controllers: it is never used for UNIFIED.
+ *  - A recursive deletion may leave groups behind if tasks fork meanwhile: we remove
+ *    the rest.
  */
 #include "config.h"
 
@@ -81,7 +81,8 @@ static int group_dir(const hpcb_node_t *node, hpcb_controller_t controller,
     return hpcb_knob_path(mount, group, dir, size, err);
 }
 
-/* libcgroup's name of the controller where libcgroup can be used, else NULL. */
+/* Return libcgroup's name of the controller if libcgroup can be used, otherwise
+ * NULL. */
 static const char *library_name(const hpcb_node_t *node, hpcb_controller_t controller)
 {
     const char *name =
@@ -177,8 +178,8 @@ static void delete_by_library(const char *library, const char *group)
         cgroup_delete_cgroup_ext(doomed, CGFLAG_DELETE_RECURSIVE);
 }
 
-/* What was just killed, or has just ended, keeps its group until the kernel has taken
- * it apart. */
+/* A process that was just killed, or has just ended, keeps its group until the kernel
+ * has released it. */
 static int remove_patiently(const char *dir, const char *above, hpcb_error_t *err)
 {
     struct timespec nap = {.tv_nsec = NAP_FIRST_NS};

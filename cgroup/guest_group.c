@@ -3,24 +3,23 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Races.  Several slurmstepds join at once, and the cleanup of a job that ends removes
- * the common group when it finds it empty:
- *  - both make it: EEXIST is success;
- *  - it is removed between our mkdir of it and our mkdir below it: ENOENT, again;
- *  - it was removed and made anew by another job that has not lowered it yet: a group
- *    with a child cannot be removed, so we lower it (and read that back) only after the
- *    child exists;
- *  - the undo of another step of the same job removes job_<id> before our task is in:
- *    ENOENT or ENODEV from cgroup.procs, again.
+ * Races.  Several slurmstepds join at once, and the cleanup of an ending job removes
+ * the common group if it is empty:
+ *  - Both create it: EEXIST is success.
+ *  - It is removed between our mkdir of it and our mkdir below it: ENOENT, try again.
+ *  - It was removed and created again by another job that has not lowered it yet: a
+ *    group with a child cannot be removed, so we lower it (and read that back) only
+ *    after the child exists.
+ *  - The undo of another step of the same job removes job_<id> before our task is in:
+ *    ENOENT or ENODEV from cgroup.procs, try again.
  *
- * Where cpu and cpuacct share a hierarchy (systemd's v1 layout) and Slurm runs with
+ * If cpu and cpuacct share a hierarchy (systemd's v1 layout) and Slurm runs with
  * jobacct_gather/cgroup, the move takes the task out of Slurm's cpuacct group: Slurm
  * then misses CPU time of guests, sensor/ does not.  slurmstepd adds the task to its
- * groups before the task_post_fork hook and not again
- * (Slurm 22.05.8).
+ * groups before the task_post_fork hook and not again (Slurm 22.05.8).
  *
- * Nobody writes the common group's knobs into an undo log: they are undone by removing
- * the group with its last job, and never earlier, since other guests live in it.
+ * The common group's knobs are in no undo log: they are undone by removing the group
+ * with its last job, and never earlier, because other guests are in it.
  */
 #include "config.h"
 
@@ -160,7 +159,7 @@ static int remove_group(const char *mount, const char *name, hpcb_error_t *err)
     return hpcb_knob_rmdir(mount, name, err) < 0 && errno != ENOENT ? -1 : 0;
 }
 
-/* v1: the group that tasks are moved to.  The mark stays. */
+/* v1: the group with the tasks.  The mark stays. */
 static int remove_job(const hpcb_target_t *target, hpcb_error_t *err)
 {
     char job[NAME_MAX];

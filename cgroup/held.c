@@ -14,7 +14,7 @@
 #include "cgroup/steps.h"
 #include "cgroup/task.h"
 
-/* Of all primaries together; beyond this every CPU counts as held. */
+/* For all primaries together; beyond this every CPU may be in use. */
 #define THREADS_MAX 16384
 
 typedef struct {

@@ -57,7 +57,8 @@ int hpcb_knob_read(const char *dir, const char *name, char *buf, size_t size,
     return 0;
 }
 
-/* The kernel does not say how long a list is: each try has twice the room. */
+/* The kernel does not report the length of a list, so each attempt has twice the
+ * size. */
 char *hpcb_knob_read_all(const char *dir, const char *name, hpcb_error_t *err)
 {
     for (size_t size = ALL_FIRST;; size *= 2) {

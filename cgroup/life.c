@@ -16,7 +16,7 @@
 
 #define PF_EXITING 0x4 /* linux/sched.h; in /proc/PID/stat since Linux 2.6 */
 
-/* Threads end while they are counted: how often a process is looked at again. */
+/* Threads end while they are counted: maximum number of scans of a process. */
 #define LOOKS 3
 
 /* Of /proc/PID/stat. */

@@ -65,7 +65,7 @@ const hpcb_mechanism_t *hpcb_mechanism_find(const char *name)
     return NULL;
 }
 
-/* How much of each reason is shown, so that the last one is still heard. */
+/* Maximum length of each reason, so that the last one still fits. */
 #define REASON_SHOWN 110
 
 /* "idle-group: why; weight: why". */

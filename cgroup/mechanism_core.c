@@ -3,31 +3,31 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Row core-cookie: the tasks of a guest's job carry a core-scheduling cookie that no
+ * Row core-cookie: the tasks of a guest's job have a core-scheduling cookie that no
  * primary has, so that the kernel never runs one of them on a core while a primary (or
- * anything else of the system) runs on another thread of it.  Two guests have different
- * cookies, too.
+ * any other task) runs on another thread of it.  Two guests have different cookies,
+ * too.
  *
- * One cookie a job and node: the first task gets a new one, later ones, of later steps
- * too, that of a task of the job that lives.  The placeholder of the extern step is
- * usually that task: it comes first, lives as long as the job and belongs to root.  Two
- * steps that start at the very same time where there is none get one each, which costs
- * the guest a little and nobody else anything.
+ * There is one cookie per job and node: the first task gets a new one, later ones, also
+ * of later steps, that of a living task of the job.  The placeholder of the extern step
+ * is usually that task: it comes first, lives as long as the job and belongs to root.
+ * Two steps that start at the same time without one get one cookie each, which costs
+ * only the guest a little.
  *
- * What a hostile guest can do (cgroup/core_sched.h says what the kernel allows).
- *  - New cookies for its tasks: none of them is a primary's; its tasks only keep each
- *    other off their cores.
- *  - Give its cookie to tasks of the same user elsewhere, to a primary of that user
- *    for instance: then that primary alone puts up with this guest beside it, and has
- *    asked for it.  Tasks of other users and of root cannot be touched, set-user-ID
- *    programs cannot either.
- *  - Take cookie 0 from a task of the same user that has none: one of its primaries on
- *    this node, a login session, a cron job.  That does take the guest beside the
- *    primaries of others.  The kernel has no way to forbid it.  So the cookie alone is
- *    not trusted: slurmstepd looks at the tasks of the job every few seconds
- *    (spank/siblings.c), puts it back, says so in the log, and throttles a job that has
- *    done it twice (sibling-throttle, which no user can take off).
- *  - With cookie 0 it still is in the idle group: it never competes for the primary's
+ * Options of a hostile guest (cgroup/core_sched.h has the kernel's rules):
+ *  - New cookies for its tasks: no primary has them; its tasks only exclude each other
+ *    from their cores.
+ *  - Giving its cookie to tasks of the same user elsewhere, for instance to a primary
+ *    of that user: only that primary then shares cores with this guest, as its owner
+ *    requested.  Tasks of other users and of root cannot be changed, nor can
+ *    set-user-ID programs.
+ *  - Taking cookie 0 from a task of the same user without a cookie: one of its
+ *    primaries on this node, a login session, a cron job.  That does let the guest run
+ *    at the same time as primaries of others, and the kernel cannot forbid it.  So the
+ *    cookie alone is not trusted: slurmstepd checks the tasks of the job every few
+ *    seconds (spank/siblings.c), restores it, logs that, and throttles a job that has
+ *    done it twice (sibling-throttle, which no user can remove).
+ *  - With cookie 0 it is still in the idle group: it never competes for the primary's
  *    own thread.
  */
 #include "config.h"

@@ -3,16 +3,17 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What cpu.idle=1 gives: the group never preempts, and while others want the CPU it
- * competes with weight 3 (WEIGHT_IDLEPRIO; measured: 0.3 % beside a weight of 1024,
- * 4.4 % beside 64, 16 % beside 16).  A task in the root group of v1 weighs 1024 on its
- * own.  A group's 1024, though, are divided over the CPUs that it is busy on, so beside
- * a v2 job that fills N CPUs a guest on one of them gets up to 3N/(1024+3N).
+ * Effect of cpu.idle=1: the group never preempts, and while other tasks want the CPU it
+ * competes with weight 3 (WEIGHT_IDLEPRIO; measured: 0.3 % next to a weight of 1024,
+ * 4.4 % next to 64, 16 % next to 16).  A task in the root group of v1 has the weight
+ * 1024 on its own.  A group's 1024, however, are divided over the CPUs that it is busy
+ * on, so next to a v2 job that fills N CPUs a guest on one of them gets up to
+ * 3N/(1024+3N).
  *
- * Rows idle-group and weight.  Both act where groups of jobs compete: on v1 on the one
- * top-level group of all guests, on v2 on Slurm's directory of the job, whose siblings
- * are the other jobs' (an idle flag acts only between siblings: one level further down
- * it was measured to do nothing).
+ * Rows idle-group and weight.  Both act where groups of jobs compete: on v1 on the
+ * single top-level group of all guests, on v2 on Slurm's directory of the job, whose
+ * siblings are the other jobs' (an idle flag only acts between siblings: one level
+ * below it had no effect in a measurement).
  */
 #include "config.h"
 
@@ -68,7 +69,7 @@ static int cpu_version(const hpcb_target_t *target)
     return hpcb_node_version(target->node, HPCB_CTL_CPU);
 }
 
-/* A v2 root has no knobs: look at the groups below it, 1 there, 0 not, -1 unknown. */
+/* A v2 root has no knobs: check the groups below it; 1 there, 0 not, -1 unknown. */
 static int children_have(const char *mount, const char *name)
 {
     DIR *dir = opendir(mount);
@@ -174,7 +175,7 @@ int hpcb_weight_probe(const hpcb_node_t *node, hpcb_error_t *err)
     return 0;
 }
 
-/* A group that is idle has less than the lowest weight, and refuses to be told. */
+/* An idle group has less than the lowest weight, and rejects others. */
 static int lower_shares(const char *group, hpcb_error_t *err)
 {
     if (is_idle(group))

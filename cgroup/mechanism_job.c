@@ -50,7 +50,7 @@ int hpcb_memory_high_probe(const hpcb_node_t *node, hpcb_error_t *err)
     return 0;
 }
 
-/* What memory.high is to be, in whole pages, as the kernel will read it back. */
+/* Get the value for memory.high, in whole pages as the kernel shows it. */
 static int wanted_high(const hpcb_target_t *target, const char *dir, uint64_t *bytes,
                        hpcb_error_t *err)
 {

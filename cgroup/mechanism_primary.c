@@ -3,27 +3,26 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Row primary-weight, for primaries on v2: Slurm's directory of the job weighs 100 for
- * each of its CPUs.
+ * Row primary-weight, for primaries on v2: Slurm's directory of the job gets the weight
+ * 100 for each of its CPUs.
  *
- * The kernel divides a group's weight over the CPUs that it is busy on, but leaves an
- * idle group its 3 on each: beside a primary that fills N CPUs with the default of 100
- * (1024 to the kernel) a guest gets up to 3N / (1024 + 3N) of a CPU, 16 % for N = 64.
- * With 100 a CPU the primary weighs 1024 on each of them, as a job of one CPU and as
- * anybody's task in the root group of v1 do, and the guest gets at most 0.3 %.
+ * The kernel divides a group's weight over the CPUs that it is busy on, but an idle
+ * group has its 3 on each: next to a primary that fills N CPUs with the default of 100
+ * (1024 in the kernel) a guest gets up to 3N / (1024 + 3N) of a CPU, 16 % for N = 64.
+ * With 100 per CPU the primary has 1024 on each of them, like a job of one CPU and like
+ * any task in the root group of v1, and the guest gets at most 0.3 %.
  *
- * Not the largest weight, 10000, which would give the guest still less: steps start
- * in <scope>/system, which weighs 100, and so would get next to nothing beside
- * primaries of one CPU.  slurmstepd of the job itself is inside of it.
+ * The largest weight, 10000, would give the guest still less, but steps start in
+ * <scope>/system with the weight 100, and would get next to nothing next to primaries
+ * of one CPU.  slurmstepd of the job itself is inside of it.
  *
- * Who pays: jobs of Slurm's on the same node that we know nothing of (another class
- * than primary or guest: no record), on CPUs that they share with a primary of several:
- * there they had more than a fair part before.  The scope as a whole weighs what it
- * did.
+ * The cost is on jobs of Slurm on the same node that we do not know (neither primary
+ * nor guest: no record), on CPUs that they share with a primary of several, where they
+ * had more than a fair part before.  The weight of the scope as a whole is unchanged.
  *
- * On v1 there is nothing to do: tasks of primaries are in the root group, each with a
- * weight of its own.  There, boosted tasks would starve their slurmstepd, which is in
- * no group with them.
+ * On v1 nothing is done: tasks of primaries are in the root group, each with a weight
+ * of its own.  Boosted tasks would starve their slurmstepd there, which shares no group
+ * with them.
  */
 #include "config.h"
 
@@ -52,7 +51,7 @@ int hpcb_primary_weight_probe(const hpcb_node_t *node, hpcb_error_t *err)
     return 0;
 }
 
-/* Where Slurm constrains the job to its cores it is these, whichever step asks. */
+/* If Slurm constrains the job to its cores these are used, whichever step asks. */
 static unsigned cpus_of_job(const hpcb_target_t *target)
 {
     char dir[PATH_MAX], text[CPUS_TEXT];
@@ -81,7 +80,7 @@ static int read_weight(const hpcb_target_t *target, char *dir, size_t size, char
     return hpcb_knob_read(dir, "cpu.weight", now, now_size, err);
 }
 
-/* A weight that is not the default is somebody's choice, or ours, of an earlier step.
+/* A weight other than the default was chosen by others, or by us in an earlier step.
  * An idle group does not show the default either. */
 int hpcb_primary_weight_apply(const hpcb_target_t *target, hpcb_error_t *err)
 {

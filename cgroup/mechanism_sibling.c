@@ -173,9 +173,9 @@ int hpcb_sibling_base(const hpcb_target_t *target, hpcb_cpus_t *base, bool *grou
 }
 
 /*
- * What to put back: on v2 cpuset.cpus is empty as long as the group has its parent's,
- * but cannot be emptied again while tasks are in it (ENOSPC, validate_change in
- * kernel/cgroup/cpuset.c); what was in effect comes to the same.
+ * Get the value to restore: on v2 cpuset.cpus is empty as long as the group has its
+ * parent's, but cannot be emptied again while tasks are in it (ENOSPC, validate_change
+ * in kernel/cgroup/cpuset.c); the effective one is equivalent.
  */
 static int read_cpuset(const char *dir, char *text, size_t size, hpcb_error_t *err)
 {

@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Rows that act on tasks: sched-idle and nice (which isolate only where guest and
- * primary are in one group of the scheduler), ionice, oom-score, realtime-limit,
- * long-slice, cpu-affinity.
+ * Rows that act on tasks: sched-idle and nice (which isolate only if guest and primary
+ * are in one group of the scheduler), ionice, oom-score, realtime-limit, long-slice,
+ * cpu-affinity.
  */
 #include "config.h"
 
@@ -38,8 +38,8 @@ static size_t scheduled_in(const char *mount, char *dir)
     return strlen(dir);
 }
 
-/* -1: the target competes as a member of a group of its own; 0: with the tasks of the
- * mount's top; 1: in a group that holds all jobs (v2, scope without cpu). */
+/* Return -1 if the target competes as a member of a group of its own; 0: with the tasks
+ * of the mount's top; 1: in a group with all jobs (v2, scope without cpu). */
 static int common_group(const hpcb_target_t *target, hpcb_error_t *err)
 {
     const char *mount = hpcb_node_mount(target->node, HPCB_CTL_CPU);
@@ -105,8 +105,8 @@ static int probe_policy(const hpcb_node_t *node, hpcb_error_t *err)
     return 0;
 }
 
-/* A user may go back up as far as RLIMIT_NICE says, out of SCHED_IDLE too.  A root
- * without CAP_SYS_RESOURCE cannot take that away: verify looks at what there is. */
+/* A user may raise the priority as far as RLIMIT_NICE allows, out of SCHED_IDLE too.  A
+ * root without CAP_SYS_RESOURCE cannot change that: verify checks the limit. */
 static int forbid_raise(const hpcb_target_t *target, hpcb_error_t *err)
 {
     if (hpcb_row_set(target, target->pid, "rlimit-nice", NO_RAISE, err) == 0)
@@ -234,8 +234,8 @@ int hpcb_oom_score_verify(const hpcb_target_t *target, hpcb_error_t *err)
 }
 
 /*
- * No group holds back a task that has a real-time policy.  A user may take one as far
- * as RLIMIT_RTPRIO says, which PAM or the unit of slurmd may have raised.
+ * No group limits a task with a real-time policy.  A user may set one as far as
+ * RLIMIT_RTPRIO allows, which PAM or the unit of slurmd may have raised.
  */
 int hpcb_realtime_limit_probe(const hpcb_node_t *node, hpcb_error_t *err)
 {

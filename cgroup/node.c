@@ -42,7 +42,7 @@ int hpcb_node_job_group(const char *group, uint32_t job_id, char *name, size_t s
 typedef struct {
     int version;
     char point[PATH_MAX]; /* root of the node included */
-    char root[PATH_MAX];  /* where in the hierarchy the mount begins */
+    char root[PATH_MAX];  /* root of the mount in the hierarchy */
 } mount_t;
 
 struct hpcb_node {
@@ -121,7 +121,7 @@ static void take_line(hpcb_node_t *node, const hpcb_mount_line_t *line)
         take_v1(node, &found, line->super);
 }
 
-/* A controller that no v1 hierarchy holds is where cgroup2 lists it. */
+/* A controller without a v1 hierarchy is in the cgroup2 mount that lists it. */
 static void take_v2_controllers(hpcb_node_t *node)
 {
     const mount_t *unified = &node->mounts[HPCB_CTL_UNIFIED];
@@ -392,9 +392,9 @@ bool hpcb_node_sched_ext(const hpcb_node_t *node)
 }
 
 /*
- * Inside a cgroup namespace a child shows as "/".  The files tell: release_agent is
- * made only in a v1 root (CFTYPE_ONLY_ON_ROOT), cgroup.type only below a v2 root
- * (CFTYPE_NOT_ON_ROOT).
+ * Inside a cgroup namespace a child is shown as "/".  The files distinguish them:
+ * release_agent exists only in a v1 root (CFTYPE_ONLY_ON_ROOT), cgroup.type only below
+ * a v2 root (CFTYPE_NOT_ON_ROOT).
  */
 bool hpcb_node_root_group(const hpcb_node_t *node, hpcb_controller_t controller)
 {

@@ -201,7 +201,7 @@ static bool slurms(const char *name, size_t length, int version)
     return length == n || name[length - n - 1] == '_';
 }
 
-/* What follows slurmd's directory, NULL where path has none. */
+/* Return the part after slurmd's directory, NULL if path has none. */
 static const char *below_slurm(const char *path, int version)
 {
     size_t n;

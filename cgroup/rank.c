@@ -21,7 +21,7 @@
 #include "common/text.h"
 #include "policy/share.h"
 
-/* How the mechanism is called in the undo log's notes. */
+/* Name of the mechanism in the undo log. */
 #define MECHANISM "rank"
 
 /* v1: NICE_0_LOAD as cpu.shares, what one process in the root group weighs. */
@@ -36,7 +36,7 @@ typedef struct {
     uint64_t start;
 } process_t;
 
-/* Whether it may be given a quota: tried once, as it is noted in the undo log. */
+/* Whether it may get a quota: tried once, after it is in the undo log. */
 typedef enum { LIMITS_UNTRIED, LIMITS_REFUSED, LIMITS_READY } limits_t;
 
 struct hpcb_rank {
@@ -81,7 +81,7 @@ static int cut_at_task(char *dir, size_t job_length)
     return task ? 0 : -1;
 }
 
-/* Slurm's own directory of the task, where it has cpu knobs. */
+/* Find Slurm's own directory of the task, if it has cpu knobs. */
 static int find_slurms(hpcb_rank_t *rank, hpcb_error_t *err)
 {
     const hpcb_rank_spec_t *spec = &rank->spec;
@@ -230,7 +230,7 @@ static unsigned list(const char *dir, pid_t pids[static PROCESSES_MAX])
     return n;
 }
 
-/* Into our group, unless somebody has put it elsewhere. */
+/* Move to our group, unless the process was moved elsewhere by others. */
 static void join(const hpcb_rank_t *rank, pid_t pid)
 {
     const char *mount = hpcb_node_mount(rank->spec.node, HPCB_CTL_CPU);
@@ -281,7 +281,7 @@ static bool is_noted(const hpcb_rank_t *rank, pid_t pid, uint64_t start)
     return false;
 }
 
-/* The places of those that are no more need no room. */
+/* Drop the entries of processes that have ended. */
 static void forget_gone(hpcb_rank_t *rank)
 {
     for (unsigned i = rank->n_noted; i-- > 0;) {
@@ -293,8 +293,8 @@ static void forget_gone(hpcb_rank_t *rank)
     }
 }
 
-/* Where pid may run but for us: what it has from a parent that was pinned already is
- * our doing. */
+/* Get the CPUs of pid without our pinning, which it may have inherited from a pinned
+ * parent. */
 static int places_of(hpcb_rank_t *rank, pid_t pid, char old[HPCB_TASK_TEXT_MAX],
                      hpcb_error_t *err)
 {
@@ -310,7 +310,7 @@ static int places_of(hpcb_rank_t *rank, pid_t pid, char old[HPCB_TASK_TEXT_MAX],
     return 0;
 }
 
-/* Where pid may run goes to the undo log, once.  -1 with errno. */
+/* Log the CPUs of pid, once.  Return -1 with errno on failure. */
 static int note_places(hpcb_rank_t *rank, pid_t pid, hpcb_error_t *err)
 {
     char old[HPCB_TASK_TEXT_MAX];
@@ -410,7 +410,7 @@ int hpcb_rank_weigh(hpcb_rank_t *rank, uint32_t weight, hpcb_error_t *err)
     return 0;
 }
 
-/* What knob holds goes to the undo log. */
+/* Log the content of knob. */
 static int note_knob(const hpcb_rank_t *rank, const char *knob, hpcb_error_t *err)
 {
     char path[PATH_MAX], old[HPCB_QUOTA_TEXT_MAX];

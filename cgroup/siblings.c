@@ -23,7 +23,7 @@
 
 static const struct {
     const char *row;
-    size_t want; /* where hpcb_siblings_want_t allows it */
+    size_t want; /* if hpcb_siblings_want_t allows it */
 } carried_out_by[] = {
     [HPCB_SIBLINGS_COOKIE] = {"core-cookie", offsetof(hpcb_siblings_want_t, cookie)},
     [HPCB_SIBLINGS_AVOID] = {"sibling-avoid", offsetof(hpcb_siblings_want_t, avoid)},
@@ -49,7 +49,7 @@ static void add_reason(hpcb_error_t *reasons, const char *row, const hpcb_error_
              used ? "; " : "", row, why->text);
 }
 
-/* What the node has of what is wanted. */
+/* Keep of the wanted measures those that the node supports. */
 static void probe_all(const hpcb_node_t *node, hpcb_siblings_want_t *want,
                       hpcb_error_t *reasons)
 {
@@ -127,13 +127,14 @@ static int carry_out(hpcb_target_t target, const hpcb_siblings_plan_t *plan,
     return -1;
 }
 
-/* It changes a knob, and somebody has to put that back. */
+/* Return whether the measure changes a knob that must be restored. */
 static bool is_change(hpcb_siblings_how_t how)
 {
     return how == HPCB_SIBLINGS_AVOID || how == HPCB_SIBLINGS_THROTTLE;
 }
 
-/* What was in force and is not wanted any more.  A cookie stays as long as the task. */
+/* Undo what was in force and is not wanted any more.  A cookie stays as long as the
+ * task. */
 static void take_back(hpcb_target_t target, const hpcb_siblings_task_t *task,
                       hpcb_siblings_how_t now)
 {
@@ -192,7 +193,7 @@ static int decide(const hpcb_target_t *target, const hpcb_siblings_want_t *want,
     return plan.how == HPCB_SIBLINGS_HELPLESS ? -1 : 0;
 }
 
-/* Whether there is a log that may be relied upon: what was done without one is in it
+/* Return whether there is a working log; entries made without one are added to it
  * now. */
 static bool is_logged(const hpcb_target_t *target, hpcb_siblings_task_t *task)
 {
@@ -206,7 +207,7 @@ static bool is_logged(const hpcb_target_t *target, hpcb_siblings_task_t *task)
     return true;
 }
 
-/* The notes are kept for as long as somebody watches over the task. */
+/* The entries are kept as long as the task is watched. */
 static int decide_unlogged(hpcb_target_t target, const hpcb_siblings_want_t *want,
                            hpcb_siblings_facts_t *facts, hpcb_siblings_task_t *task,
                            hpcb_error_t *reasons)

@@ -52,8 +52,8 @@ static bool reset(pid_t tid)
     return hpcb_task_set(tid, "slice", KERNELS_OWN, NULL) == 0;
 }
 
-/* The kernel does not tell whose choice a slice is: it is its own one if it is the same
- * without. */
+/* The kernel does not show who chose a slice: it is the kernel's own if resetting it
+ * changes nothing. */
 static bool is_chosen(pid_t tid, const char *slice)
 {
     char own[HPCB_TASK_TEXT_MAX];
@@ -66,7 +66,8 @@ static bool is_chosen(pid_t tid, const char *slice)
     return true;
 }
 
-/* Its id may go to a thread of somebody else's at any time: asked before and after. */
+/* The ID may be reused by a thread of others at any time, so it is checked before and
+ * after. */
 static bool lengthen_thread(pid_t tid, pid_t pid, uint64_t start)
 {
     char now[HPCB_TASK_TEXT_MAX];
@@ -98,7 +99,7 @@ typedef struct {
     size_t looks; /* that are left */
 } walk_t;
 
-/* Its id may have gone to somebody else's process since the list was read. */
+/* The ID may have been reused since the list was read. */
 static bool is_of_job(const walk_t *walk, pid_t pid)
 {
     char dir[PATH_MAX];
@@ -161,7 +162,7 @@ int hpcb_slices_restore(const hpcb_node_t *node, const char *dir, size_t *from)
     return change_job(node, dir, from, restore_thread);
 }
 
-/* Of somebody outside of jobs it is his own. */
+/* A slice of a process outside of jobs is its own. */
 static bool in_job(const hpcb_node_t *node, pid_t pid)
 {
     char dir[PATH_MAX];

@@ -42,8 +42,8 @@ bool hpcb_steps_is_extern(const hpcb_node_t *node, pid_t pid)
            strncmp(dir + strlen(job), "/step_extern", strlen("/step_extern")) == 0;
 }
 
-/* A look at the kind that the kernel tells spares a call for each of a group's files;
- * some file systems tell none. */
+/* The kind in the directory entry saves a call for each of a group's files; some file
+ * systems have none. */
 static bool is_dir(const struct dirent *entry, const char *path)
 {
     struct stat status;
@@ -161,7 +161,7 @@ int hpcb_steps_daemons(const hpcb_node_t *node, const char *dir,
     return rc;
 }
 
-/* The job's directory in the hierarchy of cpusets, where v1 has it at the same place as
+/* Get the job's directory in the hierarchy of cpusets, which on v1 has the same path as
  * in that of the freezer. */
 static int cpuset_dir(const hpcb_node_t *node, const char *dir, char *path)
 {
@@ -186,7 +186,7 @@ int hpcb_steps_cpus(const hpcb_node_t *node, const char *dir, hpcb_cpus_t *cpus)
 
     if (cpuset_dir(node, dir, path) < 0)
         return -1;
-    /* v2 has the controller there anyhow: nobody has written to it. */
+    /* v2 has the controller there anyway, unwritten. */
     if (hpcb_knob_read(path, "cpuset.cpus", list, sizeof(list), NULL) == 0 &&
         !list[0]) {
         errno = ENOENT;

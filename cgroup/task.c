@@ -239,8 +239,8 @@ static int set_affinity(pid_t pid, const char *text)
     return sched_setaffinity(pid, sizeof(mask), mask);
 }
 
-/* Of a process whose threads all may run in the same places; ENOTUNIQ where they have
- * places of their own, which nobody could give back. */
+/* For a process whose threads all have the same CPUs; ENOTUNIQ if they have different
+ * ones, which could not be restored. */
 static int get_process_affinity(pid_t pid, char *text, size_t size)
 {
     hpcb_autofree pid_t *tids = NULL;
@@ -273,8 +273,8 @@ static int set_process_affinity(pid_t pid, const char *text)
     return rc;
 }
 
-/* From /proc, because prlimit(2) asks for CAP_SYS_RESOURCE even to look at another
- * user's task, and containers often run without it. */
+/* From /proc, because prlimit(2) requires CAP_SYS_RESOURCE even to read another user's
+ * limits, and containers often run without it. */
 static int get_rlimit(pid_t pid, const char *name, char *text, size_t size)
 {
     char path[64], limits[4096], soft[24], hard[24], *line;

@@ -15,7 +15,7 @@
 #include "common/cleanup.h"
 
 #define DEPTH_MAX 16 /* a job run by root may have made groups below ours */
-#define PASSES    8  /* against processes that fork while they are moved */
+#define PASSES    8  /* against processes that fork meanwhile */
 
 static int move_all(const char *dir, const char *to, hpcb_error_t *err)
 {

@@ -2,9 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/*
- * What a handle has noted, and putting it back; the text behind it is undo_log.c's.
- */
+/* Entries of a handle, and their reversal; the text format is undo_log.c's. */
 #include "config.h"
 
 #include <dirent.h>
@@ -37,7 +35,7 @@ struct hpcb_undo {
     note_t *notes;
     size_t count;
     size_t room;
-    size_t many; /* notes: those of tasks that have ended are looked for then */
+    size_t many; /* number of entries at which those of ended tasks are dropped */
     const char *mechanism;
     pid_t target;
     int fd; /* of the log that has all of notes; -1: none has */
@@ -105,9 +103,9 @@ static int grow(hpcb_undo_t *undo)
     return 0;
 }
 
-/* Write every note to the log again, also what is reverted: it may be noted once more.
- * The log is opened first: if somebody replaces it meanwhile, the next call finds out.
- */
+/* Write every entry to the log again, also reverted ones, because they may be logged
+ * once more.  The log is opened first: if it is replaced meanwhile, the next call
+ * detects that. */
 static int write_all(hpcb_undo_t *undo, hpcb_error_t *err)
 {
     int fd = hpcb_undo_log_open(undo->path, err);
@@ -138,8 +136,8 @@ int hpcb_undo_renew(hpcb_undo_t *undo, hpcb_error_t *err)
     return undo->count ? ensure_log(undo, err) : 0;
 }
 
-/* A job may start any number of processes.  Those that are left are at most half of
- * what leads to the next look. */
+/* A job may start any number of processes.  The next scan is at twice the number of
+ * remaining entries or more. */
 static void forget_ended(hpcb_undo_t *undo)
 {
     size_t kept = 0;
@@ -371,7 +369,8 @@ int hpcb_undo_replay(const char *state_dir, uint32_t job_id, hpcb_error_t *err)
     return undone;
 }
 
-/* 1 where line notes attribute of a task, with its old value; else 0. */
+/* Return 1 with the old value if line is an entry for attribute of a task; otherwise
+ * 0. */
 static int old_value(char *line, const char *attribute, char *old, size_t size)
 {
     hpcb_undo_entry_t entry;

@@ -251,7 +251,7 @@ static char *compact_text(char *text)
     char *kept = malloc(size);
 
     if (kept)
-        kept[0] = '\0'; /* seen() looks at it */
+        kept[0] = '\0'; /* for seen() */
     for (size_t i = 0; lines && kept && i < count; i++) {
         hpcb_undo_entry_t entry;
 

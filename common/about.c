@@ -53,7 +53,7 @@ static bool is_printable(const char *text)
     return true;
 }
 
-/* What cannot be leaves the member as it is. */
+/* An invalid value leaves the member unchanged. */
 static void set_member(hpcb_about_t *about, const member_t *member, const char *text)
 {
     void *field = (char *)about + member->offset;

@@ -139,9 +139,9 @@ static bool is_same_run(const hpcb_beside_reading_t *a, const hpcb_beside_readin
 }
 
 /*
- * One run of a guest: the readings from first to last.  One that was there before the
- * primary, and that nobody has read then (it came and went while the primary's prolog
- * ran), has used nothing that can be told.  One that was only read then had ended.
+ * One run of a guest: the readings from first to last.  A guest that was there before
+ * the primary, and was not read then (it started and ended while the primary's prolog
+ * ran), has no known usage.  One that was only read then had ended.
  */
 static void add_run(hpcb_beside_t *beside, const hpcb_beside_reading_t *first,
                     const hpcb_beside_reading_t *last, uint64_t begin_us)

@@ -39,8 +39,8 @@ static const char *skip_host(const char *text)
     return text == start ? NULL : text;
 }
 
-/* Whether list looks like an expression of hosts, "n[1-3,07],login"; whoever expands it
- * takes a closer look. */
+/* Return whether list has the form of a hostlist, "n[1-3,07],login"; its expansion
+ * checks the rest. */
 static bool is_hosts(const char *list)
 {
     const char *end = skip_host(list);

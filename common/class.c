@@ -32,7 +32,8 @@ int hpcb_class_from_name(const char *name, hpcb_class_t *klass)
     return -1;
 }
 
-/* guest@PARTITION says guest while the job is still where it was submitted to. */
+/* guest@PARTITION means a guest as long as the job is in the partition of its
+ * submission. */
 static bool is_called_guest(const char *label, const char *partition)
 {
     static const char prefix[] = HPCB_CLASS_LABEL_GUEST;

@@ -5,10 +5,10 @@
 /*
  * hpc-balance.conf.
  *
- * The table `keys` says all there is about a key: where it goes in hpcb_conf_t, its
- * default as one would write it in the file, how a value is checked, and what the
- * error line offers instead.  Defaults pass through the same setters as the file.
- * A setter returns -1 for a value that is not allowed.
+ * The table `keys` defines each key: its member of hpcb_conf_t, its default as written
+ * in the file, the check of its value, and the allowed values for the error line.
+ * Defaults pass through the same setters as the file.  A setter returns -1 for an
+ * invalid value.
  */
 #include "config.h"
 
@@ -34,12 +34,13 @@
 
 #define PPM_PER_PERCENT 10000
 
-/* How much of a path, key and value goes into a sentence, so that the rest fits. */
+/* Maximum length of a path, key and value in a message, so that the rest fits. */
 #define PATH_SHOWN 200
 #define KEY_SHOWN  40
 #define VAL_SHOWN  80
 
-/* What is appended to a directory of ours ("/records/<id>.<node>.json.tmpXXXXXX"). */
+/* Maximum length of what is appended to our directories
+ * ("/records/<id>.<node>.json.tmpXXXXXX"). */
 #define PATH_ROOM 128
 
 typedef struct conf_key conf_key_t;
@@ -252,14 +253,14 @@ static int set_path_or_none(const conf_key_t *key, const char *value, void *fiel
     return 0;
 }
 
-/* The path becomes an entry of LD_PRELOAD, where ':' separates and '%' means nothing
- * to us. */
+/* The path becomes an entry of LD_PRELOAD, where ':' separates and '%' has no meaning
+ * for us. */
 static int set_library(const conf_key_t *key, const char *value, void *field)
 {
     return strpbrk(value, ":%") ? -1 : copy_path(key, value, field);
 }
 
-/* What a host is called: a name, or an address of either family. */
+/* Return whether text is a host: a name, or an address of either family. */
 static bool is_host(const char *text)
 {
     return *text &&
@@ -303,8 +304,9 @@ static int set_partitions(const conf_key_t *key, const char *value, void *field)
     return hpcb_text_copy(field, key->size, value);
 }
 
-/* The window that list gives to partition: the item that names it, else the one that
- * names none, else no window.  -1 where list is malformed or says a thing twice. */
+/* Get the window of partition from list: the item that names it, otherwise the one
+ * without a name, otherwise no window.  Return -1 if list is malformed or has
+ * duplicates. */
 static int find_window(const char *text, const char *partition,
                        hpcb_window_spec_t *found)
 {
@@ -704,7 +706,7 @@ static int check_whole(const reader_t *reader)
                       conf->window_max_period);
 }
 
-/* -1: to be told. */
+/* Return -1 if the error must be reported. */
 static int tolerate(reader_t *reader)
 {
     if (!reader->tolerant)
@@ -714,7 +716,7 @@ static int tolerate(reader_t *reader)
     return 0;
 }
 
-/* All of a file; what it says goes where reader points, over what is there. */
+/* Parse a whole file into reader's destination, over its present values. */
 static int read_lines(reader_t *reader, const char *text, size_t length)
 {
     const char *end = text + length;
@@ -832,7 +834,7 @@ static bool is_sent(const char *dir, size_t length)
            (length == strlen(link) && ends_with(dir, length, link));
 }
 
-/* Beside slurm.conf, unless Slurm was sent that and ours is not there. */
+/* In slurm.conf's directory, unless Slurm received that and ours is not there. */
 static int find_beside(const char *slurm, char *buf, size_t size)
 {
     const char *slash = strrchr(slurm, '/');

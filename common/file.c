@@ -3,10 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Small files.  open_regular is the one place that opens what others may have put
- * there; write_temp makes a finished file beside the target, which rename(2) (replace)
- * or link(2) (create) then shows to readers, so that a crash leaves at most a
- * TARGET.tmpXXXXXX behind.
+ * Small files.  open_regular is the only function that opens files that others may have
+ * created; write_temp creates a complete file next to the target, which rename(2)
+ * (replace) or link(2) (create) then publishes, so that a crash leaves at most a
+ * TARGET.tmpXXXXXX.
  */
 #include "config.h"
 
@@ -26,7 +26,7 @@
 /* A FIFO without a peer must not hold us, a terminal must not become ours. */
 #define SAFE_FLAGS (O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
-/* How much of a path goes into a sentence, so that the reason still fits. */
+/* Maximum length of a path in a message, so that the reason still fits. */
 #define PATH_SHOWN 300
 #define KNOB_SHOWN 60
 
@@ -63,7 +63,7 @@ static ssize_t read_some(int fd, char *buf, size_t size)
     return n;
 }
 
-/* Fill buf up to the end of the file; -1 with EFBIG where that needs more. */
+/* Fill buf up to the end of the file; -1 with EFBIG if it does not fit. */
 static ssize_t read_whole(int fd, char *buf, size_t size)
 {
     size_t used = 0;

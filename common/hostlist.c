@@ -23,8 +23,7 @@ typedef struct {
     bool ended; /* visit said so */
 } walk_t;
 
-/* Digits at *text, at most 9 of them; moves *text behind them.  -1 where there are
- * none. */
+/* Parse digits at *text, at most 9; advances *text.  Return -1 if there are none. */
 static int scan_number(const char **text, unsigned *value, int *width)
 {
     int digits = (int)strspn(*text, "0123456789");

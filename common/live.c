@@ -31,7 +31,7 @@
 #define GUEST    1u
 #define CPUS     2u
 
-/* What is in the file.  No padding: a byte of it would be one of our memory's. */
+/* Format of the file.  No padding, which would contain bytes of our memory. */
 typedef struct {
     uint64_t magic;
     uint32_t version, header_size, node_size, job_size, n_nodes, n_jobs;
@@ -74,7 +74,7 @@ void hpcb_live_clear(hpcb_live_t *live)
     *live = (hpcb_live_t){.n_nodes = 0};
 }
 
-/* Where we are in a file. */
+/* Position in a file. */
 typedef struct {
     const unsigned char *next;
     header_t header;
@@ -315,7 +315,7 @@ size_t hpcb_live_count(const hpcb_live_table_t *table)
     return table->n_entries;
 }
 
-/* Where the name stands, or would. */
+/* Find the position of the name, or where it would be inserted. */
 static size_t find_place(const hpcb_live_table_t *table, const char *name, bool *found)
 {
     size_t low = 0, high = table->n_entries;

@@ -5,19 +5,19 @@
 #include "policy/balance_parts.h"
 
 /*
- * auto: begins with DLRB, with priorities worked out where shares are linear.
- *  - A program whose phases are short leaves no time for DLRB's measuring, and its
- *    ranks would be moved to and fro: adaptive instead.
- *  - Where adaptive changes priorities nearly all the time it runs after noise:
- *    uniform, which is slow.
- *  - Once nothing has changed for long: DLRB again.
- *  - Where iterations have become longer for what was done, or are longer in the long
- *    run than those where nothing is done, undo it and rest, each time for twice as
- *    long: so it costs a job that cannot be balanced less and less.
- *  - What has cost as much time as `most_lost` iterations take is not tried any longer
- *    either, whatever the changes are.
- *  - Where ranks spin while they wait there is little to win and much to lose: give up
- *    sooner, and rest the longer the more it has cost.
+ * auto: begins with DLRB, with predicted priorities if shares are linear.
+ *  - A program with short phases leaves no time for DLRB's measurements, which would
+ *    migrate its ranks repeatedly: use adaptive instead.
+ *  - If adaptive changes priorities nearly all the time it follows noise: use uniform,
+ *    which is slow.
+ *  - If nothing has changed for long: use DLRB again.
+ *  - If the changes made iterations longer, or iterations are longer in the long run
+ *    than without any, undo them and rest, each time twice as long, so that a job that
+ *    cannot be balanced costs less and less.
+ *  - If the changes have cost the time of `most_lost` iterations, rest as well,
+ *    whatever they are.
+ *  - If ranks spin while they wait there is little to gain and much to lose: stop
+ *    sooner, and rest longer the more it has cost.
  */
 
 #define RECENT        16U /* steps */
@@ -111,8 +111,8 @@ static unsigned give_up(const hpcb_balance_conf_t *conf, hpcb_balance_t *balance
     return hpcb_balance_neutral(conf, balance) ? HPCB_BALANCE_REPRIORITIZED : 0;
 }
 
-/* Whether what was changed last has made iterations longer; asked once, as later on the
- * program may have changed too. */
+/* Return whether the last change made iterations longer.  Checked once, because the
+ * program may change later. */
 static bool change_has_lost(hpcb_balance_auto_t *a)
 {
     double before = a->before;
@@ -123,7 +123,7 @@ static bool change_has_lost(hpcb_balance_auto_t *a)
     return a->since > LONGER * before * a->calm;
 }
 
-/* Whether all that is done, with what it takes to find out, has. */
+/* Return whether all changes together, including the cost of measuring, did. */
 static bool loses_in_the_long_run(const hpcb_balance_auto_t *a)
 {
     return a->lost > patience(a)->most_lost ||

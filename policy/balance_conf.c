@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* What a task may be given at all: 0 is off, 7 alone on the core (table 2.2). */
+/* Priorities that a task may have: 0 is off, 7 is alone on the core (table 2.2). */
 #define PRIORITY_LEAST 1
 #define PRIORITY_MOST  6
 
@@ -58,7 +58,7 @@ bool hpcb_balance_places_ranks(const hpcb_balance_conf_t *conf)
     return conf->kind == HPCB_BALANCE_DLRB || conf->kind == HPCB_BALANCE_AUTO;
 }
 
-/* The whole number at *text, which moves behind it. */
+/* Parse the integer at *text, and advance *text. */
 static int number(const char **text, unsigned least, unsigned most, unsigned *value)
 {
     const char *at = *text;

@@ -7,24 +7,24 @@
 #include "policy/balance_parts.h"
 
 /*
- * DLRB (section 5.2): the first iteration runs with ranks distributed by their number;
- * then they are moved by load, and run one iteration without priorities; from then on
- * priorities follow, step by step.  Which ranks are busy almost all of the time is
- * noted as a bitmap; when it changes the program has entered another phase, and it
- * begins anew with the loads that were seen.
+ * DLRB (section 5.2): the first iteration runs with ranks distributed by number.  Then
+ * they are distributed by load and run one iteration without priorities.  After that
+ * priorities follow step by step.  A bitmap has the ranks that are busy almost all of
+ * the time.  When it changes the program has entered another phase, and the algorithm
+ * begins again with the last loads.
  *
- * What the thesis leaves open, as it is here:
- *  - a bit that is set is not cleared before the rank is clearly less busy, or a rank
- *    at the limit would be a change of phase in every other iteration;
- *  - bits that are only added are no change of phase: balance is better than it was;
- *  - bits that change right after priorities have changed are our own doing;
- *  - percents are of the busiest rank's utilization, which is less than all where
- *    messages take time;
- *  - after three changes in eight iterations it is nervous: what comes and goes with a
- *    single iteration (somebody else's task on one of the CPUs) does not count then.
+ * Details that the description leaves open:
+ *  - A bit is cleared only when the rank is clearly less busy.  Otherwise a rank at the
+ *    limit would be a change of phase in every other iteration.
+ *  - Added bits alone are no change of phase, because they mean better balance.
+ *  - Bits that change immediately after priorities have changed are caused by that.
+ *  - Percents are relative to the busiest rank's utilization, which is below 100 % if
+ *    messages take time.
+ *  - After three changes in eight iterations it is nervous, and ignores changes that
+ *    last a single iteration (another task on one of the CPUs).
  *
- * With predict, priorities are worked out from what was seen whatever priorities it was
- * seen with, all at once: no iteration without them is needed then.
+ * With predict, priorities are computed from the samples at any priorities, all at
+ * once, so no iteration without priorities is necessary.
  */
 
 #define HYSTERESIS 10 /* percent */
@@ -108,7 +108,7 @@ static unsigned begin_phase(const hpcb_balance_conf_t *conf,
     return done;
 }
 
-/* What is to be done about an iteration, at once. */
+/* Change what is necessary after an iteration. */
 static unsigned act(const hpcb_balance_conf_t *conf,
                     const hpcb_balance_places_t *places, bool predict, bool lost,
                     hpcb_balance_t *balance)

@@ -5,10 +5,10 @@
 #include "policy/balance_parts.h"
 
 /*
- * Uniform and adaptive (section 4.3.2).  The text leaves open what becomes of a rank of
- * medium utilization and by how much the others change: here it keeps its priority, and
- * the others go up or down by one, which took the thesis' scheduler the "one or two
- * iterations" that it says.  Nothing changes while the job is balanced: as long as not
+ * Uniform and adaptive (section 4.3.2).  The text does not define what happens to a
+ * rank of medium utilization and by how much the others change.  Here a medium rank
+ * keeps its priority, and the others change by one, so that the "one or two iterations"
+ * of the text are enough.  Nothing changes while the job is balanced, that is, unless
  * one rank is high and another low.
  */
 

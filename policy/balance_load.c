@@ -7,15 +7,14 @@
 #include "policy/balance_parts.h"
 
 /*
- * DLRB's load balancer (section 5.2.2): ranks are shared out among the packages, those
- * of a package among its cores, those of a core among its threads, each time so that
- * their number and their load come out as even as can be: the heaviest first, each one
- * to the domain that then has the least load a thread; no domain gets more than its
- * part of their number, rounded up.  In a core of two threads a heavy rank comes to lie
- * beside a light one.
+ * DLRB's load balancer (section 5.2.2): distributes ranks among the packages, those of
+ * a package among its cores, those of a core among its threads, each time so that
+ * numbers and loads are as even as possible.  The heaviest rank is first, and each goes
+ * to the domain with the least load per thread.  No domain gets more than its part of
+ * the number, rounded up.  In a core of two threads a heavy rank so shares the core
+ * with a light one.
  *
- * Of domains that are alike it makes no difference which gets which ranks: then the
- * heaviest stay where they are.
+ * If domains are equal their ranks are interchangeable, and the heaviest ranks stay.
  */
 
 #define LEVELS 3 /* packages, cores, threads */
@@ -30,7 +29,7 @@ typedef struct {
     bool taken;          /* it has been given to some */
 } domain_t;
 
-/* What is shared out: ranks in the order in which they choose. */
+/* Ranks to distribute, in the order of their choices. */
 typedef struct {
     unsigned n;
     uint16_t rank[HPCB_BALANCE_RANKS];
@@ -38,7 +37,7 @@ typedef struct {
 
 typedef struct {
     const hpcb_balance_places_t *places;
-    const hpcb_balance_t *balance; /* where ranks are now */
+    const hpcb_balance_t *balance; /* present places of ranks */
     const double *load;            /* of each rank; NULL: they are not known */
     uint16_t *to;                  /* the answer: a place for each rank */
 } sharing_t;
@@ -104,7 +103,7 @@ static void give(domain_t *domains, unsigned from, unsigned to)
     domains[to].taken = true;
 }
 
-/* Which domain each one's ranks go to, chosen by those that are there already. */
+/* Choose the domain for the ranks of each one, by the ranks that are there already. */
 static void label(const sharing_t *sharing, const ranks_t *ranks,
                   const uint16_t *chosen, domain_t *domains, unsigned n)
 {
@@ -220,8 +219,8 @@ void hpcb_balance_distribute(const hpcb_balance_places_t *places,
         balance->rank[i].place = to[i];
 }
 
-/* What a group's ranks would need of a CPU of their own, where that can be told from
- * what they got; else what they used. */
+/* Get the CPU time that a group's ranks would need on a CPU of their own, if it follows
+ * from what they got; otherwise what they used. */
 static void group_loads(const hpcb_balance_conf_t *conf, const hpcb_balance_t *balance,
                         const hpcb_balance_group_t *group, double load[])
 {

@@ -6,9 +6,9 @@
 #include "policy/share.h"
 
 /*
- * Ranks of a CPU that wait by polling want to run all the time, so each gets its part
- * of the CPU by its weight, whatever the others do, and the time that it computes is
- * its work divided by its part.  Where waiting ranks sleep the part is at least that.
+ * Ranks of a CPU that wait by polling want to run all the time.  So each gets a part of
+ * the CPU by its weight, independent of the others, and its compute time is its work
+ * divided by that part.  If waiting ranks sleep, the part is at least that.
  */
 
 /* Fine enough for any weight. */
@@ -18,7 +18,7 @@
  */
 #define SEARCHED 5
 
-/* What must be predicted at least to be worth a change. */
+/* Changes must be predicted to reach at least this. */
 #define WORTH 0.98
 
 static unsigned highest(const unsigned priority[], unsigned n)

@@ -5,15 +5,15 @@
 #include "policy/balance_parts.h"
 
 /*
- * DLRB's resource balancer (section 5.2.3): where the utilizations of a core's threads
- * differ by more than the threshold, the busier one goes up by one, or the other one
- * down where it is at the top already; by two where they differ by more than twice the
+ * DLRB's resource balancer (section 5.2.3): if the utilizations of a core's threads
+ * differ by more than the threshold, raise the busier one by one, or lower the other
+ * one if it is at the top already; by two if they differ by more than twice the
  * threshold.
  *
- * That alone overshoots where a difference of two is too much, and then swings for ever
- * ("oscillates between two solutions", section 4.3.2).  So a step is made smaller, or
- * not made, where that is known to be better: because shares are linear and it can be
- * worked out, or because this pair has been seen with those priorities in this phase.
+ * That alone overshoots if a difference of two is too much, and then oscillates forever
+ * ("oscillates between two solutions", section 4.3.2).  So a step is reduced or skipped
+ * if that is known to be better, either by prediction, because shares are linear, or
+ * because this pair has been measured with those priorities in this phase.
  */
 
 /* Better by less is nothing better (noise). */
@@ -73,7 +73,7 @@ static double slowest(const hpcb_balance_group_t *group)
     return time;
 }
 
-/* Where a pair with these priorities is remembered. */
+/* Return the entry for a pair with these priorities. */
 static float *memory(hpcb_balance_dlrb_t *dlrb, const hpcb_balance_group_t *group,
                      const unsigned priority[])
 {

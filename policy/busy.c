@@ -13,8 +13,8 @@ static void begin(hpcb_busy_t *busy, uint64_t usage_us, uint64_t time_us)
     *busy = (hpcb_busy_t){.begun = true, .usage_us = usage_us, .time_us = time_us};
 }
 
-/* What a sample of that length weighs: by its part of all the time, or, of a job that
- * has been there for long, of the last minute. */
+/* Return the weight of a sample of that length: its part of the total time, or of the
+ * last minute if that is shorter. */
 static double weight(const hpcb_busy_t *busy, uint64_t length_us)
 {
     double length = (double)length_us, seen = (double)busy->seen_us;

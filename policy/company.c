@@ -144,7 +144,7 @@ static uint32_t at_most(uint32_t weight)
     return weight < HPCB_COMPANY_WEIGHT_MAX ? weight : HPCB_COMPANY_WEIGHT_MAX;
 }
 
-/* What is known of it, and what was just seen. */
+/* Add a new experience to a known pair. */
 static void add_to(hpcb_company_pair_t *pair, const hpcb_company_pair_t *experience)
 {
     uint32_t before = hpcb_company_weight(pair, experience->time);

@@ -24,7 +24,7 @@ static_assert(HPCB_DEAL_NODES_MAX <= 1 << 13 && HPCB_DEAL_CYCLE_MAX <= 1 << 6,
 /* A change pays if the squares fall by so much of the ideal's. */
 #define CLEAR_GAIN 16
 
-/* Jobs that make room for one, and rounds of changes. */
+/* Maximum number of jobs displaced by one, and of rounds of changes. */
 #define DISPLACED_MAX 8
 #define ROUNDS        4
 
@@ -56,8 +56,8 @@ static void add_to_axis(axis_t *axis, bool known, uint64_t use, unsigned process
     axis->processors += processors;
 }
 
-/* Nobody has measured the node: what its jobs use at a time if all have the same number
- * of turns. */
+/* If the capacity of the node is unknown, use what its jobs use at a time if all have
+ * the same number of turns. */
 static uint64_t or_average(const axis_t *axis, unsigned processors)
 {
     if (axis->capacity > 0 || axis->processors == 0)
@@ -71,7 +71,7 @@ static uint64_t share_of(int64_t whole, const hpcb_deal_seat_t *seat,
     return at_most((uint64_t)whole, NODE_LIMIT) / processors * seat->processors;
 }
 
-/* What the node has; and of seats of which nothing is known, what they use. */
+/* Set the capacity of the node, and the use of seats if that is unknown. */
 static void complete_node(hpcb_deal_t *deal, size_t n)
 {
     const hpcb_deal_node_t *node = &deal->nodes[n];
@@ -285,7 +285,7 @@ static void clear_columns(hpcb_deal_t *deal)
     }
 }
 
-/* Who has a slot keeps it if that can be. */
+/* Let jobs keep their slots if possible. */
 static void keep_slots(hpcb_deal_t *deal)
 {
     for (size_t i = 0; i < deal->n_jobs; i++) {
@@ -304,8 +304,8 @@ static bool goes_before(const hpcb_deal_state_t *one, const hpcb_deal_state_t *o
     return one->weight > other->weight;
 }
 
-/* Of those that are equal the one with the lowest id; NOBODY: all have a slot, or none
- * is left for them. */
+/* Return the next job; of equal ones, the one with the lowest ID.  NOBODY: all have a
+ * slot, or no slot is left for them. */
 static size_t next_job(const hpcb_deal_t *deal)
 {
     size_t next = NOBODY;
@@ -400,7 +400,7 @@ static void find_slots(hpcb_deal_t *deal)
             break;
         lengthen_failed(deal);
     }
-    /* Who finds none must not cost all others theirs. */
+    /* A job without a slot must not cost all others theirs. */
     (void)attempt(deal, true);
 }
 
@@ -433,7 +433,7 @@ static void displace(const hpcb_deal_t *deal, displaced_t *displaced, size_t job
         displaced->jobs[displaced->count++] = job;
 }
 
-/* Who has the slot and shares CPUs with the job. */
+/* Find the jobs that have the slot and share CPUs with the job. */
 static displaced_t who_has(const hpcb_deal_t *deal, size_t job, unsigned slot)
 {
     const hpcb_deal_state_t *state = &deal->state[job];

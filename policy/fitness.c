@@ -63,7 +63,7 @@ static int64_t bounded(int64_t value)
     return value < -LIMIT ? -LIMIT : value;
 }
 
-/* Rounded down for negative values, too: what is lacking must not look less. */
+/* Round down for negative values, too, so that a deficit is not underestimated. */
 static int64_t share(int64_t bandwidth, unsigned processors)
 {
     int64_t divisor = processors;
@@ -78,9 +78,9 @@ static int64_t share(int64_t bandwidth, unsigned processors)
 typedef struct {
     int64_t capacity; /* 0: unknown */
     int64_t primaries, guests, use;
-    int64_t scale; /* where the capacity is unknown */
+    int64_t scale; /* if the capacity is unknown */
     bool use_known;
-    bool refuses; /* what would be saturated */
+    bool refuses; /* saturation of this axis is refused */
 } axis_t;
 
 typedef enum { ROOM, FULL, SATURATED } room_t;
@@ -142,7 +142,7 @@ static bool counts(const axis_t *axis)
     return axis->capacity > 0 && axis->use_known;
 }
 
-/* What is left for this guest; none where the others have it all. */
+/* Return the rest for this guest; 0 if the others use everything. */
 static int64_t remaining(const axis_t *axis)
 {
     int64_t left = axis->capacity - axis->primaries - axis->guests;
@@ -162,10 +162,10 @@ static room_t room(const axis_t *axis)
     return remaining(axis) > 0 ? ROOM : FULL;
 }
 
-/* How far the guest is above (or, negative, below) its share of what remains, in ONEs
- * of the capacity: as it is the share of all its processors, this is the distance of
- * figure 3 times p_i, which is the same for all nodes that are compared.  Between -ONE
- * and ONE, because no guest needs more than the capacity. */
+/* Return by how much the guest exceeds (or, negative, falls short of) its share of the
+ * rest, in ONEs of the capacity.  Because it is the share of all its processors, this
+ * is the distance of figure 3 times p_i, which is the same for all compared nodes.
+ * Between -ONE and ONE, because no guest needs more than the capacity. */
 static int64_t deviation(const axis_t *axis, const hpcb_fit_node_t *node,
                          const hpcb_fit_guest_t *guest)
 {
@@ -175,7 +175,7 @@ static int64_t deviation(const axis_t *axis, const hpcb_fit_node_t *node,
     if (guest->processors > 0 && guest->processors < node->processors_left)
         ideal = ideal * guest->processors / node->processors_left;
     off = axis->use - (int64_t)ideal;
-    /* CPU time that the guest leaves alone is nobody's loss. */
+    /* CPU time that the guest does not use is no loss. */
     if (off < 0 && !axis->refuses)
         off = 0;
     return (int64_t)((wide_t)off * ONE / axis->capacity);
@@ -203,7 +203,7 @@ static int64_t crowding(const axis_t *axis, const hpcb_fit_node_t *node)
     int64_t scale = axis->scale > used ? axis->scale : used;
     int64_t part;
 
-    /* Who is unknown may be the worst. */
+    /* An unknown job may be the worst. */
     if (node->unknown_primary || node->unknown_guest)
         used = scale;
     part = (int64_t)((wide_t)used * ONE / (scale > 0 ? scale : 1));
@@ -212,14 +212,14 @@ static int64_t crowding(const axis_t *axis, const hpcb_fit_node_t *node)
     return (int64_t)((wide_t)part * axis->use / scale);
 }
 
-/* What the axes say together. */
+/* Combined result of the axes. */
 typedef struct {
     uint64_t squares;
     uint64_t crowds; /* the same of axes whose capacity is unknown */
     bool known;      /* some axis counts */
     bool saturated;  /* some would be */
     bool full;       /* nothing is left on one that does not count, or of memory */
-    bool greedy;     /* takes much more than its share, beside others */
+    bool greedy;     /* takes much more than its share while other jobs run there */
 } sight_t;
 
 static void judge_axis(sight_t *sight, const axis_t *axis, const hpcb_fit_node_t *node,
@@ -243,7 +243,7 @@ static void judge_axis(sight_t *sight, const axis_t *axis, const hpcb_fit_node_t
     }
 }
 
-/* Whether the guest needs memory bandwidth, as far as is known. */
+/* Return whether the guest needs memory bandwidth, as far as is known. */
 static bool needs_memory(const axis_t *memory)
 {
     return !memory->use_known || memory->use > memory->capacity / HPCB_FIT_TRIFLE;
@@ -268,8 +268,8 @@ static void judge_saturation(sight_t *sight, const axis_t *memory,
     sight->crowds += (uint64_t)(lost * lost);
 }
 
-/* Of a guest that nobody knows: it computes on all of its CPUs, as far as it gets them.
- * From 0 to ONE. */
+/* Loss of a guest of unknown use, from 0 to ONE: it uses all of its CPUs as far as it
+ * gets them. */
 static int64_t lost_cpus(const axis_t *cpus, const hpcb_fit_node_t *node,
                          const hpcb_fit_guest_t *guest)
 {
@@ -324,7 +324,7 @@ uint32_t hpcb_fit_score(const hpcb_fit_node_t *node, const hpcb_fit_guest_t *gue
     if (sight.saturated || node->company == HPCB_COMPANY_APART)
         return HPCB_FIT_SCORE_REFUSED;
     klass = class_of(&sight, square_root(sight.squares), node);
-    /* Distances beside somebody unknown are guesswork. */
+    /* Distances are meaningless if a job there is unknown. */
     if (klass == HPCB_FIT_UNKNOWN)
         sight.squares = 0;
     distance = square_root(sight.squares + sight.crowds);
@@ -416,7 +416,7 @@ static bool can_join(const hpcb_fit_app_t *app, bool already, unsigned processor
     return !already && app->processors > 0 && app->processors <= processors;
 }
 
-/* Lines 9 to 16 of algorithm 2; count where nothing fits. */
+/* Lines 9 to 16 of algorithm 2; count if nothing fits. */
 static size_t best_fit(const hpcb_fit_app_t *apps, size_t count, const bool *selected,
                        const hpcb_fit_left_t *left)
 {
@@ -459,7 +459,7 @@ void hpcb_fit_add_votes(uint32_t *votes, const bool *selected, size_t count)
             votes[i]++;
 }
 
-/* count where nothing fits any more. */
+/* Return count if nothing fits any more. */
 static size_t most_votes(const hpcb_fit_app_t *apps, const uint32_t *votes,
                          size_t count, const bool *run, unsigned processors)
 {

@@ -8,17 +8,18 @@
 
 #define FARTHEST (~(hpcb_fit_square_t)0)
 
-/* Ids that move together, and quanta between moves. */
+/* IDs that shift together, and quanta between two shifts. */
 #define SLOT_JOBS   16
 #define SLOT_QUANTA 256
 
-/* Slots that groups begin at, and quanta of the longest cycle that moves fit into. */
+/* Number of first slots of groups, and quanta of the longest cycle that fits between
+ * shifts. */
 #define SLOTS (SLOT_QUANTA / 2)
 
-/* A group makes less than one step in this many moves, each group its own. */
+/* A group makes less than one step in this many shifts, each group at its own speed. */
 #define SPEEDS 64
 
-/* Ids without a gap between them, and moves for which there are gaps. */
+/* IDs without a gap between them, and shifts for which there are gaps. */
 #define SLOT_PART 4
 #define PARTED    4
 
@@ -132,9 +133,8 @@ static demand_t sum_up(selection_t *selection)
     return sum;
 }
 
-/* An axis of which nobody knows the capacity: what the jobs use at a time if all have
- * the same number of turns.  No selection of theirs can be nearer to it all the time.
- */
+/* If the capacity of an axis is unknown, use the average of all jobs if they have the
+ * same number of turns.  No selection can be nearer to it all the time. */
 static uint64_t or_average(uint64_t capacity, hpcb_fit_square_t use,
                            const demand_t *sum)
 {
@@ -181,7 +181,7 @@ static size_t first(const selection_t *selection)
     return i;
 }
 
-/* Lines 9 to 16; count: nobody fits. */
+/* Lines 9 to 16; count if no job fits. */
 static size_t best(const selection_t *selection)
 {
     size_t found = first(selection);
@@ -211,10 +211,10 @@ static uint64_t rank_in(uint32_t id, uint64_t time)
     return x ^ x >> 31;
 }
 
-/* The slot of the id after so many moves: one of SLOTS for the group, which goes back a
- * step now and then, and the id's place in the group.  During PARTED of 2 * PARTED
- * moves there are gaps in the group, so that ids that are 4 or 8 apart own others, too.
- */
+/* Return the slot of the ID after so many shifts: one of SLOTS for the group, which
+ * steps back now and then, plus the ID's place in the group.  During PARTED of 2 *
+ * PARTED shifts there are gaps in the group, so that IDs that are 4 or 8 apart own
+ * different slots, too. */
 static uint64_t slot_after(uint32_t id, uint64_t moves)
 {
     uint32_t group = id / SLOT_JOBS, place = id % SLOT_JOBS;
@@ -224,10 +224,10 @@ static uint64_t slot_after(uint32_t id, uint64_t moves)
     return (rank_in(group, 0) - steps) % SLOTS + place + gaps;
 }
 
-/* Which of a cycle's quanta the id owns: jobs that were submitted one after the other
- * mostly have others each, and keep them.  Groups of them move against each other, so
- * that no two own the same one for long.  An id moves when it has just owned a quantum:
- * the next comes after a cycle at most. */
+/* Return which of a cycle's quanta the ID owns.  Jobs submitted one after the other
+ * mostly own different ones, and keep them.  Groups of IDs shift against each other, so
+ * that no two own the same quanta for long.  An ID shifts when it has just owned a
+ * quantum; its next one follows after a cycle at most. */
 static uint64_t slot_of(uint32_t id, uint64_t quantum)
 {
     uint64_t moves = quantum / SLOT_QUANTA;
@@ -255,9 +255,9 @@ static bool owns(const hpcb_gang_job_t *job, uint64_t quantum, unsigned cycle)
     return job->wide && (quantum - slot_of(owner_of(job), quantum)) % cycle == 0;
 }
 
-/* Of two owners that cannot both run: the one that all its nodes know to be one, and in
- * quanta that nobody owns the other one.  Else chance decides; between components of
- * one job on the same CPU by their own ids. */
+/* Return which of two owners that cannot both run is preferred: the one that all its
+ * nodes know to be an owner, and in quanta without an owner the other one.  Otherwise
+ * chance decides; between components of one job on the same CPU by their own IDs. */
 static bool goes_before(const hpcb_gang_job_t *one, const hpcb_gang_job_t *other,
                         uint64_t quantum, unsigned cycle)
 {
@@ -290,7 +290,7 @@ static bool is_overdue(const hpcb_gang_job_t *job, unsigned depth)
     return job->waited + 1 >= 2 * (job->cycle > depth ? job->cycle : depth);
 }
 
-/* Who has waited longest of those that are overdue; count: nobody is. */
+/* Return the longest waiting overdue job; count if there is none. */
 static size_t next_overdue(const selection_t *selection, unsigned depth)
 {
     const hpcb_gang_t *gang = selection->gang;
@@ -309,7 +309,7 @@ static void choose(selection_t *selection, size_t i, bool *selected)
     take(selection, i);
 }
 
-/* Algorithm 2: the first in the list, then whoever fits best. */
+/* Algorithm 2: the first in the list, followed by the best fit each time. */
 static void select_here(selection_t *selection, bool *selected)
 {
     size_t count = selection->gang->count, i = first(selection);
@@ -338,8 +338,8 @@ static unsigned depth_of(const selection_t *selection)
     return most;
 }
 
-/* Whether two jobs of several nodes that share a CPU own the same one of those turns.
- */
+/* Return whether two jobs of several nodes that share a CPU own the same one of those
+ * turns. */
 static bool is_owned_twice(const selection_t *selection, uint64_t quantum,
                            unsigned cycle)
 {

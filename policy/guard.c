@@ -4,8 +4,8 @@
  */
 #include "policy/guard.h"
 
-/* What is collected where no step follows is weighed with each comparison, because it
- * may say more by then.  After so many times look_ns it is forgotten. */
+/* Evidence without a step is evaluated again with each comparison, because it may be
+ * clearer then.  It is dropped after so many times look_ns. */
 #define LOOKS_WITHOUT_STEP 3
 
 /* A primary that was not compared for so many times look_ns, and for the pause, cannot
@@ -30,8 +30,8 @@ static void step_to(hpcb_guard_t *guard, hpcb_guard_level_t level, uint64_t now_
     guard->halvings = guard->part = 0;
 }
 
-/* Slices come with the first half: by themselves they would put off the cure of harm
- * that they do not cure by a look. */
+/* Slices come with the first half of the time: on their own they would delay the cure
+ * of harm that they do not cure by one more period. */
 static hpcb_guard_level_t level_above(const hpcb_guard_t *guard)
 {
     if (guard->level == HPCB_GUARD_QUARTER && guard->tried_again)
@@ -40,7 +40,7 @@ static hpcb_guard_level_t level_above(const hpcb_guard_t *guard)
                                           : (hpcb_guard_level_t)((int)guard->level + 1);
 }
 
-/* Where the kernel takes no slices their level does not exist. */
+/* The level of slices does not exist if the kernel has none. */
 static hpcb_guard_level_t level_below(const hpcb_guard_conf_t *conf,
                                       hpcb_guard_level_t level)
 {
@@ -177,7 +177,7 @@ hpcb_guard_level_t hpcb_guard_step(const hpcb_guard_conf_t *conf, hpcb_guard_t *
              (blind || (estimate && estimate->high < conf->max_slowdown)))
         give_back(conf, guard, now_ns);
     else if (estimate && (guard->refused || is_harmless(conf, guard, estimate)))
-        begin_anew(conf, guard, false, now_ns); /* what was refused is mixed by now */
+        begin_anew(conf, guard, false, now_ns); /* evidence of the refusal is mixed by now */
     return guard->level;
 }
 
@@ -288,7 +288,7 @@ static void step_one(const hpcb_guard_conf_t *conf, hpcb_guards_t *guards,
         step_far(conf, guards, estimate, now_ns);
 }
 
-/* Who is stopped comes back by itself. */
+/* Stopped guests return on their own. */
 static void forgive(const hpcb_guard_conf_t *conf, hpcb_guard_t *guard,
                     uint64_t heard_ns, uint64_t now_ns)
 {
@@ -325,7 +325,7 @@ void hpcb_guards_step(const hpcb_guard_conf_t *conf, hpcb_guards_t *guards,
 {
     forgive_all(conf, guards, who, now_ns);
     collect_together(guards);
-    /* Which of them it was is open while several are restricted. */
+    /* It is open which of them is the cause while several are restricted. */
     if (guards->far.level > HPCB_GUARD_FREE)
         guards->near.tried_again = false;
     step_one(conf, guards, who, estimate, now_ns);

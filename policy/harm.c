@@ -47,9 +47,9 @@ static int64_t draw(const hpcb_harm_seed_t *seed, uint64_t period, unsigned char
 }
 
 /*
- * The stop may be anywhere, and the second time of comparison wherever there is room
- * after it: if some part of the period were never compared, or some part often, guests
- * would know when to sleep.
+ * The stop may be anywhere in the period, and the second time of comparison anywhere
+ * after it that fits.  If some part of the period were never compared, or some part
+ * often, guests would know when to sleep.
  */
 hpcb_harm_stop_t hpcb_harm_stop(const hpcb_harm_plan_t *plan,
                                 const hpcb_harm_seed_t *seed, int64_t now_ns)

@@ -111,8 +111,8 @@ static uint64_t sum_reclaimable(const hpcb_memguest_t *guests, size_t count)
     return sum;
 }
 
-/* What guests hold too much, if primaries grow for another ahead_ms: more than the
- * promise leaves, or more than the node really has. */
+/* Return how much guests use in excess if primaries grow for another ahead_ms: more
+ * than the promise leaves, or more than the node really has. */
 static uint64_t excess(const hpcb_memnode_t *node, uint64_t guests, uint64_t ending,
                        uint64_t ahead_ms)
 {
@@ -127,7 +127,7 @@ static uint64_t excess(const hpcb_memnode_t *node, uint64_t guests, uint64_t end
     return least(guests, most(over, less(must_leave, available)));
 }
 
-/* What only its end gives back. */
+/* Memory that only the end of the guest frees. */
 static uint64_t firm(const hpcb_memguest_t *guest)
 {
     return less(guest->used, guest->reclaimable);
@@ -177,7 +177,7 @@ static unsigned end_guests(hpcb_memguest_t *guests, size_t count, uint64_t need)
     return ended;
 }
 
-/* Whether the node is full before memory of guests can come back. */
+/* Return whether the node will be full before guests' memory can be freed. */
 static bool is_too_late(const hpcb_memnode_t *node)
 {
     bool is_fast = node->falls > HPCB_MEMGUARD_FREE_PER_SEC;
@@ -221,7 +221,7 @@ static uint64_t room(const hpcb_memnode_t *node, uint64_t guests)
     return least(less(node->real, promised), less(node->available, node->reserve));
 }
 
-/* What primaries leave, less what nobody is charged for. */
+/* Return what primaries leave, less memory that is charged to nobody. */
 static uint64_t limit_of(const hpcb_memnode_t *node, uint64_t guests, uint64_t ending)
 {
     uint64_t must_leave =
@@ -249,7 +249,7 @@ void hpcb_memguard_decide(const hpcb_memnode_t *node, hpcb_memguest_t *guests,
         spare_all(guests, count);
         decision->ended = 0;
     }
-    /* Half of the reserve is gone, or will be before a SIGTERM has been heard. */
+    /* Half of the reserve is used, or will be before a SIGTERM has any effect. */
     decision->at_once =
         decision->ended > 0 &&
         (excess(node, used, ending, 0) > node->reserve / 2 ||
@@ -268,7 +268,7 @@ static bool stays(const hpcb_memguest_t *guest)
     return !guest->ending && !guest->end;
 }
 
-/* What it could still take of what is left. */
+/* Return what it may still take of the rest. */
 static uint64_t wants(const hpcb_memguest_t *guest, uint64_t left)
 {
     return least(less(guest->own, guest->used), left);

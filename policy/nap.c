@@ -4,41 +4,42 @@
  */
 #include "policy/nap.h"
 
-/* Shorter naps cost more cycles than they free: 13 to 25 us a nap were measured in a
- * virtual machine, 3 to 5 us are usual on bare metal. */
+/* Shorter sleeps cost more cycles than they free: 13 to 25 us per sleep in a virtual
+ * machine (measured), usually 3 to 5 us on bare metal. */
 #define LEAST_NAP_NS HPCB_NAP_QUIET_NS
 
-/* A site with shorter waits than this does not sleep on a prediction.  There is little
- * to gain, and much to lose: two ranks that wait for each other in turns would learn
- * from one another's naps that waits are long. */
+/* A site with shorter waits does not sleep by prediction.  There is little to gain and
+ * much to lose: two ranks that wait for each other in turns would learn long waits from
+ * one another's sleeps. */
 #define SHORT_WAIT_NS 150000
 
-/* Without a prediction a nap is this part of the wait: it can delay by 6 % of it. */
+/* A sleep without a prediction is this part of the wait, and so delays it by 6 % at
+ * most. */
 #define NAPS_PER_WAIT 16
 
-/* A predicted end is awaited awake: from twice the mean deviation before it.  At a site
- * that is as regular as this (deviation a small part of the mean) once is enough: about
- * a fifth of the waits end during the nap, which delays them by little.  And from this
- * part of the mean at least, for waits that have been all the same so far. */
+/* Before a predicted end the task polls, from twice the mean deviation before it.  At a
+ * site of this regularity (deviation a small part of the mean) once is enough: about a
+ * fifth of the waits end during the sleep, which delays them only a little.  It polls
+ * for at least this part of the mean, for waits that have been all equal so far. */
 #define REGULAR_PART 32
 #define AWAKE_PART   64
 
-/* How long a rank stays awake after it has moved data for others.  One that came late
- * doubles it; it takes some fifty naps in vain to halve it.  Naps that follow are a
- * small part of what has passed since, so that more is of no use: where other programs
- * take the CPUs, data come late for reasons that are not the rank's. */
+/* How long a rank stays awake after it has moved data for others.  A late one doubles
+ * it; it takes about fifty useless sleeps to halve it.  The following sleeps are a
+ * small part of the time since then, so a higher limit is useless: if other programs
+ * use the CPUs, data are late for reasons other than the rank. */
 #define LEAST_PATIENCE_NS   50000
 #define LONGEST_PATIENCE_NS 1000000
 #define PATIENCE_SHIFT      6
 
-/* Where messages end naps (TCP), naps delay by no more than a wakeup takes.  Of the
- * waits that end in a nap or just after it, each one that a message has ended counts
- * for trust, one that came unnoticed counts for so many against it. */
+/* If messages end sleeps (TCP), a sleep delays by a wakeup at most.  Of the waits that
+ * end in or immediately after a sleep, each that a message has ended adds to trust, and
+ * one that ended unnoticed subtracts so many. */
 #define TRUST_MAX    64
 #define TRUST_ENOUGH 16
 #define TRUST_LOST   32
 
-/* With trust a nap is this part of the wait. */
+/* With trust a sleep is this part of the wait. */
 #define TRUSTED_NAPS_PER_WAIT 2
 
 /* Weights of a new wait in mean and deviation, as RFC 6298 has them. */
@@ -69,14 +70,14 @@ hpcb_nap_site_t *hpcb_nap_site(hpcb_nap_table_t *table, uint64_t key)
     return site;
 }
 
-/* What this site's wait is for now. */
+/* Return the statistics of the present wait at this site. */
 static const hpcb_nap_time_t *expected(const hpcb_nap_site_t *site,
                                        const hpcb_nap_wait_t *wait)
 {
     return wait->came ? &site->end : &site->first;
 }
 
-/* Sleep up to where what is expected begins to happen. */
+/* Sleep until the expected event begins to happen. */
 static uint64_t until_expected(const hpcb_nap_time_t *time, uint64_t late_ns,
                                uint64_t elapsed_ns)
 {
@@ -90,9 +91,9 @@ static uint64_t until_expected(const hpcb_nap_time_t *time, uint64_t late_ns,
     return end > elapsed_ns ? end - elapsed_ns : 0;
 }
 
-/* The end may come at any time: a small part of the wait, if that is small against its
- * usual scatter too.  Once data have moved, what counts is how long none have since:
- * the wait may be a step of many, and each nap delays the next one. */
+/* The end may come at any time: sleep a small part of the wait, if that is also small
+ * compared to its usual scatter.  Once data have moved, the time since then counts,
+ * because the wait may be one step of many, and each sleep delays the next one. */
 static uint64_t at_any_time(const hpcb_nap_time_t *time, const hpcb_nap_table_t *table,
                             const hpcb_nap_wait_t *wait)
 {
@@ -108,7 +109,7 @@ static uint64_t at_any_time(const hpcb_nap_time_t *time, const hpcb_nap_table_t 
     return wait_ns / naps;
 }
 
-/* Whether time can be told from earlier waits: not in the middle of a transfer. */
+/* Return whether earlier waits predict the time: not in the middle of a transfer. */
 static bool is_predictable(const hpcb_nap_site_t *site, const hpcb_nap_time_t *time,
                            const hpcb_nap_wait_t *wait)
 {
@@ -116,7 +117,7 @@ static bool is_predictable(const hpcb_nap_site_t *site, const hpcb_nap_time_t *t
            (wait->busy_ns == 0 || wait->quiet_ns >= wait->elapsed_ns / 2);
 }
 
-/* Whether more data may come soon: some did in this wait. */
+/* Return whether more data may arrive soon, as some did in this wait. */
 static bool is_serving(const hpcb_nap_table_t *table, const hpcb_nap_wait_t *wait)
 {
     uint64_t awake = LEAST_PATIENCE_NS;
@@ -200,7 +201,7 @@ void hpcb_nap_learn_late(hpcb_nap_table_t *table, uint64_t asked_ns, uint64_t to
     uint64_t late =
         took_ns > asked_ns ? min_u64(took_ns - asked_ns, LONGEST_WAIT_NS) : 0;
 
-    /* A nap that was preempted afterwards says nothing about timers. */
+    /* A sleep followed by preemption says nothing about timers. */
     if (late > asked_ns + LEAST_NAP_NS)
         return;
     table->late_ns += (late >> MEAN_SHIFT) - (table->late_ns >> MEAN_SHIFT);

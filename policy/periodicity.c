@@ -60,7 +60,7 @@ static bool count_runs(hpcb_period_t *period, uint16_t symbol)
     for (unsigned m = 0; m < HPCB_PERIOD_MAX; m += LANES) {
         memcpy(&symbols, before + m, sizeof(symbols));
         memcpy(&run, period->run + m, sizeof(run));
-        /* A comparison that holds gives -1, all bits set. */
+        /* A true comparison yields -1, all bits set. */
         run = (run - (lanes_t)(run < CAP)) & (lanes_t)(symbols == wanted);
         enough |= (lanes_t)(run >= need);
         memcpy(period->run + m, &run, sizeof(run));
@@ -95,7 +95,7 @@ static hpcb_period_place_t begin_period(hpcb_period_t *period, unsigned found)
     period->period = found;
     period->left = found;
     period->held = 0;
-    /* What has made it a period was an iteration. */
+    /* The events that completed the period were an iteration. */
     return found > 0 ? HPCB_PERIOD_END : HPCB_PERIOD_NONE;
 }
 

@@ -201,7 +201,7 @@ static void add_typical(hpcb_typical_t *typical, hpcb_progress_source_t source,
     hpcb_typical_add(typical, cost, part);
 }
 
-/* Comparisons that no count tells of are never read. */
+/* Comparisons beyond the count are never read. */
 static void clear(hpcb_progress_t *progress, hpcb_progress_source_t source)
 {
     progress->harm[source].count = 0;
@@ -226,7 +226,8 @@ static void add(hpcb_progress_t *progress, hpcb_progress_source_t source,
     }
 }
 
-/* What was wanted is the same in all parts of an experiment, or rates by it are not. */
+/* The wanted CPU time must be the same in all parts of an experiment for rates relative
+ * to it. */
 static bool has_delay(const hpcb_progress_at_t at[HPCB_PROGRESS_READINGS])
 {
     bool all = true;
@@ -352,8 +353,8 @@ static void hear(const hpcb_progress_t *progress, hpcb_progress_source_t source,
     verdict->source = source;
 }
 
-/* What typical stops prove, -1: nothing.  What lies beyond the interval of the mean is
- * not believed. */
+/* Return what typical stops prove, -1: nothing.  A value beyond the interval of the
+ * mean is ignored. */
 static double typical_least(const hpcb_progress_t *progress, double high)
 {
     double least = -1;

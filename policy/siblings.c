@@ -9,7 +9,7 @@
 hpcb_cpus_t hpcb_siblings_exposed(const hpcb_cores_t *cores, const hpcb_cpus_t *allowed,
                                   const hpcb_cpus_t *held)
 {
-    uint16_t holders[HPCB_CPUS_MAX] = {0}; /* threads that are held, by core */
+    uint16_t holders[HPCB_CPUS_MAX] = {0}; /* threads of primaries, by core */
     hpcb_cpus_t exposed = {{0}};
 
     for (unsigned cpu = hpcb_cpus_from(held, 0); cpu < HPCB_CPUS_MAX;

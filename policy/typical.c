@@ -47,7 +47,7 @@ static double mean_of(const double *values, size_t count)
     return sum / (double)count;
 }
 
-/* What is trimmed counts as the last value that is not. */
+/* Trimmed values count as the last value that is not trimmed. */
 static double winsorized_squares(double *values, size_t count, size_t tail)
 {
     double mean, sum = 0;

@@ -9,7 +9,7 @@
  * spins. */
 #define READY_SCANS 2
 
-/* How far below the others a rank is that spins. */
+/* Priority of a spinning rank below the others. */
 #define DIFFERENCE 3
 
 static bool changed(hpcb_waiter_t *waiter, bool spins)

@@ -41,7 +41,7 @@ uint64_t hpcb_window_edges(const hpcb_window_t *window, int64_t from_ns, int64_t
 
     if (to_ns <= from_ns)
         return 0;
-    /* Two edges a period; what is left of one has at most two. */
+    /* Each period has two switches; the rest of one has at most two. */
     span = (uint64_t)to_ns - (uint64_t)from_ns;
     whole = span / (uint64_t)window->period_ns;
     rest = span % (uint64_t)window->period_ns;
