@@ -4,21 +4,20 @@
  */
 /*
  * Rows sibling-throttle and sibling-avoid, for nodes with SMT whose kernel has no core
- * scheduling.  Which of them, and how much, is policy/siblings' decision.
+ * scheduling.  policy/siblings chooses the row and the share.
  *
- * sibling-throttle sets a CFS quota on a group that holds a guest's tasks only and that
- * goes with them: our group of the job on v1, Slurm's directory of the task on v2,
- * never the job's or the step's there, because slurmstepd is inside and has to go on
- * answering.
- * Quota and cpu.idle go together: the kernel looks at the quota of an idle group as at
- * that of any other (tg_set_cfs_bandwidth and sched_group_set_idle know nothing of each
- * other; Linux 5.15 … 6.18), and only cpu.weight refuses to be written beside it.  A
- * real-time task is not under the quota: that is how a throttled guest dies in time
+ * sibling-throttle sets a CFS quota on a group that contains only a guest's tasks and
+ * is removed with them: our group of the job on v1, Slurm's directory of the task on
+ * v2, never that of the job or step there, because slurmstepd is inside and must
+ * continue to answer.  Quota and cpu.idle are independent: the kernel applies the quota
+ * of an idle group like any other (tg_set_cfs_bandwidth and sched_group_set_idle do not
+ * refer to each other; Linux 5.15 … 6.18), and only rejects writes to cpu.weight.  A
+ * real-time task is not limited by the quota, so a throttled guest can end in time
  * (spank/dying.h).
  *
- * sibling-avoid narrows the cpuset of such a group (v2: of the task; v1: of the step),
- * which no user can widen.  Without cpusets the affinity of each thread has to do,
- * which a user can set again: hpcb_siblings_state then says that the guest is exposed.
+ * sibling-avoid reduces the cpuset of such a group (v2: of the task; v1: of the step),
+ * which no user can extend.  Without cpusets the affinity of each thread is used, which
+ * a user can change: hpcb_siblings_state then reports that the guest is exposed.
  */
 #include "config.h"
 

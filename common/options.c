@@ -21,7 +21,7 @@
 #include "common/options.h"
 #include "common/text.h"
 
-/* Longest value that is looked at. */
+/* Maximum length of a value. */
 #define VALUE_BYTES 1024
 #define VALUE_SHOWN 64
 

@@ -72,8 +72,9 @@ static int read_part(int fd, void *to, size_t size, off_t at)
     return -1;
 }
 
-/* 1: copied while nobody wrote, 0: not so, -1: errno.  What is read before and after
- * the copy is the order that one read call alone would not promise. */
+/* Return 1 if it was copied while it was not being written, 0 otherwise, -1 with
+ * errno.  Reading the sequence before and after the copy ensures an order that a single
+ * read call would not. */
 static int copy(int fd, hpcb_page_t *page)
 {
     uint64_t before, after;

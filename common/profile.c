@@ -88,7 +88,7 @@ int hpcb_profile_compare(const hpcb_profile_key_t *a, const hpcb_profile_key_t *
     return order ? order : strcmp(a->executable, b->executable);
 }
 
-/* Where key is, or where it belongs. */
+/* Return the position of key, or where it would be inserted. */
 static size_t position(const hpcb_profiles_t *store, const hpcb_profile_key_t *key)
 {
     size_t low = 0, high = store->count;
@@ -174,7 +174,7 @@ void hpcb_profiles_drop_oldest(hpcb_profiles_t *store)
     drop_oldest(store, 0, store->count);
 }
 
-/* Leave room for one more of that user. */
+/* Ensure that another entry of that user fits. */
 static void make_room(hpcb_profiles_t *store, uint32_t uid)
 {
     const hpcb_profile_key_t start = {.uid = uid};

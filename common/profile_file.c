@@ -33,7 +33,7 @@
 #define DEPTH_MAX     8
 #define PATH_SHOWN    200
 
-/* How long one writer waits for another. */
+/* Maximum time that a writer waits for another one. */
 #define LOCK_WAIT_MS 5000
 #define LOCK_STEP_MS 20
 
@@ -450,8 +450,7 @@ static int lock_store(const char *path, hpcb_error_t *err)
     return -1;
 }
 
-/* Temporary files of writers that were killed: we have the lock, so nobody works on
- * them. */
+/* Remove temporary files of killed writers; we have the lock, so nobody uses them. */
 static void tidy(const char *dir, const char *base)
 {
     hpcb_autoclosedir DIR *stream = opendir(dir);

@@ -116,7 +116,7 @@ int hpcb_record_parse(const char *text, hpcb_record_t *record, hpcb_error_t *err
     return hpcb_record_from_json(object, record, err);
 }
 
-/* What the names of a run's records begin with. */
+/* Print the first part of the names of a run's records. */
 static void print_job(const hpcb_record_t *record, char text[static HPCB_NAME_MAX])
 {
     int length = snprintf(text, HPCB_NAME_MAX, "%" PRIu32, record->job.job_id);
@@ -139,7 +139,7 @@ static int path_of(const char *dir, const char *place, const hpcb_record_t *reco
     return hpcb_error(err, "the spool directory's name is too long");
 }
 
-/* Whether name is JOB.<begin>.NODE.json. */
+/* Return whether name is JOB.<begin>.NODE.json. */
 static bool has_begin(const char *name, const char *job, const char *node,
                       uint64_t *begin)
 {

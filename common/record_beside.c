@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* The guests beside a primary in the record of a node: null where they are not known.
- */
+/* The guests next to a primary in the record of a node: null if they are not known. */
 #include "config.h"
 
 #include <stdlib.h>

@@ -21,7 +21,8 @@
             what, sql, member                                                          \
     }
 
-/* The member's place in a node's record, its codec, what of hpcb_record_t it holds. */
+/* The member's position in a node's record, its codec, and its source in
+ * hpcb_record_t. */
 #define IN(place, codec, of)                                                           \
     {                                                                                  \
         place, &hpcb_codec_##codec, offsetof(hpcb_record_t, of),                       \

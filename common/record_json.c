@@ -19,7 +19,7 @@
 #define MILLION   1000000u
 #define DEPTH_MAX 16 /* deeper JSON is none of ours */
 
-/* Up to here (285 years) a double tells microseconds apart. */
+/* Up to this value (285 years) a double resolves microseconds. */
 #define TIME_MAX_US ((double)(UINT64_C(1) << 53))
 
 int hpcb_rjson_add(hpcb_rjson_t *object, const char *key, hpcb_rjson_t *value)

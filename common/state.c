@@ -3,15 +3,16 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * StateDir/jobs: <id> is written whole by hpcb_file_create (so that the first writer
- * wins) and read whole; <id>.usage grows by a line per finished step, and is folded
- * when it has become long (<id>.usage.lock; <id>.usage.late if that cannot be had).
+ * StateDir/jobs: <id> is written as a whole by hpcb_file_create (so that the first
+ * writer wins) and read as a whole; <id>.usage grows by a line per finished step, and
+ * is folded when it is long (<id>.usage.lock; <id>.usage.late if that is not
+ * available).
  *
- * Removing a job renames <id> to <id>.over, which goes last: whoever finds that one,
- * and no <id>, finishes a removal that was cut short.
+ * The removal of a job renames <id> to <id>.over, which is removed last: if it exists
+ * without <id>, a removal was interrupted and must be finished.
  *
- * A usage line begins with a newline and ends with the word "end": one that a crash or
- * a full disk cut short is closed by the next one and lacks its end.
+ * A usage line begins with a newline and ends with the word "end": a line truncated by
+ * a crash or a full disk is terminated by the next one and lacks its end.
  */
 #include "config.h"
 
@@ -54,7 +55,7 @@ static bool is_word(const char *text)
     return true;
 }
 
-/* STATE_DIR/jobs, or a file in it where id is not 0. */
+/* Get STATE_DIR/jobs, or a file in it if id is not 0. */
 static int job_path(char *path, const char *state_dir, uint32_t id, const char *suffix,
                     hpcb_error_t *err)
 {
@@ -70,7 +71,7 @@ static int job_path(char *path, const char *state_dir, uint32_t id, const char *
     return hpcb_error(err, "the state directory's name is too long");
 }
 
-/* Whoever may write to one of the two directories could swap what is in it. */
+/* Anybody who may write to one of the two directories could replace their content. */
 static int check_dirs(const char *state_dir, hpcb_error_t *err)
 {
     char jobs[PATH_MAX];
@@ -284,7 +285,7 @@ static int render(const hpcb_job_state_t *state, char *text, hpcb_error_t *err)
                                                : "its SLUID is none");
 }
 
-/* What to do about the record at path that is there already. */
+/* How to treat an existing record at path. */
 typedef enum { LEFTOVER_KEEP, LEFTOVER_REPLACE, LEFTOVER_UNKNOWN } leftover_t;
 
 /* The job that a file in jobs/ belongs to, with what follows the number, or 0. */
@@ -376,7 +377,7 @@ static int finish_removal(const char *state_dir, DIR *dir, uint32_t job_id,
     return remove_file(state_dir, dirfd(dir), over, err) ? -1 : status;
 }
 
-/* What a run before this one has left must not count for it. */
+/* Remove files of an earlier run, which must not count for this one. */
 static void drop_leftovers(const char *state_dir, uint32_t job_id)
 {
     hpcb_autoclosedir DIR *dir = NULL;
@@ -389,8 +390,8 @@ static void drop_leftovers(const char *state_dir, uint32_t job_id)
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
 }
 
-/* What is there of a job that no record tells of, or a record of an earlier run.  What
- * its undo log says may have to be undone still, but not after a reboot. */
+/* Remove files of a job without a record, or of an earlier run's record.  Its undo log
+ * may still have to be replayed, but not after a reboot. */
 static void clear_rest(const char *state_dir, uint32_t job_id, bool rebooted)
 {
     hpcb_autoclosedir DIR *dir = NULL;
@@ -611,8 +612,8 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* What steps have used, and the largest that the job as a whole was seen to have used:
- * the memory peak is in the latter. */
+/* Read the sum over steps, and the largest usage of the job as a whole, which includes
+ * the memory peak. */
 static int read_sums(FILE *stream, hpcb_usage_t *steps, hpcb_usage_t *job)
 {
     hpcb_usage_scope_t scope;
@@ -693,7 +694,7 @@ static int open_usage_lock(const char *state_dir, uint32_t job_id)
     return open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-/* Who has it may be stopped or frozen: nobody waits long. */
+/* The owner of the lock may be stopped or frozen, so the wait is short. */
 static bool take_lock(int fd, int how)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
@@ -714,9 +715,9 @@ static bool is_long(const char *path)
 }
 
 /*
- * Those who append share the lock, and who folds has it alone: so nobody folds while a
- * line is on its way, and no line goes to a file that has been read.  If who folds is
- * stopped in the middle, lines go to a file that nobody folds.
+ * Appending takes the lock as shared, folding as exclusive: so nothing is folded while
+ * a line is being written, and no line goes to a file that has been read.  If the
+ * folding process is stopped in the middle, lines go to a file that nobody folds.
  */
 int hpcb_state_add_usage(const char *state_dir, uint32_t job_id,
                          hpcb_usage_scope_t scope, const hpcb_usage_t *usage,

@@ -41,8 +41,8 @@ static hpcb_rjson_t *new_tag(hpcb_rjson_t *outer, hpcb_class_t klass)
     return tag;
 }
 
-/* How texts begin that another program takes back from AdminComment and that have to
- * begin so: Jobstats' summary of a job. */
+/* Prefixes of texts that another program reads back from AdminComment and that must
+ * stay at its beginning: Jobstats' summary of a job. */
 static const char *const foreign[] = {"JS1:"};
 
 /* Return whether the text stays as it is, without a tag. */
@@ -54,7 +54,7 @@ static bool is_foreign(const char *text)
     return false;
 }
 
-/* Nobody wrote such a text for slurmctld, which takes none: it is not parsed. */
+/* slurmctld accepts no such text, so it is not parsed. */
 static bool is_too_long(const char *text)
 {
     return text && strnlen(text, HPCB_COMMENT_MAX) == HPCB_COMMENT_MAX;

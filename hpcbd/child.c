@@ -208,9 +208,8 @@ void hpcbd_child_kill(hpcbd_child_t *child)
         kill(child->pid, SIGKILL);
 }
 
-/* The child runs once more to die, and the daemon waits for it.  One in the idle class
- * would get no CPU beside ranks that never wait, so it dies in the daemon's own class.
- */
+/* The child runs once more to die, and the daemon waits for it.  In the idle class it
+ * would get no CPU next to ranks that never wait, so it gets the daemon's own class. */
 static void hurry(pid_t pid)
 {
     struct sched_param own = {0};

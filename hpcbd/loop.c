@@ -100,7 +100,8 @@ void hpcb_loop_stop(hpcb_loop_t *loop)
     loop->stopping = true;
 }
 
-/* What a timer or a signal brings; -1: nothing (another one read it, or spurious). */
+/* Return the value of a timer or a signal; -1: none (another caller read it, or
+ * spurious). */
 static int64_t take_events(const hpcb_source_t *source)
 {
     struct signalfd_siginfo info;

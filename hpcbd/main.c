@@ -4,7 +4,7 @@
  */
 /*
  * hpcbd: on a node (the default) or, with --collector, on the controller's host.  It
- * stays in the foreground; systemd, or the sandbox, looks after it.
+ * stays in the foreground; systemd, or the sandbox, supervises it.
  */
 #include "config.h"
 
@@ -170,8 +170,8 @@ static int parse_args(int argc, char **argv, args_t *args)
     return EXIT_USAGE;
 }
 
-/* Two daemons over one directory would each do the work of the other.  The descriptor
- * that holds the lock, which the kernel gives back when the process ends; or -1. */
+/* Two daemons on one directory would interfere with each other.  Return the descriptor
+ * with the lock, which the kernel releases when the process ends; or -1. */
 static int take_lock(const hpcbd_mode_t *mode, const hpcb_conf_t *conf,
                      hpcb_error_t *err)
 {
@@ -212,8 +212,8 @@ typedef struct {
         key, offsetof(hpcb_conf_t, member), sizeof(((hpcb_conf_t *)0)->member), mode   \
     }
 
-/* What is settled when the daemon starts: its directories, the groups that its
- * watchdogs release, and what it listens on.  mode NULL: in each. */
+/* Settings that are fixed when the daemon starts: its directories, the groups that its
+ * watchdogs release, and its ports.  mode NULL: for all modes. */
 static const struct {
     const char *key;
     size_t at, size;
@@ -296,7 +296,7 @@ static int run_parts(running_t *running, hpcb_error_t *err)
     return status;
 }
 
-/* The defaults hold where there is no file; a damaged one is for the admin to mend. */
+/* Without a file the defaults apply; a damaged one must be fixed by the admin. */
 static int load_conf(const args_t *args, hpcbd_t *daemon, hpcb_error_t *err)
 {
     hpcb_conf_find(args->conf, daemon->conf_path, sizeof(daemon->conf_path));

@@ -4,21 +4,20 @@
  */
 /*
  * Two timers:
- *   look   every 2 s, and soon after a message: which steps there are (StateDir is the
- *          truth, so that a restarted daemon finds all of them again), and their new
- *          processes
- *   tick   every few ms while there is something to balance: each step goes on by a few
- *          of its ranks, be it to begin, to listen or to end (hpcbd/balance/unit.h)
+ *   look   every 2 s, and soon after a notification: find steps (StateDir is authoritative,
+ *          so that a restarted daemon finds all of them again), and their new processes
+ *   tick   every few ms while a step is balanced: each step continues with a few of its
+ *          ranks, to begin, to read samples or to end (hpcbd/balance/unit.h)
  *
- * The daemon runs ahead of everybody, edges of windows wait in the same loop, and what
- * ranks say is their users': a tick ends after a millisecond and a bit, and after work
- * that took long the next one comes so much later that all of it stays below 5 % of a
- * CPU, whatever they do.  So does a look that something has brought forward, as a job
- * may have thousands of steps.
+ * The daemon has a higher priority than everything else, switches of windows wait in
+ * the same loop, and samples of ranks come from users.  So a tick ends after a little
+ * more than a millisecond, and after long work the next one is delayed so that all of
+ * it stays below 5 % of a CPU, whatever ranks do.  The same holds for an early look, as
+ * a job may have thousands of steps.
  *
- * What survives a crash: undo logs below StateDir/balance (written before what they
- * undo), groups of ours by their names, and a watchdog of our own that undoes both,
- * also where the daemon hangs.
+ * After a crash undo logs below StateDir/balance (written before the changes) and our
+ * groups, by their names, are found again, and a watchdog of our own undoes both, also
+ * if the daemon hangs.
  */
 #include "config.h"
 
@@ -42,7 +41,7 @@
 
 #define MILLISECOND INT64_C(1000000)
 #define LOOK_NS     (2000 * MILLISECOND)
-#define REST_NS     (4000 * MILLISECOND) /* without steps: who tells of one is heard */
+#define REST_NS     (4000 * MILLISECOND) /* without steps: a new one is notified */
 #define SOON_NS     (20 * MILLISECOND)
 #define TICK_NS     (4 * MILLISECOND)
 #define LOAD        20          /* of the time at most 1/20 is worked */
@@ -51,8 +50,8 @@
 /* More steps at a time are not balanced. */
 #define UNITS_MAX 64
 
-/* A step whose tasks have not begun is awaited with looks that are brought forward so
- * often: four seconds, of which they are let alone for two. */
+/* A step whose tasks have not begun causes so many early looks: for four seconds, of
+ * which it is left alone for two. */
 #define EARLIES_MAX 160
 
 /* Their pages, what sensors keep open, and some. */
@@ -72,13 +71,13 @@ static struct {
     hpcb_source_t *look, *tick;
     hpcbd_unit_t *units[UNITS_MAX];
     size_t count;
-    size_t turn; /* who goes on first in the next tick */
+    size_t turn; /* first step of the next tick */
     bool opened; /* a step in this look */
     hpcbd_passed_t passed;
-    int64_t look_ns; /* that the last look took */
+    int64_t look_ns; /* duration of the last look */
     unsigned earlies;
     bool more;    /* steps wait for the next one */
-    bool soon;    /* the look timer has been brought forward */
+    bool soon;    /* the look timer has an early time */
     bool ticking; /* the tick timer is on */
 } engine;
 
@@ -114,7 +113,7 @@ static void set_tick(int64_t worked_ns)
     hpcb_timer_in(engine.tick, engine.ticking ? (uint64_t)next_ns : 0, 0);
 }
 
-/* What is in the log is undone; with the job's last step it has no meaning any more. */
+/* The log's content is undone, and is void after the job's last step. */
 static void drop_log(uint32_t job_id)
 {
     for (size_t i = 0; i < engine.count; i++)
@@ -237,14 +236,15 @@ static void visit(uint32_t job_id, const char *step, uint64_t file, void *arg)
 
 static void guard(void);
 
-/* Until when it has to hear of us again, or the ranks are let go. */
+/* Set the time of our next sign of life, after which the watchdog releases the
+ * ranks. */
 static void tell_watchdog(void)
 {
     hpcbd_watchdog_arm(&engine.guard.watchdog, HPCBD_WATCHDOG_BOOST,
                        has_work() ? monotonic_ns() + 2 * LOOK_NS : 0);
 }
 
-/* Which steps there are, from StateDir; one that is new in each turn of the loop. */
+/* Find steps in StateDir; open one new step in each iteration of the loop. */
 static void find_steps(void)
 {
     hpcb_error_t err;
@@ -338,7 +338,7 @@ static void add_number(json_object *object, const char *key, uint64_t value)
     json_object_object_add(object, key, json_object_new_int64((int64_t)value));
 }
 
-/* For each rank the CPU that it is on, -1 where it may run on all, and its weight. */
+/* Add the CPU of each rank, -1 if it may run on all, and its weight. */
 static void add_ranks(json_object *object, const hpcbd_unit_t *unit)
 {
     json_object *cpus = json_object_new_array(), *weights = json_object_new_array();
@@ -408,7 +408,7 @@ static void release(void *arg)
         hpcb_log(HPCB_LOG_ERROR, "%s", err.text);
 }
 
-/* Without one nobody is weighed or placed; looks try again. */
+/* Without a watchdog no rank gets a weight or place; looks try again. */
 static void guard(void)
 {
     hpcb_error_t err;
@@ -421,7 +421,8 @@ static void guard(void)
         remove_at(engine.count - 1);
 }
 
-/* Before users can take the name: /dev/shm is everybody's.  Steps look again. */
+/* Before users can take the name, because anybody can write to /dev/shm.  Steps check
+ * it again. */
 static void make_pages(void)
 {
     const char *dir = engine.daemon->conf.balance_pages;

@@ -3,13 +3,13 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Whether anything can be won: ranks that have a core each win nothing by weights, and
- * ranks that Slurm has bound to several CPUs each have those to themselves.  Ranks that
- * are bound to nothing are given a CPU each first, by number, where the policy goes on
- * to place them (policy/balance.h); else they stay free.
+ * Whether balancing can gain anything: ranks with a core each gain nothing by weights,
+ * and ranks that Slurm has bound to several CPUs each have those to themselves.
+ * Unbound ranks first get a CPU each, by number, if the policy also places them
+ * (policy/balance.h); otherwise they stay unbound.
  *
- * A step may have hundreds of ranks, each of which costs dozens of system calls here:
- * a few at a time.
+ * A step may have hundreds of ranks, each of which costs dozens of system calls here,
+ * so a few are handled at a time.
  */
 #include "config.h"
 
@@ -40,7 +40,8 @@ static int64_t age_ms(uint64_t start_ticks)
            (int64_t)(start_ticks * 1000 / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* What binds its threads apart for good is for hpcb_rank_pin() to refuse. */
+/* A program that binds its threads differently for good is left to hpcb_rank_pin() to
+ * refuse. */
 static bool has_settled(pid_t pid, int64_t age)
 {
     char mask[HPCB_TASK_TEXT_MAX];
@@ -116,8 +117,8 @@ static void leave_free(hpcbd_unit_t *unit)
     hpcb_balance_begin(&unit->conf, &unit->places, unit->n, at, &unit->balance);
 }
 
-/* Nothing can be moved from rank to rank but the power of the node.  What places ranks,
- * or compares those of a core, has nothing to do here: adaptive does. */
+/* Only the power of the node can be shifted between ranks.  Policies that place ranks,
+ * or compare those of a core, have no effect here: adaptive does. */
 static int begin_hints(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit,
                        const uint16_t *at)
 {
@@ -137,7 +138,8 @@ static int begin_hints(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit,
     return 0;
 }
 
-/* Where each rank is to begin, and whether anything can be won; -1 with why. */
+/* Find the first place of each rank, and whether anything can be gained; -1 with the
+ * reason. */
 static int place(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit)
 {
     const hpcbd_bound_t *bound = &unit->bound;
@@ -178,7 +180,7 @@ bool hpcbd_begin_place(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit)
     return hpcbd_stage_go_on(unit, HPCBD_UNIT_GATHERS);
 }
 
-/* Only groups of ours have to be moved to. */
+/* Only our groups require a move. */
 bool hpcbd_begin_gather(hpcbd_unit_t *unit)
 {
     hpcb_rank_spec_t spec = hpcbd_stage_spec(unit, 0);

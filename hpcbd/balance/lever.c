@@ -52,7 +52,7 @@ uint32_t hpcbd_lever_weight(const hpcbd_unit_t *unit, unsigned rank)
     return is_lowered(unit, rank) ? hpcb_waiter_weight(weight) : weight;
 }
 
-/* Somebody is on another thread of its core. */
+/* Return whether another rank is on another thread of its core. */
 static bool has_neighbour(const hpcbd_unit_t *unit, unsigned rank)
 {
     unsigned own = unit->balance.rank[rank].place;

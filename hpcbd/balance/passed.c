@@ -11,7 +11,7 @@ struct hpcbd_passed_step {
     uint32_t job_id, step;
     uint64_t file;  /* a step that writes its ranks anew has another one */
     unsigned looks; /* until it is read again; 0: never */
-    bool seen;      /* by this look */
+    bool seen;      /* by this scan */
 };
 
 static int compare(const void *a, const void *b)

@@ -48,7 +48,7 @@ bool hpcbd_rank_lives(const hpcbd_rank_t *rank)
     return hpcb_task_start(rank->pid, &start) == 0 && start == rank->start;
 }
 
-/* For good: who has written nonsense once is not worth another look. */
+/* Permanently: a page that once had impossible content is not read again. */
 static void distrust(hpcbd_rank_t *rank)
 {
     hpcb_log(HPCB_LOG_INFO, "task %d: what its page says cannot be; it is left alone",
@@ -119,7 +119,7 @@ void hpcbd_rank_ask(hpcbd_rank_t *rank, unsigned priority, int64_t now_ns)
     const hpcb_page_level_t level = {.priority = priority,
                                      .until_ns = (uint64_t)(now_ns + patience)};
 
-    /* What becomes of it is the rank's own affair. */
+    /* The rank itself is responsible for the effect. */
     rank->asked = rank->page >= 0 && hpcb_page_ask(rank->page, &level) == 0;
 }
 

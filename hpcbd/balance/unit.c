@@ -154,7 +154,7 @@ bool hpcbd_unit_rests(const hpcbd_unit_t *unit)
     return unit->waits || unit->stage == HPCBD_UNIT_RESTS;
 }
 
-/* What the policy wants of a few ranks. */
+/* Apply the policy's result to a few ranks. */
 static bool apply_some(hpcbd_unit_t *unit)
 {
     unsigned end = hpcbd_stage_slice(unit);
@@ -291,8 +291,8 @@ static bool listen_some(const hpcbd_balance_env_t *env, hpcbd_unit_t *unit,
     return true;
 }
 
-/* What ranks that do not speak have done since the last step, as if it had been as long
- * as an iteration of those that do. */
+/* Scale the samples of silent ranks since the last step to the length of an iteration
+ * of those that report. */
 static void scale(hpcbd_unit_t *unit)
 {
     uint64_t mean_ns = unit->round.heard ? unit->round.total_ns / unit->round.heard : 0;

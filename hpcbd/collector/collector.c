@@ -3,20 +3,20 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The collector: takes requests from connections, and answers when their records are on
- * disk.  stats.json in CollectorDir says what has happened (SIGUSR1: at once).
+ * The collector: receives requests from connections, and answers when their records are
+ * on disk.  stats.json in CollectorDir has statistics (immediately after SIGUSR1).
  *
- * A request goes through three child processes: one that opens credentials (anybody's:
- * slow at an attacker's will), one that keeps records, and one that makes the
- * credentials of answers:
+ * A request passes through three child processes: one that decodes credentials (of
+ * anybody: an attacker can make it slow), one that keeps records, and one that encodes
+ * the credentials of answers:
  *
  *   take_frame -> opened -> kept -> sealed
  *
- * A report of jobs that take turns goes through a fourth, which deals quanta to them,
- * in the place of the one that keeps records (dealt in the place of kept).
+ * A report of jobs that take turns passes through a fourth, the dealer, instead of the
+ * keeper of records (dealt instead of kept).
  *
- * In between it belongs to its connection and goes with it.  If many requests wait for
- * the disk, nothing more is read from connections: nodes wait.
+ * In between it belongs to its connection and ends with it.  If many requests wait for
+ * the disk, connections are not read, so that nodes wait.
  */
 #include "config.h"
 
@@ -49,8 +49,7 @@
 #define MS_NS     UINT64_C(1000000)
 #define SECOND_NS (1000 * MS_NS)
 
-/* How often runs that have waited long enough, silent connections and the statistics
- * are looked at. */
+/* Interval for checks of waiting runs, silent connections and the statistics. */
 #define TICK_NS (2 * SECOND_NS)
 
 /* A munged that takes longer hangs. */
@@ -66,7 +65,7 @@
  */
 #define REQUESTS_WAITING_MAX 128
 
-/* What a connection waits for. */
+/* Pending call of a connection. */
 typedef struct {
     hpcbd_conn_t *conn;
     hpcbd_call_t *call; /* NULL: none */
@@ -130,7 +129,7 @@ static void refuse(const hpcbd_conn_t *conn, int error, const char *why)
         return;
     }
     limit(*hpcbd_conn_origin(conn));
-    /* Anybody can make many of these. */
+    /* Anybody can cause many of these. */
     if (collector.refused_credentials++ < 10)
         hpcb_log(HPCB_LOG_INFO, "refused a message: %s", why);
 }

@@ -132,7 +132,7 @@ static bool drop_one(hpcbd_conns_t *conns, const hpcbd_conn_t *keep)
     return true;
 }
 
-/* Room for more of the frame. */
+/* Enlarge the buffer for more of the frame. */
 static int make_room(hpcbd_conn_t *conn)
 {
     size_t room = conn->in_used + STEP_BYTES;

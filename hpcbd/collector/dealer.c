@@ -49,14 +49,14 @@ typedef struct {
     uint64_t from;
 } owned_t;
 
-/* What has been dealt to a job. */
+/* The deal of a job. */
 typedef struct {
     uint32_t job_id;
     uint64_t quantum_us;
     owned_t now, next;
 } hand_t;
 
-/* What all nodes say of a job. */
+/* Combined reports of all nodes of a job. */
 typedef struct {
     uint32_t job_id, nodes, reports;
     uint64_t quantum_us;
@@ -161,7 +161,7 @@ static void drop_silent(hpcbd_dealer_t *dealer, int64_t now_ns)
         node_t *node = dealer->nodes[i];
         int64_t silent_ns = now_ns - node->heard_ns;
 
-        /* Below 0: somebody has set the clock. */
+        /* Negative: the clock was set. */
         if (silent_ns >= 0 && silent_ns < HPCBD_TURNS_STALE_SECONDS * SECOND)
             dealer->nodes[kept++] = node;
         else
@@ -270,7 +270,7 @@ static const hand_t *find_hand(const hand_t *hands, size_t count, uint32_t job_i
 
 /* ---- a deal ---- */
 
-/* What is not in the deal is left out. */
+/* Remove bits that are not in the deal. */
 static uint64_t compress(uint64_t meets, uint64_t kept)
 {
     uint64_t result = 0;
@@ -325,9 +325,9 @@ static uint64_t first_quantum(const job_t *job, int64_t now_ns)
     return ahead_us / job->quantum_us + 1;
 }
 
-/* What the job owns when the deal begins: without one it owns quanta by its id, and if
- * it keeps these it waits for no other slot to come.  (Components of a heterogeneous
- * job own them by the id of the whole, which reports do not name.) */
+/* Return the job's slot when the deal begins: without a deal it owns quanta by its ID,
+ * and if it keeps these it need not wait for another slot.  (Components of a
+ * heterogeneous job own them by the ID of the whole, which reports do not contain.) */
 static hpcb_deal_slot_t slot_before(const hpcbd_dealer_t *dealer, const job_t *job,
                                     int64_t now_ns)
 {
@@ -415,7 +415,7 @@ static void deal_if_due(hpcbd_dealer_t *dealer, int64_t now_ns)
 {
     int64_t since_ns = now_ns - dealer->dealt_ns;
 
-    /* Below 0: somebody has set the clock. */
+    /* Negative: the clock was set. */
     if (since_ns >= 0 && since_ns < HPCB_DEAL_SECONDS * SECOND)
         return;
     dealer->dealt_ns = now_ns;

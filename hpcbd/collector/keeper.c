@@ -21,7 +21,7 @@
 static struct {
     char dir[PATH_MAX];
     hpcb_store_t *store;
-    bool taken_over; /* what an earlier release has left */
+    bool taken_over; /* files of an earlier release */
     bool trouble;
     hpcbd_keeper_totals_t totals;
 } keeper;
@@ -157,7 +157,7 @@ int hpcbd_keeper_totals(const char *text, hpcbd_keeper_totals_t *totals)
     return 0;
 }
 
-/* What is not on disk is not kept: its senders hear nothing. */
+/* Records that are not on disk are not acknowledged: their senders get no answer. */
 static void lose(hpcbd_sealer_item_t *items, size_t count, const hpcb_error_t *err)
 {
     if (keeper.store)

@@ -20,7 +20,7 @@
 
 #define LOOK_SECONDS 2
 
-/* After a failure of the store: a disk that is full, somebody who holds the lock. */
+/* After a failure of the store: a full disk, or another process with the lock. */
 #define FAILED_SECONDS 30
 
 typedef struct {
@@ -50,7 +50,8 @@ static int save(learner_t *learner, hpcb_error_t *err)
     return 0;
 }
 
-/* What the store has counts, also while learner.pos cannot be written. */
+/* Continue with what the store has counted, also while learner.pos cannot be
+ * written. */
 static int take(learner_t *learner, const hpcbd_lesson_t *lessons, size_t count,
                 int64_t position, hpcb_error_t *err)
 {
@@ -61,7 +62,7 @@ static int take(learner_t *learner, const hpcbd_lesson_t *lessons, size_t count,
     return save(learner, err);
 }
 
-/* Returns how long to wait before the next look. */
+/* Return the time to wait before the next read. */
 static unsigned learn(learner_t *learner)
 {
     static hpcbd_lesson_t lessons[HPCBD_LEARNER_RUNS];

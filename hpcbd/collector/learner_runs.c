@@ -47,7 +47,7 @@ static double part_of(const row_t *row)
     return row->delay > 0 && row->allocated > 0 ? 1 - row->delay / row->allocated : 1;
 }
 
-/* What a node moves and holds with all tasks that Slurm would put there. */
+/* Get the traffic and memory of a node with all tasks that Slurm would place there. */
 static void know_node(hpcb_profile_run_t *run, const row_t *row)
 {
     static const hpcb_profile_axis_t peaks[] = {
@@ -137,7 +137,7 @@ static size_t select_runs(sqlite3 *db, int64_t *position, hpcbd_lesson_t *lesson
     return count;
 }
 
-/* The file is not kept open: it may be moved. */
+/* The file is not kept open, because it may be renamed. */
 size_t hpcbd_learner_next(const char *dir, int64_t *position,
                           hpcbd_lesson_t lessons[static HPCBD_LEARNER_RUNS], bool *more)
 {

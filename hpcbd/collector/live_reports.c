@@ -91,7 +91,7 @@ static void on_timer(void *arg, uint64_t count)
     start_writer(live);
 }
 
-/* What the collector before this one knew is as old as it says. */
+/* State of the previous collector keeps its time. */
 static void read_file(hpcbd_live_t *live)
 {
     hpcb_live_known_t known = {0};

@@ -24,8 +24,7 @@
 #include "hpcbd/slurm_module.h"
 #include "hpcbd/worker.h"
 
-/* What is done twice after a crash changes nothing, and each save waits for the disk.
- */
+/* Repeating runs after a crash is harmless, and each save waits for the disk. */
 #define SAVE_MS 2000
 
 static void sleep_ms(uint32_t ms)

@@ -75,7 +75,7 @@ static int select_runs(sqlite3 *db, int64_t position, hpcbd_writer_run_t *runs,
     return count;
 }
 
-/* The file is not kept open: it may be moved. */
+/* The file is not kept open, because it may be renamed. */
 int hpcbd_writer_next(const char *dir, int64_t *position,
                       hpcbd_writer_run_t runs[static HPCBD_WRITER_RUNS], int most)
 {

@@ -18,7 +18,7 @@
 
 extern __attribute__((visibility("default"))) const hpcbd_slurm_t hpcbd_slurm;
 
-/* What a shell exits with if a signal ended its command: this and the signal. */
+/* Exit code of a shell if a signal ended its command: this plus the signal. */
 #define SHELL_SIGNALED 128
 
 static void *connection;
@@ -164,8 +164,8 @@ static hpcbd_outcome_t set_comment(const char *cluster, uint32_t job_id,
     return slurmdb_connection_commit(connection, true) ? lose_connection() : HPCBD_DONE;
 }
 
-/* The job's comment with text behind it, to be freed; NULL if it is there already, or
- * nobody answers. */
+/* Return the job's comment with text appended, to be freed; NULL if it is there
+ * already, or if slurmctld does not answer. */
 static char *comment_with(uint32_t job_id, const char *text)
 {
     job_info_msg_t *jobs = NULL;
@@ -235,7 +235,7 @@ static hpcbd_outcome_t requeue(uint32_t job_id, const char *text, bool ended)
     return outcome;
 }
 
-/* On cgroup v1 Slurm does not hear of a node that was full: the script was killed, or
+/* On cgroup v1 Slurm does not notice that a node was full: the script was killed, or
  * its last command was. */
 static bool was_killed(const slurm_job_info_t *job)
 {

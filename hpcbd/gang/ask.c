@@ -99,8 +99,8 @@ static int work(void *conf)
              asker.conf->state_dir);
     snprintf(asker.answer, sizeof(asker.answer), "%.4000s/" HPCBD_DEALT_FILE,
              asker.conf->state_dir);
-    /* What an earlier daemon has said is old; what it has heard says itself until when
-     * it counts. */
+    /* The report of an earlier daemon is old; the answer that it received contains its
+     * own expiry. */
     (void)hpcb_file_changed(asker.report, &asker.stamp);
     for (;;) {
         sleep(HPCB_DEAL_REPORT_SECONDS);

@@ -25,7 +25,7 @@ void hpcbd_gang_capacity_told(const char *conf_path, hpcb_bw_t *told)
     size_t count = 0;
 
     *told = (hpcb_bw_t){0, 0};
-    /* What is wrong with the file the daemon has said when it read the rest of it. */
+    /* The daemon has logged errors of the file when it read the rest of it. */
     if (!rows || hpcb_conf_capacities(conf_path, rows, &count, NULL) < 0)
         return;
     hpcb_node_name(node, sizeof(node));

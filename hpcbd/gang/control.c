@@ -26,7 +26,7 @@ static void add_number(json_object *object, const char *key, uint64_t value)
         json_object_new_int64(value < INT64_MAX ? (int64_t)value : INT64_MAX));
 }
 
-/* Null where it is not known. */
+/* Null if it is not known. */
 static void add_known(json_object *object, const char *key, uint64_t value, bool known)
 {
     if (known)
@@ -35,7 +35,7 @@ static void add_known(json_object *object, const char *key, uint64_t value, bool
         add(object, key, NULL);
 }
 
-/* Which quanta it has before others: of a job of several nodes only. */
+/* Add the quanta in which it precedes others: only for a job of several nodes. */
 static void add_slot(json_object *object, const hpcb_gang_job_t *job)
 {
     const char *by = job->cycle ? "bandwidth" : "id";
@@ -205,14 +205,15 @@ const char *hpcbd_gang_ask_pause(uint32_t job_id, uid_t uid, bool pause)
 
     if (uid != 0 && job_id == 0)
         return "only root may say that";
-    /* What others' jobs do is nobody's business. */
+    /* Users get no information about jobs of others. */
     if (job_id && (!member || (uid != 0 && member->uid != uid)))
         return "no such job of yours takes turns on this node";
     hpcbd_gang_pause(job_id, pause);
     return NULL;
 }
 
-/* NULL: none of uid's.  Nobody knows whose a job is that is marked only. */
+/* Return NULL if it is not uid's.  The owner of a job that is only marked is not
+ * known. */
 static hpcbd_job_t *job_of(uint32_t job_id, uid_t uid)
 {
     hpcbd_job_t *job = hpcbd_registry_find(hpcbd_window_registry(), job_id);

@@ -32,7 +32,7 @@ static bool takes_part(const hpcb_gang_job_t *job)
     return !job->paused && hpcb_cpus_from(&job->cpus, 0) < HPCB_CPUS_MAX;
 }
 
-/* How many jobs of the set each CPU has. */
+/* Count the jobs of the set on each CPU. */
 static void count_jobs(const hpcb_gang_t *gang, uint16_t jobs[static HPCB_CPUS_MAX])
 {
     memset(jobs, 0, HPCB_CPUS_MAX * sizeof(jobs[0]));
@@ -141,7 +141,7 @@ static void report(hpcbd_deal_t *deal, const hpcbd_roster_t *roster,
         deal->trouble = false;
 }
 
-/* ---- what is heard ---- */
+/* ---- answers ---- */
 
 /* A file that is none of ours deals nothing. */
 static void look(hpcbd_deal_t *deal, const hpcb_conf_t *conf)

@@ -3,16 +3,16 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Edges are multiples of the quantum by the wall clock, so that all nodes switch at the
- * same moment, and give a quantum the same number.  At an edge the next are elected,
- * the others are stopped before those are set going.  What takes longer comes after
- * that: those that ran are measured, files are read.  So elections rest on the quanta
- * before the one that ends; who ran in that one is the last in the list anyhow.  Guests
- * and primaries are elected each for themselves, at edges of their own: they share CPUs
- * with each other anyhow.
+ * Switches are at multiples of the quantum by the wall clock, so that all nodes switch
+ * at the same time and number quanta equally.  At a switch the next jobs are elected;
+ * the others are stopped before these are continued.  Longer work comes after that:
+ * jobs that ran are measured, files are read.  So elections use the quanta before the
+ * one that ends; the jobs that ran in that one are last in the list anyway.  Guests and
+ * primaries are elected separately, at their own switches, because they share CPUs with
+ * each other anyway.
  *
- * The timer comes for the next edge of either, and before it if there are files left to
- * read or jobs to look for.
+ * The timer expires at the next switch of either, and before it if there are files left
+ * to read or jobs to find.
  */
 #include "config.h"
 
@@ -34,11 +34,11 @@ _Static_assert(HPCB_GANG_WINDOW_LIMIT == HPCB_GANG_WINDOW_MAX,
 #define SECOND INT64_C(1000000000)
 #define MS     (SECOND / 1000)
 
-/* A moment after a job has come, or after a part of the jobs has been looked at. */
+/* Delay after a new job, or after a part of the jobs has been scanned. */
 #define SOON_NS (200 * MS)
 
-/* How often it is looked for jobs that share a CPU while there are none, and for the
- * CPUs of a job whose first step may be about to begin. */
+/* Interval of scans for jobs that share a CPU while there are none, and for the CPUs of
+ * a job whose first step may be about to begin. */
 #define IDLE_NS   (5 * SECOND)
 #define PLACED_NS SECOND
 
@@ -46,7 +46,7 @@ _Static_assert(HPCB_GANG_WINDOW_LIMIT == HPCB_GANG_WINDOW_MAX,
  */
 #define DECIDE_NS SECOND
 
-/* How often it is looked for what the node can move, and whether its clock is right. */
+/* Interval of checks of the node's bandwidth, and of its clock. */
 #define LOOK_NS SECOND
 
 static struct {
@@ -55,11 +55,11 @@ static struct {
     hpcb_source_t *timer; /* NULL: there is no gang */
     hpcbd_roster_t roster;
     hpcbd_tuning_t tuning;
-    bool unread; /* there are jobs to look at */
+    bool unread; /* there are jobs to scan */
     bool soon;   /* the timer has been brought forward */
     bool paused;
     uint64_t quanta;
-    hpcb_bw_t told, capacity; /* told: by hpc-balance.conf */
+    hpcb_bw_t told, capacity; /* told: from hpc-balance.conf */
     hpcbd_clock_t clock;
     int64_t looked_ns; /* at capacity and clock */
     hpcbd_decisions_t decisions;
@@ -77,7 +77,7 @@ static int64_t clock_ns(clockid_t clock)
 
 /* ---- a quantum ---- */
 
-/* Who is stopped for long anyhow would leave its turn unused. */
+/* A job that is stopped for long for another reason would leave its turn unused. */
 static bool is_paused(const hpcbd_member_t *member)
 {
     unsigned why = hpcbd_window_why_stopped(member->policy.job_id);
@@ -93,7 +93,7 @@ static void elect_all(const hpcbd_set_t *set, bool *run)
         run[i] = !set->gang.list[i]->paused;
 }
 
-/* False: nobody takes turns. */
+/* Return false if no job takes turns. */
 static bool elect(hpcbd_set_t *set, hpcb_bw_t *capacity, bool *run)
 {
     for (size_t i = 0; i < set->gang.count; i++) {
@@ -111,8 +111,7 @@ static bool elect(hpcbd_set_t *set, hpcb_bw_t *capacity, bool *run)
     return true;
 }
 
-/* A job of which nobody knows where it runs keeps running, and so does one that cannot
- * be stopped. */
+/* A job of unknown CPUs keeps running, and so does one that cannot be stopped. */
 static bool must_stop(const hpcbd_member_t *member, bool run)
 {
     return !run && hpcbd_member_has_cpus(member);
@@ -166,7 +165,7 @@ static void measure(const hpcbd_set_t *set, int64_t edge_ns)
     }
 }
 
-/* ---- edges ---- */
+/* ---- switches ---- */
 
 static bool is_switching(void)
 {
@@ -177,7 +176,8 @@ static bool is_switching(void)
     return switching;
 }
 
-/* Who has stopped somebody decides again after a quantum, or the watchdog does. */
+/* While a job is stopped, the next decision must be made within a quantum, or the
+ * watchdog acts. */
 static void decide_in_time(void)
 {
     int64_t end_ns = INT64_MAX;
@@ -215,7 +215,7 @@ static void run_due(bool expired, int64_t wall_ns, int64_t now_ns)
         set->decided_ns = now_ns;
         set->switching = true; /* until it is decided */
     }
-    decide_in_time(); /* before anybody is stopped */
+    decide_in_time(); /* before any job is stopped */
     for (size_t i = 0; i < HPCBD_SETS; i++)
         if (due[i])
             switch_set(&engine.roster.sets[i]);
@@ -231,8 +231,8 @@ static int64_t idle_ns(void)
     return hpcbd_roster_is_placed(&engine.roster) ? IDLE_NS : PLACED_NS;
 }
 
-/* Not longer than until a quantum after the last decision: after a step of the clock
- * the next edge may be further away. */
+/* At most until a quantum after the last decision, because the next switch may be
+ * further away after a clock step. */
 static int64_t wait_ns(int64_t wall_ns, int64_t now_ns)
 {
     int64_t least_ns = idle_ns();
@@ -251,8 +251,8 @@ static int64_t wait_ns(int64_t wall_ns, int64_t now_ns)
     return least_ns > 0 ? least_ns : 1;
 }
 
-/* The kernel reports a clock that is set while the timer waits; one that is set between
- * our look at it and the timer's start has to be found by us. */
+/* The kernel reports clock steps while the timer waits; one between our reading of the
+ * clock and the timer's start must be detected here. */
 static void wait_for_edge(int64_t now_ns)
 {
     for (int tries = 0; tries < 4; tries++) {
@@ -274,7 +274,7 @@ static void arm(int64_t now_ns)
         hpcb_timer_in(engine.timer, (uint64_t)idle_ns(), 0);
 }
 
-/* Somebody has set the clock: what quantum it is now by the clock is no edge. */
+/* The clock was set: the present quantum by the clock is not due to a switch. */
 static void renumber(int64_t wall_ns)
 {
     for (size_t i = 0; i < HPCBD_SETS; i++)
@@ -319,11 +319,11 @@ static void look_around(int64_t now_ns)
     hpcbd_clock_look(&engine.clock, has_wide_jobs() ? shortest_quantum_ns() : 0);
 }
 
-/* expirations 0: somebody has set the clock. */
+/* expirations 0: the clock was set. */
 static void on_timer(void *arg, uint64_t expirations)
 {
     int64_t wall_ns = clock_ns(CLOCK_REALTIME), now_ns = clock_ns(CLOCK_MONOTONIC);
-    bool switched = is_switching(); /* then files are read after the edge */
+    bool switched = is_switching(); /* files are read after the switch then */
 
     (void)arg;
     engine.soon = false;
@@ -344,8 +344,8 @@ static void on_timer(void *arg, uint64_t expirations)
 
 /* ---- what others ask ---- */
 
-/* Not when the next edge is one anyhow.  What users ask for comes after SOON_NS: each
- * time all are measured and elected. */
+/* Not if the next expiration is a switch anyway.  Requests of users are handled after
+ * SOON_NS, because each time all jobs are measured and elected. */
 static void soon(int64_t in_ns)
 {
     if (engine.timer && !is_switching() && !engine.soon)

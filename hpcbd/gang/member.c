@@ -50,8 +50,8 @@ bool hpcbd_member_has_cpus(const hpcbd_member_t *member)
     return hpcb_cpus_from(&member->policy.cpus, 0) < HPCB_CPUS_MAX;
 }
 
-/* Where no job has a cpuset all are told by Slurm's numbers of cores, and have a core
- * in common as they would by those of CPUs. */
+/* If jobs have no cpuset, all of them are described by Slurm's core numbers, which show
+ * common cores just like CPU numbers. */
 static void find_cpus(hpcbd_member_t *member, const hpcb_node_t *node,
                       const char *state_dir, const hpcbd_job_t *job)
 {
@@ -108,7 +108,7 @@ static void take_sample(hpcbd_member_t *member, const hpcbd_moved_t *now,
     keep(&member->policy, &sample, mem_known, net_known);
 }
 
-/* The counters of a job that was stopped have stood still since the edge. */
+/* The counters of a stopped job have not changed since the switch. */
 void hpcbd_member_turn(hpcbd_member_t *member, int64_t edge_ns, int64_t now_ns,
                        bool runs)
 {

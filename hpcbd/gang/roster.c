@@ -12,13 +12,13 @@
 
 #define SECOND INT64_C(1000000000)
 
-/* How often files of each are read. */
+/* Interval at which files of each job are read. */
 #define LOOK_NS SECOND
 
 /* Jobs whose files are read at a time: some 70 reads each at most. */
 #define LOOKS_AT_A_TIME 8
 
-/* So long looks wait for a moment when no job with windows is boosted. */
+/* Maximum delay of scans until no job with windows is boosted. */
 #define WAIT_NS (5 * SECOND)
 
 hpcbd_member_t *hpcbd_set_at(const hpcbd_set_t *set, size_t i)
@@ -139,7 +139,7 @@ static void keep_job(hpcbd_roster_t *roster, hpcbd_job_t *job)
         member->job = job;
 }
 
-/* Who has no job in the registry, or takes no turns any more. */
+/* Drop members without a job in the registry, or that do not take turns any more. */
 static void forget_gone(hpcbd_set_t *set, int64_t now_ns)
 {
     for (size_t i = set->gang.count; i-- > 0;)
@@ -147,7 +147,7 @@ static void forget_gone(hpcbd_set_t *set, int64_t now_ns)
             forget(set, hpcbd_set_at(set, i), now_ns);
 }
 
-/* When those have gone whose place it may get. */
+/* After ended jobs have freed their entries. */
 static void join_job(hpcbd_roster_t *roster, hpcbd_job_t *job, int64_t now_ns)
 {
     hpcbd_set_t *set = set_of(roster, job);
@@ -160,9 +160,9 @@ static void join_job(hpcbd_roster_t *roster, hpcbd_job_t *job, int64_t now_ns)
         member->job = job;
 }
 
-/* ---- looks ---- */
+/* ---- scans ---- */
 
-/* Who has waited longest of those that are to be looked at; NULL: nobody is. */
+/* Return the longest waiting member that must be scanned; NULL if there is none. */
 static hpcbd_member_t *next_dirty(const hpcbd_roster_t *roster)
 {
     hpcbd_member_t *next = NULL;

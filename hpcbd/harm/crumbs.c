@@ -25,10 +25,10 @@
 /* That late a decision may be. */
 #define DECIDE_NS (10 * SECOND)
 
-/* Whom nobody can read for so long is not stopped any more. */
+/* A guest that cannot be read for so long is not kept stopped any more. */
 #define BLIND_NS (5 * SECOND)
 
-/* Without guests, of which one that has come gets its first look so late. */
+/* Without guests; the first scan of a new one is delayed by this time. */
 #define REST_NS (2 * SECOND)
 
 typedef struct {
@@ -36,8 +36,8 @@ typedef struct {
     uint64_t begin_us; /* of the job */
     bool marked;       /* there will be no record of it */
     hpcb_crumbs_t crumbs;
-    uint64_t stopped_ns; /* when; 0: it runs */
-    uint64_t read_ns;    /* when it was read last, or came */
+    uint64_t stopped_ns; /* begin of the stop; 0: it runs */
+    uint64_t read_ns;    /* last reading, or its start */
     bool told;           /* the log says that it cannot be stopped */
     bool seen;
 } guest_t;
@@ -45,7 +45,7 @@ typedef struct {
 static struct {
     hpcbd_t *daemon;
     hpcb_node_t *node;
-    hpcbd_shares_t *shares; /* NULL: this node cannot tell */
+    hpcbd_shares_t *shares; /* NULL: not possible on this node */
     hpcb_source_t *tick;
     guest_t *guests[HPCBD_JOBS_MAX];
     size_t count;
@@ -82,7 +82,7 @@ static void forget(size_t i)
     engine.guests[i] = engine.guests[--engine.count];
 }
 
-/* What was known of the run before counts for nothing. */
+/* State of an earlier run is void. */
 static guest_t *find_or_add(const hpcbd_job_t *job)
 {
     guest_t *guest;
@@ -120,7 +120,7 @@ static void fail_to_stop(guest_t *guest, const hpcbd_share_t *share)
     guest->crumbs.stopped = false;
 }
 
-/* Asked for at each look: the owner forgets it if the watchdog goes. */
+/* Repeated at each scan, because the owner drops it if the watchdog ends. */
 static void stop_guest(guest_t *guest, const hpcbd_share_t *share, uint64_t time_ns)
 {
     const hpcb_conf_t *conf = &engine.daemon->conf;
@@ -152,8 +152,7 @@ static void go_on(guest_t *guest, const hpcbd_share_t *share, uint64_t time_ns)
     let_go(guest);
 }
 
-/* It goes on, so that it hears of its end; if Slurm does not requeue it, it begins
- * anew. */
+/* It is continued to receive its end; if Slurm does not requeue it, it begins anew. */
 static void requeue(guest_t *guest)
 {
     const hpcb_conf_t *conf = &engine.daemon->conf;
@@ -192,7 +191,7 @@ static void carry_out(guest_t *guest, hpcb_crumbs_verdict_t verdict,
     }
 }
 
-/* Time in which Slurm has it suspended is nobody's. */
+/* Time in which Slurm has suspended it does not count. */
 static void pause_guest(guest_t *guest, uint64_t time_ns)
 {
     uint64_t passed_ns = time_ns - guest->crumbs.seen_ns;
@@ -203,8 +202,8 @@ static void pause_guest(guest_t *guest, uint64_t time_ns)
     guest->crumbs.since_ns += passed_ns;
 }
 
-/* Nobody knows whether its CPUs are idle by now, so that it goes on, and begins anew.
- */
+/* It is not known any more whether its CPUs are idle, so it is continued and begins
+ * anew. */
 static void lose_sight(guest_t *guest, uint64_t time_ns)
 {
     if (time_ns - guest->read_ns < BLIND_NS)

@@ -3,21 +3,20 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * An experiment has six edges by the wall clock (hpcb_harm_stop_t): the times of
- * comparison begin and end at the outer ones and at the stop, guests stop and go on in
- * between.  The kernel adds a task's wait to its run delay when the wait ends: what
- * this daemon takes at an edge counts after the reading that it makes there.  So the
- * time without guests begins with a reading of its own, some time after the stop, and
- * the times with guests have edges within, which divide them into parts as long as that
- * (policy/typical.h).  One stop serves all primaries of the node.  At each edge some of
- * them are read, in rotation, so that a turn of the loop stays short.
+ * An experiment has six times by the wall clock (hpcb_harm_stop_t): the times of
+ * comparison begin and end at the outer ones and at the stop; guests stop and continue
+ * in between.  The kernel adds a task's wait to its run delay when the wait ends, so
+ * CPU time of this daemon at a time of the experiment counts after the reading at that
+ * time.  Therefore the time without guests begins with a reading of its own, some time
+ * after the stop, and the times with guests are divided into parts of the same length
+ * (policy/typical.h).  One stop serves all primaries of the node.  At each time some of
+ * them are read, in rotation, so that an iteration of the loop stays short.
  *
- * A stop for which no primary of the node has anything to learn is left out.  It is
- * made though the primary that would learn is not read this time: another node may
- * compare its part of that job.
+ * A stop that no primary of the node needs is skipped.  It is made if a primary needs
+ * it that is not read this time, because another node may compare its part of that job.
  *
- * Of a primary the experiment is discarded if one of the guests that it is compared
- * with comes or goes; of all of them if an edge comes late, or the clock is set.
+ * The experiment of a primary is discarded if one of the guests in the comparison
+ * starts or ends; those of all primaries if a reading is late, or the clock is set.
  */
 #include "config.h"
 
@@ -41,13 +40,13 @@
 #define MS     INT64_C(1000000)
 #define SECOND INT64_C(1000000000)
 
-/* An edge that comes later says nothing of what was meant to be between. */
+/* A later reading is void. */
 #define LATE_NS (10 * MS)
 
-/* Ahead of the first edge: to set a timer takes some time. */
+/* Lead before the first reading, because setting a timer takes some time. */
 #define AHEAD_NS (5 * MS)
 
-/* How often it is looked for primaries with guests while there are none. */
+/* Interval of scans for primaries with guests while there are none. */
 #define LOOK_NS (5 * SECOND)
 
 /* A daemon that has not let guests go by then hangs.  No sooner: to write to a cgroup
@@ -65,8 +64,9 @@
 #define PART_MAX  50 /* a fiftieth */
 #define SAVED_MAX 2
 
-/* Edges are some microseconds late, the end of a stop sometimes more than its begin.  A
- * millisecond less than a fiftieth of the period keeps guests' loss below that part. */
+/* Readings are some microseconds late, the end of a stop sometimes more than its
+ * begin.  A millisecond less than a fiftieth of the period keeps guests' loss below
+ * that part. */
 #define OFF_NS    (199 * MS)
 #define SETTLE_NS (10 * MS)
 #define PART_NS   (OFF_NS - SETTLE_NS)
@@ -90,7 +90,7 @@ typedef struct {
 typedef struct {
     uint32_t job_id;
     uint64_t guests;                               /* that it is compared with */
-    hpcb_progress_at_t at[HPCB_PROGRESS_READINGS]; /* one at each edge */
+    hpcb_progress_at_t at[HPCB_PROGRESS_READINGS]; /* one for each reading */
 } subject_t;
 
 static struct {
@@ -110,7 +110,7 @@ static struct {
     bool due; /* there is one */
     hpcb_harm_stop_t stop;
     unsigned edge; /* the next one */
-    bool in_parts; /* edges between parts are taken, too */
+    bool in_parts; /* parts are read, too */
     subject_t subjects[HPCBD_PROGRESS_JOBS];
     size_t subject_count;
     bool stopped;
@@ -236,10 +236,10 @@ static void look_who_runs(const hpcbd_registry_t *registry)
 }
 
 /*
- * Guests that run and that a primary is compared with, as a number that changes when
- * one of them comes or goes: those on its cores, or if none of these runs the others of
- * the node, as the guard holds them responsible.  0: there are none, or a guest that is
- * stopped for long goes on to hear of its end, and what it does would count as theirs.
+ * Return a number for the running guests with which a primary is compared, which
+ * changes when one of them starts or ends: those on its cores, or if none of these runs
+ * the others of the node, as the guard attributes harm.  0: there are none, or a guest
+ * that is stopped for long runs to receive its end, which would be attributed to them.
  */
 static uint64_t compared_with(const hpcbd_registry_t *registry,
                               const hpcbd_job_t *primary)
@@ -299,7 +299,7 @@ static unsigned next_edge(void)
     return edge;
 }
 
-/* If somebody sets the clock meanwhile, the next turn finds that it is not the time. */
+/* If the clock is set meanwhile, the next expiration detects that it is not due. */
 static void set_timer(int64_t at_ns)
 {
     if (hpcb_timer_at(engine.timer, (uint64_t)at_ns, 0) < 0)
@@ -362,7 +362,7 @@ static void earn(int64_t now_ns)
         engine.budget_ns = SAVED_MAX * plan.off_ns;
 }
 
-/* The next one whose first edge is to come. */
+/* Return the next experiment whose first reading is in the future. */
 static hpcb_harm_stop_t next_stop(int64_t now_ns)
 {
     hpcb_harm_stop_t stop = hpcb_harm_stop(&plan, &engine.seed, now_ns);
@@ -383,7 +383,7 @@ static void add_subject(const hpcbd_registry_t *registry, const hpcbd_job_t *job
         engine.subjects[engine.subject_count++] = subject;
 }
 
-/* What is begun may be a lot of work, and nobody waits for it. */
+/* Starting may be a lot of work, and nothing waits for it. */
 static bool has_time(int64_t since_ns)
 {
     return clock_ns(CLOCK_MONOTONIC) - since_ns < BEGIN_NS && !hpcbd_window_must_wait();
@@ -414,7 +414,7 @@ static bool choose_subjects(const hpcbd_registry_t *registry)
     return engine.subject_count > 0 || tried < count;
 }
 
-/* Whether it still is compared with those with which it was. */
+/* Return whether it is still compared with the same guests. */
 static bool is_same(const hpcbd_registry_t *registry, const subject_t *subject)
 {
     const hpcbd_job_t *job = hpcbd_registry_find(registry, subject->job_id);
@@ -461,7 +461,7 @@ static void conclude(void)
     }
 }
 
-/* For now: whoever comes finds no sensors.  What is known of guests that have gone for
+/* For now, so that new jobs find no sensors.  Evidence about guests that have ended for
  * a moment is kept (hpcbd/harm/regulars.h). */
 static void end_experiments(void)
 {
@@ -557,8 +557,8 @@ static bool pass_edge(const hpcbd_registry_t *registry)
     if (engine.edge == HPCB_PROGRESS_BEFORE &&
         (engine.budget_ns < plan.off_ns || !choose_subjects(registry)))
         return false;
-    /* What many jobs take to be read is little of the second before, and much of the
-     * stop. */
+    /* The time to read many jobs is small compared to the second before, and large
+     * compared to the stop. */
     if (engine.edge == HPCB_PROGRESS_STOP && !act_at_edge(registry))
         return false;
     read_subjects(registry);
@@ -568,7 +568,7 @@ static bool pass_edge(const hpcbd_registry_t *registry)
     return true;
 }
 
-/* Whether things are as they were meant to be.  A part may be longer than another. */
+/* Return whether the reading is valid.  A part may be longer than another. */
 static bool is_sound(void)
 {
     int64_t late_ns = clock_ns(CLOCK_REALTIME) - edge_ns(engine.edge);
@@ -586,7 +586,7 @@ static void pass_lives(bool guests)
         hpcbd_life_pass(&engine.primaries[i]->life, guests, now_ns);
 }
 
-/* expirations 0: somebody has set the clock. */
+/* expirations 0: the clock was set. */
 static void on_edge(void *arg, uint64_t expirations)
 {
     const hpcbd_registry_t *registry = hpcbd_window_registry();
@@ -601,8 +601,8 @@ static void on_edge(void *arg, uint64_t expirations)
         plan_next(registry);
 }
 
-/* Without a secret the experiments go on: whoever does not try to is found all the
- * same. */
+/* Without a secret the experiments continue, because they find guests that do not try
+ * to evade them. */
 static void load_seed(void)
 {
     unsigned char secret[HPCB_KEY_MAX];

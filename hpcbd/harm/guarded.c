@@ -40,7 +40,7 @@ typedef struct {
     bool stays;  /* or it is empty for a moment, or the same programs have come back */
 } group_t;
 
-/* What is decided about in one turn. */
+/* Input of one decision. */
 typedef struct {
     const char *state_dir;
     const hpcbd_job_t *job; /* NULL: it has gone */
@@ -50,7 +50,7 @@ typedef struct {
     hpcb_progress_verdict_t verdict;
     group_t near, far, left;
     uint64_t from_ns, now_ns; /* evidence is of the time between them */
-    hpcb_node_t *node;        /* where it is looked who is idle; NULL: it cannot be */
+    hpcb_node_t *node;        /* for searching idle guests; NULL: not possible */
 } turn_t;
 
 static uint64_t now_ns(void)
@@ -306,7 +306,7 @@ static bool is_idle(const turn_t *turn, const hpcbd_job_t *guest)
            (turn->node && hpcb_steps_busy(turn->node, guest->dir, any, NULL) != 1);
 }
 
-/* Who shares all cores only because its own are not known. */
+/* Return false if it shares all cores only because its own are not known. */
 static bool has_place(const turn_t *turn, const hpcbd_job_t *guest)
 {
     hpcb_cpus_t cpus;
@@ -403,9 +403,10 @@ void hpcbd_guarded_anew(hpcbd_guarded_t *guarded)
     forget(guarded);
 }
 
-/* What was collected while a group was empty, or other guests were in it, is not about
- * who is there.  Held guests still are there: windows and crumbs hold some for moments,
- * and no evidence would be left.  True: the group is another. */
+/* Evidence from times in which a group was empty or had other guests does not apply to
+ * its present members.  Held guests still count as present: windows and crumbs hold
+ * some for moments, and no evidence would be left.  Return true if the group has
+ * changed. */
 static bool note_group(const group_t *group, bool *there, bool *ran, bool *same)
 {
     bool before = *there;
@@ -455,7 +456,7 @@ void hpcbd_guarded_rest(hpcbd_guarded_t *guarded)
     guarded->there.left = false;
 }
 
-/* Whether there was a comparison since the last step. */
+/* Note whether there was a comparison since the last step. */
 static void hear(hpcbd_guarded_t *guarded, uint64_t time_ns)
 {
     size_t count = 0;

@@ -14,8 +14,8 @@
 
 #define SECOND INT64_C(1000000000)
 
-/* A job may grow, and has other cores with each step where it has no cpuset.  Of one
- * whose steps are about to begin something is known soon, or never. */
+/* A job may grow, and has other cores with each step if it has no cpuset.  Data of a
+ * job whose steps are about to begin are available soon, or never. */
 #define LOOK_NS    (10 * SECOND)
 #define UNKNOWN_NS SECOND
 
@@ -31,7 +31,7 @@ typedef struct {
     hpcb_cpus_t cores; /* all CPUs of their cores */
 } place_t;
 
-/* Beside one another, because a turn of the loop asks for each pair of jobs: the places
+/* Contiguous, because an iteration of the loop checks each pair of jobs, and the places
  * themselves are large. */
 typedef struct {
     uint32_t job_id;
@@ -41,7 +41,7 @@ typedef struct {
 struct hpcbd_near {
     const hpcb_node_t *node;
     const char *state_dir;
-    hpcb_cores_t cores; /* smt is false where sysfs does not tell */
+    hpcb_cores_t cores; /* smt is false if sysfs does not have it */
     size_t count;
     entry_t entries[HPCBD_JOBS_MAX]; /* by number, as the registry */
 };
@@ -90,7 +90,7 @@ static bool is_of(const place_t *place, const hpcbd_job_t *job)
     return place->job_id == job->state.job_id && place->begin_us == job->state.begin_us;
 }
 
-/* Where it is, or belongs. */
+/* Return its index, or where it would be inserted. */
 static size_t index_of(const hpcbd_near_t *near, uint32_t job_id)
 {
     size_t low = 0, high = near->count;
@@ -106,7 +106,7 @@ static size_t index_of(const hpcbd_near_t *near, uint32_t job_id)
     return low;
 }
 
-/* NULL: there is no room for it. */
+/* Return NULL if it does not fit. */
 static place_t *add(hpcbd_near_t *near, size_t i, const hpcbd_job_t *job)
 {
     place_t *place = near->count < HPCBD_JOBS_MAX ? calloc(1, sizeof(*place)) : NULL;
@@ -122,7 +122,7 @@ static place_t *add(hpcbd_near_t *near, size_t i, const hpcbd_job_t *job)
     return place;
 }
 
-/* NULL: it is not known, and there is no room for it. */
+/* Return NULL if it is not known and does not fit. */
 static place_t *find_or_add(hpcbd_near_t *near, const hpcbd_job_t *job)
 {
     size_t i = index_of(near, job->state.job_id);

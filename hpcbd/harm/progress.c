@@ -35,7 +35,7 @@ struct hpcbd_progress {
     size_t row_count;
     hpcb_sensing_t *sensing;
     size_t count;
-    kept_t kept[HPCBD_PROGRESS_JOBS]; /* who was selected last is first */
+    kept_t kept[HPCBD_PROGRESS_JOBS]; /* the last selected one is first */
     hpcb_sensed_t *current; /* of the first one, which is selected; NULL: none is */
 };
 

@@ -17,7 +17,7 @@ static bool has(const hpcbd_regulars_t *known, uint64_t program)
     return false;
 }
 
-/* Who is there now.  Return whether all of them run what ran before. */
+/* Set the present members.  Return whether all of them run programs that ran before. */
 static bool take(hpcbd_regulars_t *regulars, const hpcbd_job_t *const *guests,
                  size_t count)
 {

@@ -26,7 +26,7 @@
 static struct {
     hpcbd_t *daemon;
     hpcb_source_t *timer;
-    hpcbd_restrain_fn level_of; /* NULL: nobody is restricted */
+    hpcbd_restrain_fn level_of; /* NULL: no restriction */
     int64_t turn;               /* the one that it is by the wall clock */
     hpcbd_restrain_stats_t stats;
 } engine;
@@ -50,7 +50,7 @@ static hpcb_guard_level_t level_of(const hpcbd_job_t *guest)
     return engine.level_of ? engine.level_of(guest) : HPCB_GUARD_FREE;
 }
 
-/* Whether a guest at this level runs in this turn. */
+/* Return whether a guest at this level runs in this turn. */
 static bool has_turn(hpcb_guard_level_t level)
 {
     unsigned turns = hpcb_guard_turns(level);
@@ -100,8 +100,8 @@ static int64_t clock_ns(clockid_t clock)
     return (int64_t)now.tv_sec * SECOND + now.tv_nsec;
 }
 
-/* The kernel reports a clock that is set while the timer waits; one that is set between
- * our look at it and the timer's start has to be found by us. */
+/* The kernel reports clock steps while the timer waits; one between our reading of the
+ * clock and the timer's start must be detected here. */
 static void wait_for_turn(void)
 {
     int64_t wall_ns = clock_ns(CLOCK_REALTIME), at_ns;
@@ -113,7 +113,7 @@ static void wait_for_turn(void)
         hpcb_timer_in(engine.timer, TURN_NS, 0);
 }
 
-/* what 0: somebody has set the clock, and it may be another turn. */
+/* what 0: the clock was set, and it may be another turn. */
 static void on_turn(void *arg, uint64_t what)
 {
     (void)arg;
@@ -148,7 +148,7 @@ void hpcbd_restrain_guests(hpcbd_restrain_fn level, bool further)
         wait_for_turn();
 }
 
-/* One that is stopped hears of its end by itself (hpcbd/windows/freeze.h). */
+/* A stopped guest receives its end by itself (hpcbd/windows/freeze.h). */
 void hpcbd_restrain_requeue(const hpcbd_job_t *guest)
 {
     uint32_t job_id = guest->state.job_id;

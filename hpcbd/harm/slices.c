@@ -26,8 +26,8 @@ typedef struct {
     uint32_t job_id;
     uint64_t begin_us; /* of the job */
     bool wanted;       /* false: they are being taken back */
-    size_t from;       /* where to go on */
-    bool changes;      /* since all threads have been looked at */
+    size_t from;       /* position at which to continue */
+    bool changes;      /* since the last complete scan */
 } long_job_t;
 
 static struct {
@@ -73,7 +73,7 @@ static void decide_again(void)
                                              : 0);
 }
 
-/* Nobody but a primary of this node, and the one that was asked for. */
+/* Return the job if it is a primary of this node, and the requested one. */
 static const hpcbd_job_t *is_there(const long_job_t *job)
 {
     const hpcbd_job_t *found =
@@ -85,7 +85,7 @@ static const hpcbd_job_t *is_there(const long_job_t *job)
                : NULL;
 }
 
-/* True if there is more to be looked at soon. */
+/* Return true if there is more to scan soon. */
 static bool change(long_job_t *job)
 {
     const hpcbd_job_t *found = is_there(job);
@@ -139,7 +139,7 @@ void hpcbd_slices_set(uint32_t job_id, bool wanted)
 {
     long_job_t *job = find(job_id);
 
-    /* Who dies here must be undone. */
+    /* If this daemon dies, the change must be undone. */
     wanted &= hpcbd_window_is_guarded();
     if (!engine.timer || (job ? job->wanted == wanted : !wanted))
         return;

@@ -19,10 +19,10 @@
 typedef struct {
     uint32_t job_id;
     char *dir; /* Slurm's directory of the job; NULL: not known */
-    bool lost; /* it may have tasks, but nobody knows where */
+    bool lost; /* it may have tasks, but their group is not known */
     bool near;
     int stat;         /* cpu.stat of its group; -1: it has none yet */
-    uint64_t used_us; /* when it was read last */
+    uint64_t used_us; /* at the last reading */
 } guest_t;
 
 struct hpcbd_taken {
@@ -81,7 +81,7 @@ static void add(hpcbd_taken_t *taken, const hpcbd_job_t *job, bool near)
     open_stat(taken, guest);
 }
 
-/* Where one job has a cpuset, all have. */
+/* If one job has a cpuset, all have. */
 static bool is_kept_on_its_cpus(const hpcbd_taken_t *taken, const hpcbd_job_t *primary)
 {
     hpcb_cpus_t cpus;

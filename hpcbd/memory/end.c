@@ -43,7 +43,7 @@
 
 #define ROUNDS_MAX   32  /* against a guest that forks */
 #define RELEASES_MAX 256 /* open at once */
-#define COPY_MS      20  /* that a guest lives longer so that its user can be told */
+#define COPY_MS      20  /* delay of a guest's end so that its user can be notified */
 
 typedef struct {
     const hpcbd_ending_t *ending;
@@ -58,8 +58,8 @@ static int pidfd_of(pid_t pid)
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
-/* The id may have gone to another process since its group was read; the descriptor
- * stays with whoever had it when it was opened. */
+/* The ID may belong to another process since its group was read; the descriptor refers
+ * to the process that had it at the open. */
 static bool is_of_job(const hpcbd_ending_t *ending, pid_t pid)
 {
     char dir[PATH_MAX];
@@ -194,7 +194,7 @@ int hpcbd_memory_end(const hpcbd_ending_t *ending, bool first, hpcb_error_t *err
 
     if (first)
         hpcb_ended_save(ending->state_dir, ending->job_id, HPCB_ENDED_MEMORY, NULL);
-    /* Nobody's: nobody is told. */
+    /* Without an owner nobody is notified. */
     if (first && ending->uid != (uid_t)-1)
         tell_user(ending);
     total = signal_all(ending, &sweep);

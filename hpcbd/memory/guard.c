@@ -43,7 +43,7 @@
 #include "policy/memguard.h"
 #include "sensor/memory.h"
 
-#define REST_MS     4000  /* between samples without jobs: a new one is told of */
+#define REST_MS     4000  /* between samples without jobs: a new one is notified */
 #define TERM_MS     2000  /* after a SIGTERM */
 #define GONE_MS     5000  /* a guest that still has memory then is none that ends */
 #define STUCK_MS    10000 /* a guest whose page cache cannot be taken back */
@@ -51,7 +51,7 @@
 #define STALL_MS    200  /* from a stall to the sample that weighs it */
 #define NEW_JOB_MS  50   /* until the place of a new job is known */
 #define AGAIN_MS    25   /* from a sample that comes after a fall to the next one */
-#define SHORT_MS    1000 /* a node that was short is held to blame for so long */
+#define SHORT_MS    1000 /* a node that was short counts as the cause for so long */
 #define OOM_NEVER   "-1000"
 #define OOM_ALWAYS  1000
 
@@ -68,7 +68,7 @@ typedef struct {
     hpcbd_limit_t limit; /* of a guest with a group */
     bool limited;        /* limit says what is in force */
     uint64_t asked;      /* bytes that reclaim was to take back, by the last sample */
-    uint64_t used_then;  /* when it was asked */
+    uint64_t used_then;  /* at the time of the request */
     int64_t stuck_ms;    /* it did not: 0, or when that was seen */
     int64_t term_ms, kill_ms; /* 0: not yet */
     bool known;               /* memory is what the job has now */
@@ -83,7 +83,7 @@ typedef struct {
     size_t n_tracks;
     hpcb_memory_node_t memory;
     hpcb_memfall_t fall;
-    int64_t short_ms;  /* when half of the reserve was gone last */
+    int64_t short_ms;  /* last time at which half of the reserve was used */
     int64_t spares_ms; /* since when guests have been spared; 0: they are not */
     uint64_t stalled_us;
     int64_t sampled_ms;
@@ -94,7 +94,7 @@ typedef struct {
     size_t n_guests;
     unsigned cpus;
     int psi;  /* -1: the kernel has none */
-    int jobs; /* tells of new records in StateDir/jobs; -1: nobody does */
+    int jobs; /* reports new records in StateDir/jobs; -1: not available */
     bool complained;
 } guard_t;
 
@@ -195,8 +195,8 @@ static int version_of(const guard_t *guard)
     return hpcb_node_version(guard->node, HPCB_CTL_MEMORY);
 }
 
-/* What reclaim can get at.  A guest that keeps its page cache busy or dirty has none:
- * reclaim was asked for, and not half of it came. */
+/* Return what reclaim can free.  A guest that keeps its page cache busy or dirty has
+ * none: reclaim was requested, and less than half of it was freed. */
 static uint64_t reclaimable(track_t *track)
 {
     bool stuck =
@@ -215,7 +215,7 @@ static void add_guest(guard_t *guard, hpcbd_job_t *job, track_t *track)
     bool ending = track->kill_ms || track->memory.exiting;
 
     if (track->kill_ms && now_ms() - track->kill_ms >= GONE_MS)
-        return; /* what it still has is nobody's, and does not come back soon */
+        return; /* its remaining memory belongs to no process, and is not freed soon */
     track->limited =
         track->memory.dir[0] && hpcbd_limit_look(&track->limit, version_of(guard),
                                                  track->memory.dir, NULL) == 0;
@@ -261,8 +261,8 @@ static bool is_zero(const guard_t *guard, const char *sysctl)
            strcmp(text, "0\n") == 0;
 }
 
-/* Whether the kernel's OOM killer takes guests before anything of a primary, and is
- * seen to have done so. */
+/* Return whether the kernel's OOM killer takes guests before anything of a primary, and
+ * has been seen to do so. */
 static bool guests_are_first(const guard_t *guard)
 {
     for (size_t i = 0; i < guard->n_guests; i++)
@@ -357,8 +357,8 @@ static void end_guest(guard_t *guard, size_t i, bool at_once)
         track->kill_ms = now_ms();
 }
 
-/* A guest that was told to end and has not is killed, whatever there is by now: Slurm
- * has been asked to requeue it. */
+/* A guest that was told to end and has not is killed in any case, because its requeue
+ * was requested from Slurm. */
 static void act(guard_t *guard, const hpcb_memdecision_t *decision)
 {
     for (size_t i = 0; i < guard->n_guests; i++) {
@@ -389,7 +389,7 @@ static bool was_killed(guard_t *guard, track_t *track)
     return false;
 }
 
-/* Who is killed or exits may wait for long for a CPU, and its memory with it. */
+/* A killed or exiting process may wait long for a CPU, and so may its memory. */
 static void hasten(const guard_t *guard, size_t i)
 {
     char group[PATH_MAX];
@@ -399,7 +399,7 @@ static void hasten(const guard_t *guard, size_t i)
 }
 
 /* End a guest of which the kernel has killed a process.  If all of its processes exit,
- * nobody is left to be told: leave() does the rest when they have gone. */
+ * none is left to notify: leave() does the rest when they have ended. */
 static void see_to_killed(guard_t *guard, bool spares)
 {
     for (size_t i = 0; i < guard->n_guests; i++) {
@@ -560,7 +560,7 @@ static bool has_new_job(const guard_t *guard)
 
 typedef enum { QUIET, STALLED, NEW_JOB } news_t;
 
-/* stalled: a stall has been told of already. */
+/* stalled: a stall has been reported already. */
 static news_t nap(const guard_t *guard, int64_t ms, bool stalled)
 {
     struct pollfd fds[] = {{.fd = stalled ? -1 : guard->psi, .events = POLLPRI},
@@ -601,8 +601,8 @@ static int64_t sooner(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Sleep until the next sample is due, which news may bring forward.  True: available
- * memory falls, and nobody knows yet how fast. */
+/* Sleep until the next sample is due, which events may advance.  Return true if
+ * available memory falls at an unknown rate. */
 static bool wait_for_next(guard_t *guard, const hpcb_memdecision_t *decision)
 {
     int64_t begun = now_ms(), end = begun + decision->next_ms, left;
@@ -623,7 +623,7 @@ static bool wait_for_next(guard_t *guard, const hpcb_memdecision_t *decision)
     return false;
 }
 
-/* One report may be lost; slurmctld looks every 5 s. */
+/* One report may be lost; slurmctld reads the file every 5 s. */
 _Static_assert(2 * REST_MS / 1000 + 5 < HPCB_LIVE_STALE_SECONDS,
                "a node at rest is not stale");
 
@@ -658,7 +658,7 @@ static void be_ready(void)
 {
     hpcb_error_t err;
 
-    signal(SIGCHLD, SIG_IGN); /* nobody waits for who tells a user */
+    signal(SIGCHLD, SIG_IGN); /* the process that notifies a user is not waited for */
     if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) < 0)
         hpcb_log(HPCB_LOG_INFO, "memory cannot be locked: %s", strerror(errno));
     if (hpcb_task_set(getpid(), "oom_score_adj", OOM_NEVER, &err) < 0)

@@ -28,10 +28,11 @@
 /* A change of less than that is none: a write takes page cache back, and waits. */
 #define STEP_BYTES (UINT64_C(4) << 20)
 
-/* What one request takes back: the guard does not wait for more. */
+/* Amount that one request reclaims, because the guard does not wait for more. */
 #define RECLAIM_MAX (UINT64_C(64) << 20)
 
-/* How long the kernel may reclaim for one write: primaries do not wait for it. */
+/* Maximum time of the kernel's reclaim for one write, because primaries do not wait for
+ * it. */
 #define WRITE_US 20000
 
 /* Of groups below a job: step, user, task. */

@@ -23,7 +23,7 @@
 int hpcbd_notice_become(uid_t uid)
 {
     close(HPCBD_CHILD_SOCKET);
-    if (uid == HPCBD_NO_USER) /* which setresuid(2) takes for "as it is" */
+    if (uid == HPCBD_NO_USER) /* for which setresuid(2) means "unchanged" */
         return -1;
     return setgroups(0, NULL) == 0 && setresgid(NOBODY, NOBODY, NOBODY) == 0 &&
                    setresuid((uid_t)-1, uid, (uid_t)-1) == 0
@@ -43,7 +43,7 @@ int hpcbd_notice_write(int fd, uint32_t job_id, uint64_t used)
     return write(fd, text, (size_t)n) == n ? 0 : -1;
 }
 
-/* What is there may have been replaced since the guest wrote to it. */
+/* The file may have been replaced since the guest wrote to it. */
 static int append(const char *path, uint32_t job_id, uint64_t used)
 {
     int fd = open(path,

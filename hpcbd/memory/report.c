@@ -40,11 +40,11 @@
 /* A collector that does not answer must not keep requeues waiting. */
 #define SEND_SECONDS 3
 
-/* Bad company is reported again that soon, for as long as it is remembered here: nobody
- * answers. */
+/* Bad company is reported again after this time, as long as it is stored here, because
+ * there is no answer. */
 #define COMPANY_SECONDS 60
 
-/* What nobody has told of, or what did not work, is tried again so soon. */
+/* Work without a notification, or that failed, is retried after this time. */
 #define LOOK_SECONDS 10
 
 /* Words of jobs that are over, removed at the start; the next start has the rest. */
@@ -89,7 +89,7 @@ static int send_text(const hpcb_conf_t *conf, const char *text, hpcb_error_t *er
     return fd < 0 ? -1 : hpcbd_ship_frame(fd, credential, err);
 }
 
-/* What is known of memory, with what the node can transfer. */
+/* Return the report: the memory sample with the node's bandwidth. */
 static char *make_report(const hpcb_conf_t *conf, hpcb_live_node_t *node)
 {
     hpcbd_saturation_t saturation;
@@ -110,7 +110,7 @@ static char *make_report(const hpcb_conf_t *conf, hpcb_live_node_t *node)
     return text;
 }
 
-/* What is stale says nothing; what has been sent need not be sent again. */
+/* An old report is useless, and a sent one need not be repeated. */
 static void send_report(reporter_t *reporter)
 {
     hpcb_live_node_t node;
@@ -214,7 +214,7 @@ static bool has_news(const watcher_t *watcher)
     return is_new;
 }
 
-/* Something to do, or time to look for it. */
+/* Wait for an event, or for the time of the next scan. */
 static void wait_for_news(const watcher_t *watcher)
 {
     struct pollfd fd = {.fd = watcher->fd, .events = POLLIN};
@@ -229,7 +229,7 @@ int hpcbd_memory_report(void *conf)
     hpcbd_requeues_t requeues = {.state_dir = reporter.conf->state_dir};
     watcher_t watcher = watch(conf);
 
-    signal(SIGCHLD, SIG_IGN); /* nobody waits for who tells a user */
+    signal(SIGCHLD, SIG_IGN); /* the process that notifies a user is not waited for */
     hpcb_ended_sweep(reporter.conf->state_dir, SWEEP_MAX);
     for (;;) {
         hpcbd_requeues_carry_out(&requeues);

@@ -20,8 +20,8 @@
 #include "hpcbd/memory/requeues.h"
 #include "hpcbd/requeue.h"
 
-/* slurmctld forgets a job MinJobAge (300 s) after its end; then nobody can help.  And
- * what harmed or starved so long ago may do so no more. */
+/* slurmctld forgets a job MinJobAge (300 s) after its end, and cannot requeue it then.
+ * A guest that harmed or starved so long ago may not do so any more. */
 #define REQUEUE_SECONDS 3600
 
 static bool has_slurm(hpcbd_requeues_t *requeues)
@@ -36,9 +36,9 @@ static bool has_slurm(hpcbd_requeues_t *requeues)
     return requeues->slurm != NULL;
 }
 
-/* For the record of a guest that runs: its epilog comes as soon as slurmctld has heard
- * of it.  on: what it is to be requeued for; else that does not count after all.
- * Another reason that is noted already stays. */
+/* For the record of a running guest: its epilog runs as soon as slurmctld has requeued
+ * it.  on: the reason of the requeue; otherwise it does not apply after all.  Another
+ * reason that is stored already stays. */
 static void note_reason(const hpcbd_requeues_t *requeues, uint32_t job_id,
                         hpcbd_requeue_t reason, bool on)
 {
@@ -79,7 +79,7 @@ static bool requeue(hpcbd_requeues_t *requeues, uint32_t job_id, hpcbd_requeue_t
     }
 }
 
-/* When the note was left; 0: there is none. */
+/* Return when the note was left; 0: there is none. */
 static time_t time_of(const char *path)
 {
     struct stat status;

@@ -3,11 +3,11 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * A node measures itself: a child process runs `hpcbctl calibrate` when no job is on
- * the node and nobody else is at work, and kills it as soon as a job comes.  That takes
- * a few seconds of a boot.  It looks for such a moment once a minute, which costs
- * nothing; a measurement that somebody disturbed is tried again after a minute, then
- * after twice the time, up to an hour.
+ * Measurement of a node by itself: a child process runs `hpcbctl calibrate` while the
+ * node has no job and nothing else runs, and kills it as soon as a job starts.  That
+ * takes a few seconds per boot.  It checks for such a time once a minute, which costs
+ * nothing; a disturbed measurement is retried after a minute, then after twice the
+ * time, up to an hour.
  */
 #include "config.h"
 
@@ -31,16 +31,16 @@
 #include "policy/cpus.h"
 #include "sensor/idle.h"
 
-/* What a node does right after its boot is not the time for it. */
+/* The node's work immediately after its boot would disturb the measurement. */
 #define FIRST_SECONDS 30
 #define RETRY_SECONDS 60
 #define RETRY_MAX     3600
-#define BUSY_MAX      600 /* between two looks whether others work */
+#define BUSY_MAX      600 /* between two checks for other load */
 
-/* For so long nobody must have been at work. */
+/* Time for which the node must have been idle. */
 #define QUIET_SECONDS 10
 
-/* How soon after the prolog of a job the measurement has ended. */
+/* Delay between the prolog of a job and the end of the measurement. */
 #define LOOK_MS 20
 
 #define LIMIT_SECONDS 30
@@ -65,7 +65,7 @@ static void __attribute__((noreturn)) calibrate(int out, pid_t parent)
     /* A site may keep its daemons on a few CPUs. */
     memset(&all, 0xff, sizeof(all));
     sched_setaffinity(0, sizeof(all), (cpu_set_t *)&all);
-    /* What it says of its progress is for terminals. */
+    /* Its progress output is for terminals. */
     if (getppid() != parent || dup2(out, STDOUT_FILENO) < 0 ||
         dup2(null, STDERR_FILENO) < 0)
         _exit(EXIT_FAILURE);
@@ -109,7 +109,7 @@ static bool others_work(const hpcb_node_t *node)
     return hpcb_idle_read(node, &after, NULL) < 0 || hpcbd_is_busy(&before, &after);
 }
 
-/* Looking for others takes CPU time, so it is done less often while they work. */
+/* The check takes CPU time, so it is less frequent while there is other load. */
 static void wait_until_idle(const hpcb_node_t *node, const char *state_dir)
 {
     unsigned pause = RETRY_SECONDS;

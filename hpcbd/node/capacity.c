@@ -90,7 +90,7 @@ int hpcbd_capacity_parse(const char *text, hpcbd_capacity_t *capacity,
         errno = EBUSY;
         return hpcb_error(err, "others were at work on this node");
     }
-    /* Null where no link says its speed. */
+    /* Null if no link has a known speed. */
     (void)hpcb_rjson_get_u64(object, "net_bytes_per_second", HPCB_BANDWIDTH_MAX,
                              &read.net);
     *capacity = read;

@@ -3,21 +3,21 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Whether this node's memory is saturated, where no sensor measures what goes to and
- * from it (most virtual machines): a child process that sleeps nearly always and now
- * and then reads memory for half a millisecond on a CPU that was idle since the burst
- * before (sensor/probe.h).  All that it does takes less than 0.2 % of one CPU, its
- * looks at /proc/stat included: the longer something took, the longer it sleeps.
+ * Saturation of this node's memory, if no sensor measures memory traffic (most virtual
+ * machines): a child process that sleeps nearly always and now and then reads memory
+ * for half a millisecond on a CPU that was idle since the previous burst
+ * (sensor/probe.h).  It takes less than 0.2 % of one CPU, including its reads of
+ * /proc/stat: the longer something took, the longer it sleeps.
  *
- * Without guests that is 0.01 %, and the verdict comes later.
+ * Without guests that is 0.01 %, and the verdict takes longer.
  *
- * It runs with SCHED_IDLE, and a burst ends as soon as somebody else runs on its CPU.
- * A CPU that is not idle is never probed: on a node whose CPUs are all at work nothing
- * is known, and that is said.
+ * It runs with SCHED_IDLE, and a burst ends as soon as anything else runs on its CPU.
+ * A CPU that is not idle is never probed: on a node without idle CPUs nothing is known,
+ * and the verdict says so.
  *
- * The blocks that it reads are touched in the same way, a part at a time, before.
+ * The blocks that it reads are touched in the same way before, a part at a time.
  *
- * The first bursts, while no job is on the node, are what later ones are compared with.
+ * The first bursts, while the node has no job, are the reference for later ones.
  */
 #include "config.h"
 
@@ -46,7 +46,7 @@
  * kernel counts in hundredths of a second. */
 #define IDLE_PART 0.95
 
-/* How often the verdict is written, and whether a guest has come is looked for. */
+/* Intervals at which the verdict is written, and at which guests are searched. */
 #define SECOND_US    UINT64_C(1000000)
 #define SAVE_US      (10 * SECOND_US)
 #define SAVE_SLOW_US (30 * SECOND_US)
@@ -77,7 +77,7 @@ static struct {
     hpcb_idle_t before, after;
     hpcb_saturation_pace_t pace;
     uint64_t pause_us;  /* the last one */
-    uint64_t slow_us;   /* when the pace was slow last */
+    uint64_t slow_us;   /* last time of the slow pace */
     uint64_t looked_us; /* for guests */
     uint64_t saved_us;
     hpcb_saturation_level_t level; /* that was saved */
@@ -249,8 +249,8 @@ static const char *reason(const hpcb_saturation_t *verdict, bool has_idle)
     }
 }
 
-/* How old a burst may be.  There are enough of the slow pace's until the fast one has
- * made as many, and also where turns take so long that pauses are longer. */
+/* Return the maximum age of a burst.  Those of the slow pace are enough until the fast
+ * one has made as many, and if rounds take so long that pauses are longer. */
 static uint64_t age_at(uint64_t now_us)
 {
     uint64_t age_us = hpcb_saturation_age_us(HPCB_SATURATION_FAST, probe.n);
@@ -289,7 +289,7 @@ static void report(void)
     save(&all, reason(&all, has_idle));
 }
 
-/* The bursts of the idle node are few, and nobody is there. */
+/* The bursts of the idle node are few, and nothing else runs there. */
 static bool is_learning(void)
 {
     for (size_t i = 0; i < probe.n; i++)
@@ -374,7 +374,7 @@ static int work(void *arg)
         return give_up(err.text);
     hpcbd_saturation_idle_load(probe.conf->state_dir, probe.idle, probe.n);
     probe.pace = HPCB_SATURATION_FAST;
-    begin = us_of(CLOCK_PROCESS_CPUTIME_ID); /* what led here is no turn */
+    begin = us_of(CLOCK_PROCESS_CPUTIME_ID); /* earlier work is not part of a round */
     for (;;) {
         used = us_of(CLOCK_PROCESS_CPUTIME_ID);
         probe.pause_us = pause_after(used - begin);

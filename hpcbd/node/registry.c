@@ -20,7 +20,7 @@
 #include "common/text.h"
 #include "hpcbd/node/registry.h"
 
-/* Where job_id is, or belongs. */
+/* Return the index of job_id, or where it would be inserted. */
 static size_t index_of(const hpcbd_registry_t *registry, uint32_t job_id)
 {
     size_t low = 0, high = registry->count;
@@ -137,7 +137,7 @@ static bool same_stamp(const hpcbd_stamp_t *a, const hpcbd_stamp_t *b)
            a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
-/* What was there before it was read: what comes in between is read once more. */
+/* State of the file before it is read: later changes are read once more. */
 static hpcbd_stamp_t look_at_record(const char *state_dir, uint32_t job_id)
 {
     char path[PATH_MAX];
@@ -191,7 +191,7 @@ static void remove_unseen(hpcbd_registry_t *registry)
             remove_at(registry, i);
 }
 
-/* Where Slurm has put the job, found by a job whose place is known. */
+/* Slurm's directory of the job, found by a job whose directory is known. */
 typedef struct {
     const char *name;
     hpcbd_job_t *job;
@@ -245,7 +245,7 @@ static void see_mark(hpcbd_registry_t *registry, const char *state_dir, uint32_t
         look_beside(registry, job);
 }
 
-/* On v1 the tasks of a guest are in a group beside the mark: without it nothing of the
+/* On v1 the tasks of a guest are in a group next to the mark: without it nothing of the
  * job runs, and the mark may be one that no epilog has removed. */
 static bool runs(const hpcbd_registry_t *registry, const char *marks, const char *id)
 {

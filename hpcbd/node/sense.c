@@ -22,8 +22,8 @@
 
 #define QUANTUM_NS (HPCB_RATE_QUANTUM_US * UINT64_C(1000))
 
-/* The registry reads a new job's record shortly after it is told of it; what the job
- * moves before it is seen here is nobody's.  Later the next tick finds it. */
+/* The registry reads a new job's record shortly after the notification; the job's
+ * traffic before that is not counted.  If it is later, the next tick finds it. */
 #define SOON_NS    UINT64_C(25000000)
 #define SOON_TRIES 8
 
@@ -33,7 +33,7 @@
 
 #define SAVE_TICKS 20 /* files are written every 10 s, and when a job ends */
 
-/* What records have; hpcbd takes CPU time and memory in use from elsewhere. */
+/* Figures in records; CPU time and memory in use have other sources. */
 #define WANTED                                                                         \
     (1U << HPCB_FIGURE_NETWORK_RX | 1U << HPCB_FIGURE_NETWORK_TX |                     \
      1U << HPCB_FIGURE_FABRIC_RX | 1U << HPCB_FIGURE_FABRIC_TX |                       \
@@ -51,7 +51,7 @@ typedef struct {
     hpcb_class_t klass;
     hpcb_sensed_t *sensed;
     counter_t network, memory;
-    hpcb_guest_cost_t cost; /* what a daemon before this one has found */
+    hpcb_guest_cost_t cost; /* result of an earlier daemon */
     uint64_t elected_us;    /* likewise, and what it had when it left the gang */
     uint64_t begin_us;
     hpcb_restraint_t restraint;
@@ -65,7 +65,7 @@ static struct {
     size_t row_count;
     hpcb_source_t *tick, *soon;
     unsigned ticks, rests; /* rests: ticks without jobs, in a row */
-    uint32_t awaited;      /* the job that was told of last */
+    uint32_t awaited;      /* the job of the last notification */
     unsigned tries;        /* to find it, that are left; 0: soon is off */
     size_t count;
     job_t *jobs[HPCBD_JOBS_MAX];
@@ -281,7 +281,7 @@ static void close_job(size_t i)
 static void follow(const hpcbd_registry_t *registry)
 {
     for (size_t i = 0; i < registry->count; i++) {
-        /* What is not recorded gets no record of what it moved. */
+        /* Traffic of jobs without a record is not recorded. */
         if (!registry->jobs[i]->marked && !find(registry->jobs[i]->state.job_id))
             open_job(registry->jobs[i]);
     }
@@ -291,7 +291,7 @@ static void follow(const hpcbd_registry_t *registry)
     }
 }
 
-/* The registry may be late with a job that is told of. */
+/* The registry may be late with a notified job. */
 static void set_pace(void)
 {
     bool rests = sense.count == 0 && hpcbd_window_registry()->count == 0;

@@ -53,7 +53,7 @@ struct door {
     client_t clients[CLIENTS_MAX];
     unsigned n_clients;
     unsigned spent; /* of this tick */
-    bool paused;    /* nobody is listened to until the next tick */
+    bool paused;    /* nothing is read until the next tick */
 };
 
 static struct {
@@ -193,8 +193,8 @@ static int say_done(const client_t *client, const char *why_not)
                    : answer(client, "{\"end\":true}", strlen("{\"end\":true}"));
 }
 
-/* Return false if key is there, but is not a number that may be.  0: it is not there,
- * which means something else than 0 or a number that nobody understands. */
+/* Return false if key is there, but is not a valid number.  0: it is not there, which
+ * differs from 0 and from an invalid number. */
 static bool may_give(json_object *message, const char *key, uint64_t *number)
 {
     json_object *value;
@@ -429,7 +429,7 @@ static void close_door(door_t *door)
     unlink(door->path);
 }
 
-/* sd_notify(3) in one datagram; nothing where systemd has not started us. */
+/* sd_notify(3) in one datagram; no effect if systemd has not started us. */
 static void notify_ready(void)
 {
     const char *name = getenv("NOTIFY_SOCKET");

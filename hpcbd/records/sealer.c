@@ -3,13 +3,13 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Between the two goes, through a stream socket:
+ * Data between the two, through a stream socket:
  *
  *   call    the length of the text (uint32_t), the text
  *   result  error (uint32_t: 0, EPERM or EAGAIN), the length, the text or why
  *
- * If the child ends, all calls end with EAGAIN: whoever sent what they were about sends
- * it again later.
+ * If the child ends, all calls end with EAGAIN: the senders of their texts send them
+ * again later.
  */
 #include "config.h"
 

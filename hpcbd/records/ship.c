@@ -31,7 +31,8 @@
  * by the kernel. */
 #define ANSWER_SECONDS 60
 
-/* inotify wakes us; this is for what it does not tell (a directory made anew). */
+/* inotify wakes us; this is for changes that it does not report (a directory created
+ * anew). */
 #define LOOK_MS 15000
 
 #define BACKOFF_FIRST_MS 500

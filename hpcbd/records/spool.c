@@ -23,7 +23,7 @@
 
 #define REFUSED "refused"
 
-/* What is removed at once: not with every batch. */
+/* Minimum number of files to remove, so that it is not done for every batch. */
 #define PRUNE_SLACK 200
 
 /* A file system is short of what it has less than this part of left. */
@@ -88,7 +88,8 @@ static int path_of(char *path, const char *dir, const char *place, const char *n
     return snprintf(path, PATH_MAX, "%s/%s/%s", dir, place, name) < PATH_MAX ? 0 : -1;
 }
 
-/* From StateDir it cannot be moved: its name tells that it was sent. */
+/* A file cannot be moved from StateDir: an empty one with its name shows that it was
+ * sent. */
 static void leave_name(const char *path)
 {
     hpcb_autoclose int fd = open(
@@ -110,8 +111,8 @@ static void keep_sent(const hpcbd_spool_t *spool, const char *from, const char *
     unlink(from);
 }
 
-/* What is in StateDir cannot be moved to another file system: there its name says that
- * it is no record any more. */
+/* A file cannot be moved from StateDir to another file system: there its name shows
+ * that it is not a record any more. */
 static void refuse(const hpcbd_spool_t *spool, const char *path, const char *name,
                    const char *why)
 {
@@ -146,7 +147,7 @@ static char *read_record(const char *path, ino_t *inode, hpcb_error_t *err)
     return NULL;
 }
 
-/* 1: added, 0: left alone, -1: no room in the batch. */
+/* Return 1: added, 0: skipped, -1: the batch is full. */
 static int add_record(hpcbd_spool_t *spool, const char *dir, const char *name,
                       hpcb_rjson_t *request, size_t *bytes)
 {
@@ -292,7 +293,7 @@ static bool is_short(fsfilcnt_t left, fsfilcnt_t all)
     return all > 0 && left < all / SHORT_PART;
 }
 
-/* How many of the files may stay. */
+/* Return how many of the files may stay. */
 static long kept_of(long count, const struct statvfs *fs)
 {
     if (is_short(fs->f_ffree, fs->f_files))

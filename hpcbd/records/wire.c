@@ -139,7 +139,8 @@ hpcb_rjson_t *hpcbd_message_read(const char *text, const char *type, char *nonce
     return NULL;
 }
 
-/* What may be a file's name on the node, and nothing but a word in a log. */
+/* Return whether id may be a file name on the node; it is a single word in a log,
+ * too. */
 static bool is_id(const char *id)
 {
     size_t length = strspn(id, "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -222,7 +223,7 @@ int hpcbd_answer_add(hpcb_rjson_t *answer, const char *id, hpcbd_verdict_t verdi
     return -1;
 }
 
-/* The verdict's array where all of it are ids, or NULL. */
+/* Return the verdict's array if all elements are IDs, or NULL. */
 static hpcb_rjson_t *ids_of(hpcb_rjson_t *object, const char *verdict)
 {
     hpcb_rjson_t *array;

@@ -14,7 +14,7 @@
 
 #define TYPE "company"
 
-/* Where version and type are. */
+/* Length of the part with version and type. */
 #define HEAD_BYTES 48
 
 char *hpcbd_company_report(const hpcb_company_t *company, hpcb_error_t *err)

@@ -15,7 +15,7 @@
 #define REPORT "gang"
 #define DEAL   "deal"
 
-/* Where version and type are. */
+/* Length of the part with version and type. */
 #define HEAD_BYTES 48
 
 #define CPUS_TEXT 1024

@@ -16,7 +16,7 @@
 
 #define TYPE "live"
 
-/* Where version and type are. */
+/* Length of the part with version and type. */
 #define HEAD_BYTES 48
 
 /* JSON's integers are json-c's: 63 bits. */

@@ -14,7 +14,7 @@
 #include "common/text.h"
 #include "hpcbd/windows/calm.h"
 
-/* Groups in all: what an edge writes is bounded. */
+/* Maximum number of groups, so that the writes at a switch are bounded. */
 #define GROUPS_MAX 64
 
 /* No job of Slurm's has this number (MAX_JOB_ID is below 2^26). */
@@ -26,7 +26,7 @@
 typedef struct {
     char path[PATH_MAX]; /* of its cpu.idle */
     int fd;              /* hpcb_knob_write_kept */
-    bool found;          /* by the look that is going on */
+    bool found;          /* by the present scan */
 } idle_group_t;
 
 struct hpcbd_calm {
@@ -87,7 +87,7 @@ static idle_group_t *known(hpcbd_calm_t *calm, const char *path)
     return NULL;
 }
 
-/* A group that is idle before we touch it is somebody else's affair. */
+/* A group that is idle before we change it is left alone. */
 static void add_idle(hpcbd_calm_t *calm, const char *dir, const char *path)
 {
     idle_group_t *group = known(calm, path);
@@ -209,8 +209,8 @@ void hpcbd_calm_look(hpcbd_calm_t *calm, const hpcb_conf_t *conf,
     look_at_groups(calm, conf->window_idle_groups, registry);
 }
 
-/* What the log does not name is not made idle; if it was removed meanwhile and cannot
- * be written again, nothing stays so. */
+/* A group that is not in the log is not made idle; if the log was removed meanwhile and
+ * cannot be written again, nothing stays idle. */
 static void make_idle(hpcbd_calm_t *calm)
 {
     if (calm->n_groups == 0 || hpcb_undo_renew(calm->undo, NULL) < 0)

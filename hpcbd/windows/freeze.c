@@ -18,11 +18,12 @@
 
 #define SECOND UINT64_C(1000000000)
 
-/* A guest that hears of its end has so long, and begins again that late. */
+/* A guest that runs to receive its end does so for this time, and again after the
+ * second one at the earliest. */
 #define HEAR_NS       (60 * SECOND)
 #define HEAR_AGAIN_NS (600 * SECOND)
 
-/* Who has waited so long for its turn gets none soon: it is paused. */
+/* A job that has waited so long for its turn is paused. */
 #define PAUSED_NS (30 * SECOND)
 
 /* So long Slurm has to requeue a guest (hpcbd/memory/requeues.c). */
@@ -32,7 +33,7 @@
 #define HELD_REASONS (HPCBD_FREEZE_GUARD | (unsigned)HPCBD_FREEZE_CRUMBS)
 #define LONG_REASONS (HELD_REASONS | HPCBD_FREEZE_GANG)
 
-/* Who wants to know what a guest costs, or to bound it. */
+/* Reasons that measure or limit the cost of a guest. */
 #define HARM_REASONS (HPCBD_FREEZE_GUARD | (unsigned)HPCBD_FREEZE_EXPERIMENT)
 
 /* Groups and processes that one scan asks for signals, so that a turn of the loop stays
@@ -54,15 +55,15 @@ typedef struct {
     bool paused;       /* it has done so for long */
     bool hears;        /* it goes on in spite of LONG_REASONS */
     uint64_t heard_ns; /* since when, or when it did last; 0: never */
-    uint64_t sent_ns;  /* when Slurm was asked to requeue it; 0: it was not */
-    level_t *levels;   /* in the order in which the last look saw them */
+    uint64_t sent_ns;  /* when the requeue was requested from Slurm; 0: not */
+    level_t *levels;   /* in the order of the last scan */
     size_t count;
     bool guest;  /* or a primary that takes turns */
     bool unfit;  /* a primary, not all of whose levels have a place: none has */
     bool lacks;  /* a guest, some of whose levels have no place: they run on */
     bool told;   /* the log has said so */
     bool failed; /* the log has said that a level cannot be written */
-    bool found;  /* by the look that is going on */
+    bool found;  /* by the present scan */
 } stopped_t;
 
 struct hpcbd_freeze {
@@ -71,7 +72,7 @@ struct hpcbd_freeze {
     stopped_t *jobs[HPCBD_JOBS_MAX];
     size_t count;
     size_t levels[2]; /* of all primaries, of all guests */
-    size_t turn;      /* which signals are looked for first */
+    size_t turn;      /* first job to check for signals */
     bool changed;     /* the log does not name what there is */
     bool failing;     /* and could not be replaced */
 };
@@ -88,8 +89,8 @@ hpcbd_freeze_t *hpcbd_freeze_new(const hpcb_node_t *node, const char *state_dir)
     return freeze;
 }
 
-/* A level that has gone is found out by the next look, and nothing runs in it.  What
- * the kernel does not take is tried again by the next look. */
+/* A level that has disappeared is detected by the next scan, and nothing runs in it.  A
+ * write that the kernel refuses is retried by the next scan. */
 static void write_level(stopped_t *job, level_t *level, bool stop)
 {
     hpcb_error_t err;
@@ -106,7 +107,7 @@ static void write_level(stopped_t *job, level_t *level, bool stop)
                       job->job_id, stop ? "frozen" : "set going", err.text);
 }
 
-/* Who only waits for its turn hears of its end in it. */
+/* A job that only waits for its turn receives its end in its turn. */
 static bool is_held(const stopped_t *job)
 {
     return job->reasons & HELD_REASONS || job->paused;
@@ -124,7 +125,7 @@ static void write_job(stopped_t *job)
         write_level(job, &job->levels[i], is_stopped(job));
 }
 
-/* Whether each level that there was at the last look is as it should be. */
+/* Return whether each level of the last scan is as it should be. */
 static bool is_as_wanted(const stopped_t *job)
 {
     bool good = !job->lacks;
@@ -190,9 +191,8 @@ typedef struct {
     size_t seen; /* of the job's levels, the first ones */
 } look_t;
 
-/* Half a primary that runs while the other half waits for its turn helps nobody: it has
- * no level at all.  Of a guest each level that is stopped is one that does not harm: it
- * has one less. */
+/* Half a primary that runs while the other half waits for its turn is useless: it has
+ * no level at all.  Each stopped level of a guest reduces harm: it has one less. */
 static void give_up(hpcbd_freeze_t *freeze, stopped_t *job)
 {
     if (job->guest)
@@ -213,8 +213,8 @@ static void say_too_many(stopped_t *job)
                   job->guest ? "the others run on" : "none of them is");
 }
 
-/* Who has the most levels of its kind, job if others have as many or one more: that one
- * would go to and fro. */
+/* Return the job with the most levels of its kind; job if others have as many or one
+ * more, because that level would move to and fro. */
 static stopped_t *largest(const hpcbd_freeze_t *freeze, stopped_t *job)
 {
     stopped_t *most = job;
@@ -226,7 +226,8 @@ static stopped_t *largest(const hpcbd_freeze_t *freeze, stopped_t *job)
     return most;
 }
 
-/* Who has many takes none from those that have few.  False: job has no place. */
+/* A job with many levels takes none from those with few.  Return false if there is no
+ * place for job. */
 static bool make_place(hpcbd_freeze_t *freeze, stopped_t *job)
 {
     while (freeze->levels[job->guest] == HPCBD_FREEZE_LEVELS_MAX) {
@@ -260,7 +261,8 @@ static bool add_level(hpcbd_freeze_t *freeze, stopped_t *job, const char *dir)
     return true;
 }
 
-/* A level has no place.  Non-zero: there is none to look for any more. */
+/* Note that there is no place for a level.  A result other than 0: no further ones need
+ * to be searched. */
 static int lack_place(look_t *look)
 {
     say_too_many(look->job);
@@ -271,7 +273,7 @@ static int lack_place(look_t *look)
     return 1;
 }
 
-/* The next one is where it was, unless some have come or gone. */
+/* The next level is at its old position, unless some have appeared or disappeared. */
 static int see_level(const char *dir, void *arg)
 {
     look_t *look = arg;
@@ -315,7 +317,7 @@ static bool is_guest(const hpcbd_job_t *job)
     return job->state.klass == HPCB_CLASS_GUEST;
 }
 
-/* What was known of the run before counts for nothing. */
+/* State of an earlier run is void. */
 static void begin_anew(hpcbd_freeze_t *freeze, stopped_t *job, const hpcbd_job_t *seen)
 {
     if (job->guest != is_guest(seen))
@@ -326,7 +328,7 @@ static void begin_anew(hpcbd_freeze_t *freeze, stopped_t *job, const hpcbd_job_t
     job->sent_ns = 0;
 }
 
-/* again: now is the time to look at it if it is unfit. */
+/* again: it is time to scan it if it is unfit. */
 static void look_at(hpcbd_freeze_t *freeze, const hpcbd_job_t *seen, bool again)
 {
     stopped_t *job = find_or_add(freeze, seen->state.job_id);
@@ -388,7 +390,7 @@ static void note_levels(hpcbd_freeze_t *freeze)
             freeze->jobs[i]->levels[k].noted = true;
 }
 
-/* What is new in a stopped job is stopped; what could not be written is written. */
+/* Stop new levels of a stopped job, and retry failed writes. */
 static void settle(stopped_t *job)
 {
     for (size_t i = 0; i < job->count; i++)
@@ -424,7 +426,8 @@ static bool is_called(const stopped_t *job, size_t from, unsigned *budget)
     return false;
 }
 
-/* Who blocks a signal, or has a timer send one, gains a minute in ten and no more. */
+/* A guest that blocks a signal, or lets a timer send one, gains no more than a minute
+ * in ten. */
 static void hear(stopped_t *job, uint64_t time_ns, size_t from, unsigned *budget)
 {
     if (job->hears && time_ns - job->heard_ns >= HEAR_NS)

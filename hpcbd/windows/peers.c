@@ -22,7 +22,7 @@ static struct {
     hpcbd_t *daemon;
     hpcbd_peers_talk_t talk;
     hpcbd_child_t *child;
-    hpcb_source_t *stale; /* when the last answer says nothing any more */
+    hpcb_source_t *stale; /* expires when the last answer becomes void */
     struct {
         int64_t offset_ns, round_trip_ns;
         time_t when; /* CLOCK_MONOTONIC; 0: never */
@@ -77,7 +77,7 @@ static void judge_when_stale(void)
     hpcb_timer_in(peers.stale, (FRESH_S + 1) * UINT64_C(1000000000), 0);
 }
 
-/* Whoever does not answer any more stops nobody. */
+/* Peers that do not answer any more have no effect. */
 static void on_stale(void *arg, uint64_t what)
 {
     (void)arg;

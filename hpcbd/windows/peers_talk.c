@@ -3,11 +3,12 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Whoever can send a datagram is hostile: what is no credential, of the wrong writer,
- * too old or seen before is dropped, and only so many credentials a second are looked
- * at, because munged opens them.  An origin that sends bad ones is not listened to for
- * the rest of the second.  The answer that we wait for is opened in any case: it comes
- * from where the echo came from, which only the one who could open the question sends.
+ * Every sender of a datagram is hostile: an invalid credential, or one of the wrong
+ * writer, too old or replayed, is dropped, and the number of credentials per second is
+ * limited, because munged decodes them.  An origin that sends invalid ones is ignored
+ * for the rest of the second.  The answer for which we wait is decoded in any case: it
+ * comes from the origin of the echo, which only the host that could decode the request
+ * sends.
  */
 #include "config.h"
 
@@ -268,7 +269,7 @@ static void handle_datagram(talker_t *talker, const place_t *place, const char *
     json_object_put(message);
 }
 
-/* When the kernel got it. */
+/* Return the time at which the kernel received it. */
 static int64_t arrival(struct msghdr *message)
 {
     for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {

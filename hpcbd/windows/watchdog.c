@@ -27,7 +27,7 @@
 #include "hpcbd/loop.h"
 #include "hpcbd/windows/watchdog.h"
 
-/* Where the kernel has no close_range (before Linux 5.9). */
+/* If the kernel has no close_range (before Linux 5.9). */
 #define FD_TRIED 1024
 
 struct hpcbd_watchdog_page {
@@ -39,16 +39,16 @@ struct hpcbd_watchdog_page {
 
 #define NEVER INT64_MAX
 
-/* Who wakes that much later than it wanted to was kept from it, as the daemon was: a
- * virtual machine stood still. */
+/* A process that wakes up so much later than requested could not run, and neither could
+ * the daemon: a virtual machine was stopped. */
 #define OVERSLEPT_NS INT64_C(100000000)
 
-/* What the watchdog knows of itself. */
+/* State of the watchdog. */
 typedef struct {
     hpcbd_watchdog_page_t *page;
     int fd;
     int64_t late_ns;   /* it woke that much later than it wanted to */
-    int64_t pardon_ns; /* nobody is killed before; 0: it did not oversleep */
+    int64_t pardon_ns; /* the daemon is not killed before; 0: it did not oversleep */
 } watch_t;
 
 static int64_t monotonic_ns(void)
@@ -90,7 +90,8 @@ static int64_t sleep_until(const watch_t *watch, hpcbd_watchdog_deadline_t *whic
     hpcbd_watchdog_page_t *page = watch->page;
     int64_t end_ns, asleep_ns;
 
-    /* Once more: what was armed before it could see for what we sleep wakes nobody. */
+    /* Once more, because a deadline that was set before our sleep was visible wakes
+     * nobody. */
     do {
         end_ns = next_end(page, which);
         asleep_ns = end_ns ? end_ns : NEVER;
@@ -103,8 +104,8 @@ static int64_t sleep_until(const watch_t *watch, hpcbd_watchdog_deadline_t *whic
     return end_ns > watch->pardon_ns ? end_ns : watch->pardon_ns;
 }
 
-/* What the watchdog has overslept the daemon could not use either.  A deadline that is
- * over when it is seen first was not when the daemon armed it. */
+/* The daemon could not use time that the watchdog has overslept either.  A deadline
+ * that has passed when it is first seen was in the future when the daemon set it. */
 static void notice_sleep(watch_t *watch, int64_t until_ns, bool woken)
 {
     hpcbd_watchdog_deadline_t which;
@@ -147,8 +148,8 @@ static const char *watch(watch_t *watch)
     return NULL;
 }
 
-/* Its state, where it waits in the kernel, and for how long it has run, and waited for
- * a CPU, so far: whether it is stuck, or nobody lets it run. */
+/* Its state, where it waits in the kernel, and for how long it has run and has waited
+ * for a CPU so far: to tell whether it is stuck or cannot run. */
 typedef struct {
     char state, where[64];
     uint64_t ran_ns, waited_ns;

@@ -3,22 +3,19 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Three things make the engine move:
- *   the edge timer    on the wall clock, at the next edge of any job; all jobs whose
- *                     edge it is are switched in that turn.  It also comes when the
- *                     clock is set, and then every job's phase is worked out anew
- *   the look timer    once a second while jobs are there: has a job got threads that
- *                     are not known?  A few jobs in turn, so that its cost does not
- *                     grow with their number
- *   the refresh timer every 30 s: all of StateDir, for what nobody has told
- * and messages (hpcbd/node/socket.c), which bring looks forward.  What reads files
- * waits for a moment when nobody is favoured, and does a bounded part of its work in a
- * turn.
+ * Three timers drive the engine: the edge timer on the wall clock, at the next switch
+ * of any job; all jobs that are due are switched in that iteration.  It also expires
+ * when the clock is set, and then every job's phase is computed anew the look timer
+ * once a second while there are jobs: scans for new threads, a few jobs in turn, so
+ * that its cost does not grow with their number the refresh timer every 30 s: scans all
+ * of StateDir, for changes without a notification Notifications (hpcbd/node/socket.c)
+ * advance scans.  Work that reads files waits until no job is boosted, and does a
+ * bounded part per iteration.
  *
- * What survives a crash: undo logs below StateDir/window and the log of frozen guests
- * (both written before what they undo), threads that can be told by their priority, and
- * the watchdog, which undoes all of it, and what hpcbd/harm has done, too.  A daemon
- * that starts does the same before it does anything else.
+ * After a crash these are found again: undo logs below StateDir/window and the log of
+ * frozen guests (both written before the changes), threads by their priority, and the
+ * watchdog, which undoes all of it, including changes of hpcbd/harm.  A daemon that
+ * starts does the same before anything else.
  */
 #include "config.h"
 
@@ -53,7 +50,7 @@ _Static_assert(HPCB_WINDOW_PERIOD_MIN_NS == 1000 * HPCB_WINDOW_PERIOD_MIN_US &&
 #define DIRTY_AT_A_TIME 8
 #define LOADS_AT_A_TIME 16
 
-/* A look waits for the end of a favoured part, unless that is further away. */
+/* A scan waits for the end of a boosted part, unless that is further away. */
 #define LOOK_WAIT_NS (5000 * MILLISECOND)
 
 /* The wall clock may gain or lose so much against the monotonic one, and a thousandth
@@ -71,14 +68,14 @@ static struct {
     hpcbd_window_stats_t stats;
     char state_dir[PATH_MAX]; /* StateDir/window: undo logs */
     hpcb_source_t *edge, *look, *refresh;
-    size_t turn;            /* whose look is next */
-    bool soon;              /* the look timer has been brought forward */
-    bool look_due;          /* it came while a job was favoured */
-    bool refresh_due;       /* before the next look */
-    int64_t due_ns;         /* what the edge timer is set to; 0: off */
+    size_t turn;            /* next job to scan */
+    bool soon;              /* the look timer has an early time */
+    bool look_due;          /* a scan was due while a job was boosted */
+    bool refresh_due;       /* before the next scan */
+    int64_t due_ns;         /* expiry of the edge timer; 0: off */
     const char *distrusted; /* why the clock is; NULL: it is not */
     struct {
-        int64_t wall_ns, monotonic_ns; /* when they were compared last */
+        int64_t wall_ns, monotonic_ns; /* at the last comparison */
     } clocks;
 } engine;
 
@@ -124,8 +121,8 @@ static void switch_job(hpcbd_job_t *job, bool favoured)
         complain(job, hpcb_favour_end(job->favour, &err), &err);
 }
 
-/* At most a part of a period after the edge: an edge that was slept over for longer is
- * missed, not late. */
+/* At most a part of a period after the switch: a switch that was overslept for longer
+ * is missed, not late. */
 static void account(hpcbd_job_t *job, int64_t now_ns)
 {
     uint64_t passed = hpcb_window_edges(&job->window, job->due_ns - 1, now_ns);
@@ -139,7 +136,7 @@ static void account(hpcbd_job_t *job, int64_t now_ns)
     hpcb_histogram_add(&engine.stats.late, late > 0 ? (uint64_t)late : 0);
 }
 
-/* What the job should be from now on, and until when. */
+/* Compute the job's state from now on, and until when. */
 static void plan(hpcbd_job_t *job, int64_t now_ns, bool anew)
 {
     bool due = job->edge_ns != 0 && now_ns >= job->edge_ns;
@@ -156,7 +153,7 @@ static void plan(hpcbd_job_t *job, int64_t now_ns, bool anew)
     job->edge_ns = phase.edge_ns;
 }
 
-/* Until when somebody will be favoured, on the clock that nobody sets; 0: nobody. */
+/* Return until when a job will be boosted, on the monotonic clock; 0: none. */
 static int64_t plan_all(bool anew)
 {
     int64_t now_ns = engine.clocks.wall_ns, end_ns = 0;
@@ -178,7 +175,7 @@ static void carry_out(hpcbd_job_t *job)
         account(job, engine.clocks.wall_ns);
 }
 
-/* Nothing happens at edges while windows are suspended: nobody waits for them. */
+/* Switches have no effect while windows are suspended, so nothing waits for them. */
 static int64_t next_edge(void)
 {
     int64_t next_ns = INT64_MAX;
@@ -205,7 +202,8 @@ static void set_edge_timer(bool anew)
         hpcb_timer_in(engine.edge, 0, 0);
 }
 
-/* Both clocks at one moment, or nearly: somebody may come in between the calls. */
+/* Read both clocks at nearly the same time: the process may be preempted between the
+ * calls. */
 static void read_clocks(int64_t *wall_ns, int64_t *monotonic_ns)
 {
     for (int tries = 0; tries < 4; tries++) {
@@ -216,7 +214,7 @@ static void read_clocks(int64_t *wall_ns, int64_t *monotonic_ns)
     }
 }
 
-/* Read the clocks; true where somebody has set one since the last time. */
+/* Read the clocks; return true if one was set since the last time. */
 static bool compare_clocks(void)
 {
     int64_t wall_ns = 0, monotonic_ns = 0, passed_ns, gained_ns, limit_ns;
@@ -230,7 +228,7 @@ static bool compare_clocks(void)
     return gained_ns > limit_ns || gained_ns < -limit_ns;
 }
 
-/* The watchdog knows of favour before it begins, and until it has ended. */
+/* The watchdog's deadline covers a boost from before its begin until after its end. */
 static void act_once(bool anew)
 {
     int64_t end_ns = plan_all(anew);
@@ -257,9 +255,9 @@ static void note_clock_set(void)
 }
 
 /*
- * anew: whatever was known of edges is void.  The kernel tells of a clock that is set
- * while the timer waits; one that is set between our look at it and the timer's start
- * has to be found by us.
+ * anew: all computed switches are void.  The kernel reports clock steps while the timer
+ * waits; one between our reading of the clock and the timer's start must be detected
+ * here.
  */
 static void act(bool anew)
 {
@@ -311,7 +309,7 @@ static bool is_allowed(const hpcbd_job_t *job)
     return false;
 }
 
-/* A favoured thread hands SCHED_FIFO on to whoever holds the futex that it waits for
+/* A boosted thread passes SCHED_FIFO on to the owner of a futex for which it waits
  * (priority inheritance): a guest must share none with it. */
 static const char *no_fifo(const hpcbd_job_t *job)
 {
@@ -357,9 +355,9 @@ static void look_at(hpcbd_job_t *job)
 }
 
 /*
- * A look walks through cgroups and /proc and may have to wait for a lock of the
- * kernel's. While a favoured job spins, whoever holds that lock may not get to run: so
- * looks are for moments when nobody is favoured.
+ * A scan walks through cgroups and /proc and may have to wait for a lock of the
+ * kernel.  While a boosted job spins, the owner of that lock may not be able to run, so
+ * scans are for times without a boost.
  */
 bool hpcbd_window_must_wait(void)
 {
@@ -381,7 +379,7 @@ static void look_soon(void)
     engine.soon = true;
 }
 
-/* Looks start the watchdog again, too. */
+/* Scans also restart the watchdog. */
 static void set_pace(void)
 {
     bool rests = engine.registry.count == 0 && engine.guard.source;
@@ -520,8 +518,8 @@ void hpcbd_window_decide_by(hpcbd_watchdog_deadline_t which, int64_t end_ns)
         hpcbd_watchdog_arm(&engine.guard.watchdog, which, end_ns);
 }
 
-/* Are windows on, as things are now?  Without a watchdog nobody stays stopped either:
- * windows see to their own guests. */
+/* Update whether windows are active.  Without a watchdog no guest stays stopped either:
+ * windows manage their own guests. */
 static void reconsider(void)
 {
     const char *was = engine.stats.suspended;
@@ -580,7 +578,7 @@ static void release_all(void *arg)
     release_memory();
 }
 
-/* Without a watchdog nobody is favoured; looks try again. */
+/* Without a watchdog no job is boosted; scans try again. */
 static void guard(void)
 {
     hpcb_error_t err;
