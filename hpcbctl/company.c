@@ -186,7 +186,7 @@ static int show(const hpcb_ctl_t *ctl, const hpcb_conf_t *conf,
     return status;
 }
 
-/* Nobody's is bad if there is no list. */
+/* Without a list there is no bad company. */
 static int load(const hpcb_conf_t *conf, hpcb_company_t *company, hpcb_error_t *err)
 {
     hpcb_autofree char *text = malloc(HPCB_COMPANY_TEXT_MAX);

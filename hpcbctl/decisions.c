@@ -17,7 +17,7 @@ static size_t count_jobs(json_object *decision)
                                                       : 0;
 }
 
-/* Whether part says of the decision what comes after the jobs that it has. */
+/* Return whether part continues the decision after its present jobs. */
 static bool goes_on(json_object *decision, json_object *part)
 {
     return decision && hpcb_json_get_u64(part, "from") > 0 &&

@@ -88,7 +88,7 @@ static json_object *ask_list(const char *state_dir, hpcb_error_t *err)
     return NULL;
 }
 
-/* MB/s, or "-" where it is not measured. */
+/* Return MB/s, or "-" if it is not measured. */
 static const char *rate_of(json_object *job, const char *key, char text[static 24])
 {
     json_object *value;

@@ -297,7 +297,7 @@ static void log_line(hpcb_log_level_t level, const char *line)
         fprintf(stderr, "hpcbctl: %s\n", line);
 }
 
-/* These look at their operands themselves. */
+/* These check their operands themselves. */
 static bool has_operands(const verb_t *verb)
 {
     return strcmp(verb->name, "profile") == 0 || strcmp(verb->name, "records") == 0 ||
@@ -327,7 +327,7 @@ static bool is_verb(const char *name)
     return false;
 }
 
-/* What is wrong where the first word is a verb and the rest does not fit. */
+/* Return the message if the first word is a verb and the rest is invalid. */
 static const char *rest_of(const char *name)
 {
     if (strcmp(name, "job") == 0)

@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * records verify, vacuum, import: the collector's database, beside a collector that
- * runs or without one.
+ * records verify, vacuum, import: the collector's database, with or without a running
+ * collector.
  */
 #include "config.h"
 

@@ -9,10 +9,10 @@
 
 #include "jobsubmit/decide.h"
 
-/* How much of a user's text a refusal repeats. */
+/* Maximum part of a user's text that a rejection repeats. */
 #define SHOWN "%.64s"
 
-/* Which names a comma-separated list holds. */
+/* Names in a comma-separated list. */
 typedef struct {
     bool ours;
     bool others;
@@ -230,7 +230,7 @@ bool hpcb_change_matters(const hpcb_change_t *change)
            change->claims.exclusive || change->claims.all_memory || change->claims.gres;
 }
 
-/* The class that a new partition or QOS stands for; UNKNOWN where none is given. */
+/* Return the class of a new partition or QOS; UNKNOWN if none is given. */
 static hpcb_class_t target_class(bool given, names_t names)
 {
     if (!given)

@@ -53,8 +53,8 @@ static void *reader(void *arg)
     return NULL;
 }
 
-/* With the mutex held and no thread reading.  Where no thread can be had, the next look
- * tries again. */
+/* With the mutex held and no thread reading.  If no thread can be created, the next
+ * check tries again. */
 static int start_reader(hpcb_profile_cache_t *cache)
 {
     if (cache->joinable)
@@ -73,8 +73,8 @@ static struct stat look_at(const char *path)
     return now;
 }
 
-/* With the mutex held.  A file that is changed while it is read is another at the next
- * look, because it was looked at before. */
+/* With the mutex held.  A file that is changed while it is read differs at the next
+ * check, because its state was stored before. */
 static void refresh(hpcb_profile_cache_t *cache, const char *path, int64_t now_ms)
 {
     bool other = strcmp(cache->path, path) != 0;

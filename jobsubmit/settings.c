@@ -23,7 +23,7 @@ static void read_file(hpcb_settings_t *settings)
                              : "defaults are used");
 }
 
-/* Caller holds the mutex.  `scontrol setdebug` changes as_of too: what is as it was is
+/* Caller holds the mutex.  `scontrol setdebug` changes as_of, too: an unchanged file is
  * not read again. */
 static void look_at_file(hpcb_settings_t *settings, time_t as_of)
 {

@@ -59,11 +59,11 @@ static const char *const names[LEVELS][CALLS] = {
     },
 };
 
-/* Where each call goes on to; NULL: not looked up yet. */
+/* Destination of each call; NULL: not looked up yet. */
 static _Atomic(hpcb_fn_t) route[LEVELS][CALLS];
 
-/* Who is to be told of calls.  Set from MPI_Init, and never taken back: what a call of
- * that time means may be noted at its end only. */
+/* Recipients of calls.  Set from MPI_Init, and never reset: calls of that time may be
+ * processed only at their end. */
 enum { TELL_WAIT = 1, TELL_THREADS = 2, TELL_OBSERVER = 4 };
 static atomic_uint tell;
 
@@ -116,8 +116,8 @@ static void begin_helping(bool session)
 #define EXPORTED __attribute__((visibility("default")))
 #define COLD     __attribute__((cold, noinline))
 
-/* A call begins, as event for who observes.  Return whom leave_others has to tell that
- * it has ended. */
+/* Report the begin of a call, as event for the observer.  Return for leave_others which
+ * recipients need its end. */
 static unsigned enter_others(unsigned whom, uint64_t event, uintptr_t frame,
                              enum kind kind)
 {
@@ -144,12 +144,13 @@ static void leave_others(unsigned told, enum kind kind)
 #define FRAME() ((uintptr_t)__builtin_frame_address(0))
 
 /*
- * Told apart by stack depth too: all calls from Fortran come from one place in the
- * MPI's own layer, and many C programs have one wrapper of their own.
+ * Includes the stack depth: all calls from Fortran have one call site in the MPI's own
+ * layer, and many C programs have a wrapper of their own.
  */
 #define CALL_SITE(caller, frame) ((uintptr_t)(caller) ^ (frame) << 24)
 
-/* What tells the calls of a place apart for who observes; known when it is compiled. */
+/* Event for the observer, which distinguishes the calls of a call site; a constant at
+ * compile time. */
 #define EVENT(site, name) ((site) + CALL_##name * 0x100000001b3U)
 
 #define OTHERS (TELL_THREADS | TELL_OBSERVER)
@@ -191,8 +192,8 @@ static void leave_others(unsigned told, enum kind kind)
 #define ARGS_13 a, b, c, d, e, f, g, h, i, j, k, l, m
 
 /*
- * What is called most goes the shortest way: into the MPI's function and, if it waits,
- * the thread's wait is marked.  All else is in slow_, so that the short way saves no
+ * Frequent calls go the shortest way: to the MPI's function and, if it waits, with the
+ * thread's wait marked.  Everything else is in slow_, so that the short way saves no
  * registers for it.
  */
 #define DEFINE(level, prefix, name, nargs, kind)                                       \
@@ -260,13 +261,13 @@ DEFINE_INIT(PMPI_, Init_thread, 4, false)
 DEFINE_INIT(MPI_, Session_init, 3, true)
 DEFINE_INIT(PMPI_, Session_init, 3, true)
 
-/* Whom has_ended is to tell. */
+/* Recipients of has_ended. */
 typedef struct {
     bool waits;
     bool counted;
 } ending_t;
 
-/* What ends MPI or a session waits for other ranks, too. */
+/* Calls that end MPI or a session wait for other ranks, too. */
 static ending_t begin_to_end(uintptr_t call_site, uintptr_t frame)
 {
     unsigned whom = atomic_load_explicit(&tell, memory_order_relaxed);
@@ -310,7 +311,7 @@ DEFINE_FINALIZE(PMPI_, Finalize, 0, false)
 DEFINE_FINALIZE(MPI_, Session_finalize, 1, true)
 DEFINE_FINALIZE(PMPI_, Session_finalize, 1, true)
 
-/* Under a name that nobody else has, which is bound to this library's function. */
+/* Under a unique name that is bound to this library's function. */
 #define OWN_LEVEL(prefix, name)                                                        \
     static __typeof__(prefix##name) own_##prefix##name                                 \
         __attribute__((alias(#prefix #name)));

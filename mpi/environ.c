@@ -79,7 +79,8 @@ static const char *own_name(void)
                                                        : "libhpcb_mpi.so";
 }
 
-/* Whether the entry of LD_PRELOAD at text, length bytes long, is a file called name. */
+/* Return whether the entry of LD_PRELOAD at text, length bytes long, is a file called
+ * name. */
 static bool is_entry(const char *text, size_t length, const char *name)
 {
     size_t own = strlen(name);

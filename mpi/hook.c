@@ -3,29 +3,29 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The MPIs and their hooks.  Seen in the sources of Open MPI 4.1 to 6.0 and MPICH 4.0
- * to 5.0, and by running them; of Intel MPI 2021.19 only by running it.
+ * The MPIs and their hooks, determined from the sources of Open MPI 4.1 to 6.0 and
+ * MPICH 4.0 to 5.0 and by running them; for Intel MPI 2021.19 only by running it.
  *
  * Open MPI: opal_progress() makes a pass, and calls sched_yield() after one that found
- * nothing if it has been told to yield.  Its waits hold no lock meanwhile.  A pass
- * that does not yield has found something.  The waits of pml/ucx call
- * ucp_worker_progress() themselves, and opal_progress() in one of 100 passes only.
+ * nothing if it is set to yield.  Its waits hold no lock meanwhile.  A pass that does
+ * not yield has found something.  The waits of pml/ucx call ucp_worker_progress()
+ * themselves, and opal_progress() only in one of 100 passes.
  *
- * Over shared memory Open MPI 4 and 5 call a send of 257 bytes to 4 KiB complete only
- * when the receiver has polled: they expect that the receiver reads from the sender's
- * memory.  Then a rank that is never late waits for one that sleeps.  Without the flag
- * "inplace" of that transport (a variable that it reads while it begins) the sender
- * copies, as it does with up to 256 bytes, and goes on.
+ * Over shared memory Open MPI 4 and 5 treat a send of 257 bytes to 4 KiB as complete
+ * only when the receiver has polled, because they expect the receiver to read from the
+ * sender's memory.  Then a rank that is never late waits for one that sleeps.  Without
+ * the flag "inplace" of that transport (a variable that it reads at its start) the
+ * sender copies, as it does with up to 256 bytes, and continues.
  *
  * MPICH and its family: sched_yield() after each pass of most waits, without a lock, if
  * each virtual interface has a lock of its own (the default from 5.0 on).  Over UCX, in
- * all versions, ucp_worker_progress() in each pass that has found nothing in shared
- * memory, with MPICH's lock held if the program has threads.  What has neither is not
+ * all versions, ucp_worker_progress() in each pass that found nothing in shared memory,
+ * with MPICH's lock held if the program has threads.  Waits with neither are not
  * reached: 4.0 over libfabric, and MPI_Probe and MPI_Waitany of 5.0 over libfabric.
  *
- * Intel MPI: sched_yield() in the mode that its variable asks for, but for MPI_Probe.
+ * Intel MPI: sched_yield() in the mode that its variable requests, except in MPI_Probe.
  *
- * A poll of UCX counts where several of them come to a yield or there is none.
+ * A poll of UCX counts if there are several per yield or there is no yield.
  */
 #include "config.h"
 #include <stdatomic.h>
@@ -40,7 +40,7 @@
 #include "mpi/next.h"
 #include "mpi/wait.h"
 
-/* What an MPI calls after a pass that found nothing. */
+/* Functions that an MPI calls after a pass that found nothing. */
 enum { HOOK_YIELD = 1, HOOK_UCX = 2 };
 
 /* A variable of the environment while an MPI begins; name NULL: none. */
@@ -57,8 +57,8 @@ typedef struct {
     bool (*arm)(void);        /* after it has begun; false: the hook is not called */
 } row_t;
 
-/* The MPI yields only because this library asked for it: then nobody misses that the
- * CPU is not given away. */
+/* The MPI yields only because this library requested it: nothing depends on the CPU
+ * actually being yielded then. */
 static atomic_bool yields_for_us;
 
 static bool arm_openmpi(void)
@@ -67,7 +67,7 @@ static bool arm_openmpi(void)
 
     if (!fn)
         return false;
-    /* What was set before is what the user or the launcher wants. */
+    /* A previous setting was made by the user or the launcher. */
     if (!((bool (*)(bool))fn)(true))
         atomic_store(&yields_for_us, true);
     return true;
@@ -121,7 +121,7 @@ static const row_t rows[] = {
 
 #define ROWS (sizeof rows / sizeof rows[0])
 
-/* What counts in this process; 0 before MPI_Init. */
+/* Hooks in use in this process; 0 before MPI_Init. */
 static atomic_uint in_use;
 
 /* Of this thread: the frame of the opal_progress under way, 0: none, and whether it has
@@ -137,8 +137,8 @@ static const row_t *find_row(void)
     return NULL;
 }
 
-/* What is set while an MPI begins, name NULL: nothing, and whether it was told to
- * yield: then it yields because of that. */
+/* Setting during an MPI's start, name NULL: none, and whether it was told to yield,
+ * which explains its yields then. */
 static setting_t yields_set, sends_set;
 static bool was_asked;
 
@@ -222,14 +222,14 @@ typedef struct {
     _Atomic(hpcb_fn_t) fn;
 } kept_t;
 
-/* The i-th place to look for what is known of caller. */
+/* Return the i-th place to search for the entry of caller. */
 static kept_t *place_of(kept_t *table, uintptr_t caller, unsigned i)
 {
     /* Fibonacci hashing, as in policy/nap.c; the upper eight bits. */
     return &table[((caller * 0x9e3779b97f4a7c15ULL >> 56) + i) % PLACES];
 }
 
-/* Where the table is full it is looked up each time. */
+/* If the table is full it is looked up each time. */
 static hpcb_fn_t look_up(kept_t *table, const char *name, void *caller)
 {
     hpcb_fn_t fn = hpcb_need_bound(name, caller);
@@ -274,36 +274,36 @@ static inline hpcb_fn_t real(kept_t *table, const char *name, void *caller)
     return __builtin_expect(fn != NULL, 1) ? fn : search(table, name, caller);
 }
 
-/* A loop that polls UCX no more often than this between two yields lets the thread
- * sleep in its yields, where the MPI holds no lock. */
+/* In a loop that polls UCX no more often than this between two yields the thread sleeps
+ * in its yields, where the MPI holds no lock. */
 #define POLLS_PER_YIELD 8
 
 #define EXPORTED __attribute__((visibility("default")))
 #define FRAME()  ((uintptr_t)__builtin_frame_address(0))
 
-/* Whether a function that has its stack frame at frame may sleep: inside a blocking
- * call of this thread, and not one that was left. */
+/* Return whether a function with its stack frame at frame may sleep: inside a blocking
+ * call of this thread that was not left. */
 static bool naps_in(unsigned hook, uintptr_t frame)
 {
     return hpcb_wait.frame > frame &&
            atomic_load_explicit(&in_use, memory_order_relaxed) & hook;
 }
 
-/* Whether the wait is in its first passes, of which no event counts yet
+/* Return whether the wait is in its first passes, whose events are ignored
  * (HPCB_WAIT_FREE_PASSES). */
 static bool is_young(uintptr_t frame)
 {
     return hpcb_wait.frame > frame && hpcb_wait.began == 0;
 }
 
-/* Whether the loop under way polls more often is known from one yield to the next. */
+/* Whether the present loop polls more often is known from one yield to the next. */
 static void note_yield(hpcb_wait_t *wait)
 {
     wait->polls_more = wait->polls >= POLLS_PER_YIELD;
     wait->polls = 0;
 }
 
-/* Whether the poll that was made is to be looked at. */
+/* Return whether the poll counts. */
 static bool note_poll(hpcb_wait_t *wait)
 {
     if (wait->polls < POLLS_PER_YIELD)
@@ -357,9 +357,9 @@ EXPORTED intptr_t opal_progress(void)
 }
 
 /* MPICH 4.0 over TCP: a rank that has flushed its endpoints waits for its launcher and
- * looks at nothing else.  Another one that slept meanwhile would flush for ever.  So
- * these are the finalizing calls under way, of MPI and of sessions: which of them is
- * the last one, in which MPICH flushes, is not to be known. */
+ * polls nothing else.  Another one that slept meanwhile would flush forever.  So this
+ * counts the present finalizing calls, of MPI and of sessions, because it is unknown
+ * which of them is the last one, in which MPICH flushes. */
 static atomic_uint ends;
 
 void hpcb_hook_before_finalize(void)

@@ -80,8 +80,8 @@ static void change(void (*set)(size_t i))
     }
     if (!first)
         return;
-    /* Where the linker does not keep symbols and code apart, this function may lie on
-     * the same pages, above all on those of 64 KiB. */
+    /* If the linker does not separate symbols and code, this function may be on the
+     * same pages, especially on those of 64 KiB. */
     code = dl_iterate_phdr(code_among, first);
     if (protect(first, last, PROT_READ | PROT_WRITE | code) < 0)
         return;

@@ -74,7 +74,7 @@ static hpcb_fn_t as_function(void *address)
 /* A place in the list of loaded objects. */
 typedef struct {
     uintptr_t address;
-    int at;    /* of the object that is looked at */
+    int at;    /* of the present object */
     int found; /* of the object that address lies in, -1: none */
 } place_t;
 
@@ -177,7 +177,7 @@ hpcb_fn_t hpcb_mpi_symbol(const char *name)
     void *mpi = open_object(next_address("PMPI_Init", NULL));
     void *address = mpi ? dlsym(mpi, name) : NULL;
 
-    /* It stays loaded: somebody else has it open. */
+    /* It stays loaded, because it has other users. */
     if (mpi)
         dlclose(mpi);
     return as_function(address);

@@ -26,10 +26,10 @@ _Static_assert(HPCB_PERIOD_MAX <= HPCB_PAGE_PERIOD_MAX, "readers refuse longer o
 /* Reading the clock twice, and what goes with it; more than was ever measured here. */
 #define PER_CALL_NS 50
 
-/* What is timed may take this part of the time for it: 0.05 %. */
+/* Maximum part of the time for timing: 0.05 %. */
 #define COST_SHARE 2000
 
-/* A group takes at least this long: nobody acts upon more samples than that. */
+/* Minimum length of a group, because samples are not used more often. */
 #define GROUP_NS 5000000
 
 #define GROWTH  4 /* of a group, in one step */
@@ -60,7 +60,7 @@ static uint64_t clock_ns(void)
 #define STORE(o, member)                                                               \
     __atomic_store_n(&(o)->page->member, (o)->said.member, __ATOMIC_RELAXED)
 
-/* What is said goes into the page. */
+/* Copy the data to the page. */
 static void publish(hpcb_observer_t *o)
 {
     o->said.sequence++;
@@ -118,8 +118,8 @@ void hpcb_observe_wait(hpcb_observer_t *o)
     o->mark = now;
 }
 
-/* How long a group should take: GROUP_NS, and so long that timing one iteration of it
- * costs little. */
+/* Return how long a group should take: GROUP_NS, and so long that timing one iteration
+ * of it costs little. */
 static uint64_t group_ns(const hpcb_observer_t *o)
 {
     uint64_t least = (uint64_t)o->period.period * PER_CALL_NS * COST_SHARE;
@@ -136,7 +136,7 @@ static uint64_t next_length(const hpcb_observer_t *o, uint64_t mean)
     return wanted < LONGEST ? wanted : LONGEST;
 }
 
-/* What the node daemon asks for, if it has asked lately. */
+/* Set the priority that hpcbd has requested recently. */
 static void take_priority(hpcb_observer_t *o, uint64_t now)
 {
     uint64_t priority = __atomic_load_n(&o->page->asked.priority, __ATOMIC_RELAXED);
@@ -304,7 +304,7 @@ static bool is_alive(uint64_t process)
            (kill((pid_t)process, 0) == 0 || errno == EPERM);
 }
 
-/* Nobody else is writing. */
+/* Return true if no other process writes. */
 static bool claim(hpcb_page_t *page)
 {
     uint64_t own = (uint64_t)getpid();

@@ -3,23 +3,23 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * An MPI over TCP gets its messages through sockets, and the kernel wakes whoever waits
- * for them: then a nap delays nothing.  Which sockets are the MPI's is not to be known,
- * so all TCP connections of the process are watched, edge-triggered: what is not read,
- * because it is meant for someone else, wakes a sleeper once and not again.  So does a
- * connection that was full and takes data again: the other rank waits for the rest of a
- * long message.  That is watched by an epoll instance of its own among what is watched:
- * in one for both, each message that has been read would count as room to write.
- * Nothing is read or changed here.  Where there are no such connections (shared memory,
- * InfiniBand) a nap just takes its time.
+ * An MPI over TCP receives its messages through sockets, and the kernel wakes threads
+ * that wait for them, so that a sleep delays nothing.  It is unknown which sockets
+ * belong to the MPI, so all TCP connections of the process are watched, edge-triggered:
+ * data for others, which are not read, wake a sleeper once and not again.  So does a
+ * full connection that accepts data again, because the other rank waits for the rest of
+ * a long message.  That is watched by a nested epoll instance of its own: in one for
+ * both, each message that was read would count as space for writing.  Nothing is read
+ * or changed here.  Without such connections (shared memory, InfiniBand) a sleep just
+ * takes its time.
  *
- * epoll_pwait2, which takes nanoseconds, came with Linux 5.11.  Before that, and where
+ * epoll_pwait2, which takes nanoseconds, exists since Linux 5.11.  Before that, and if
  * a sandbox forbids it, ppoll waits for the epoll instance.
  *
- * Other threads end a nap through an eventfd among what is watched.  It is always ready
- * to be written, edge-triggered as well, and to watch it once more makes an edge.  It
- * is never written: the program may have closed all files that it does not know
- * (closefrom), and its number may be that of the user's data by then.
+ * Other threads end a sleep through a watched eventfd.  It is always ready for writing,
+ * edge-triggered as well, and adding it again causes an event.  It is never written,
+ * because the program may have closed all unknown files (closefrom), and its number may
+ * be that of a user's file by then.
  */
 #include "config.h"
 #include <dirent.h>
@@ -40,8 +40,8 @@
 
 #define NS_PER_S 1000000000ULL
 
-/* Connections come up when ranks first talk to each other: look for new ones this often
- * (ns), and seldom enough to spend less than a thousandth of the time on it. */
+/* Connections are established when ranks first communicate: search for new ones at this
+ * interval (ns), and seldom enough to use less than a thousandth of the time. */
 #define LOOK_AFTER_NS 100000000ULL
 #define LOOK_SHARE    1000
 #define EVENTS        16
@@ -55,7 +55,7 @@
 
 #define NEVER UINT64_MAX
 
-/* What the events of another thread carry; those of connections carry 0. */
+/* Data of events by other threads; those of connections have 0. */
 #define ENDER 1
 
 /* Headers may be older than the kernel; all ABIs of today have the same number. */
@@ -69,7 +69,7 @@ static atomic_int watcher = -1;
 static atomic_int writable = -1;
 static atomic_int ender = -1;    /* the eventfd; -1: none */
 static atomic_bool watches;      /* connections */
-static _Atomic uint64_t look_at; /* when to look for connections, NEVER: given up */
+static _Atomic uint64_t look_at; /* time of the next search for connections; NEVER: given up */
 static atomic_flag looking = ATOMIC_FLAG_INIT;
 
 static uint64_t clock_ns(void)

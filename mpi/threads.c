@@ -67,8 +67,8 @@ void hpcb_threads_leave(void)
     atomic_fetch_sub(&state, INSIDE);
 }
 
-/* Who enters sees the sleepers of that moment, and a sleeper who had entered by then:
- * one of them sees the other. */
+/* An entering thread sees the sleepers at that moment, and a sleeper sees threads that
+ * have entered by then, so one of them sees the other. */
 bool hpcb_threads_nap_begin(bool locked)
 {
     uint64_t before;
@@ -82,8 +82,8 @@ bool hpcb_threads_nap_begin(bool locked)
     return false;
 }
 
-/* What ends a sleep wakes one thread only (epoll(7)), and which one the others rely on
- * is not to be known. */
+/* The end of a sleep wakes one thread only (epoll(7)), and it is unknown on which one
+ * the others depend. */
 void hpcb_threads_nap_end(bool early)
 {
     if (!atomic_load_explicit(&counts, memory_order_relaxed))

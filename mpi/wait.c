@@ -12,8 +12,9 @@
 #define NS_PER_S 1000000000ULL
 
 /*
- * If the passes since the last look took longer than usual by these (ns), they have
- * moved data.  After a nap caches are cold, so that the next pass is slow in any case.
+ * If the passes since the last reading took longer than usual by these (ns), they have
+ * moved data.  After a sleep caches are cold, so that the next pass is slow in any
+ * case.
  */
 #define MOVED_NS       3000
 #define MOVED_AFTER_NS 15000
@@ -22,18 +23,19 @@
  * pass that took longer than this it is asked whether the thread was on its CPU. */
 #define BREAK_NS 50000
 
-/* It can be told only if it has been asked before.  Otherwise one that took longer than
- * this (ns) was switched off.  It is asked for so many waits more. */
+/* This is only known after an earlier query.  Without one, a pass longer than this (ns)
+ * counts as preempted.  Queries are made for so many further waits. */
 #define SWITCHED_OFF_NS 1000000
 #define ASKING_WAITS    64
 
-/* A thread that has waited so many times without a nap does without what ends naps. */
+/* A thread that has waited so many times without a sleep stops watching what ends
+ * sleeps. */
 #define WAITS_WITHOUT_NAP 256
 
 /*
- * Looks between two naps.  One is not enough: in the first pass the message comes in,
- * only in the next one does a collective begin the round that another rank waits for;
- * and Open MPI looks at some of its transports in every eighth pass only.
+ * Readings between two sleeps.  One is not enough: the first pass receives the message,
+ * and only the next one begins the round of a collective for which another rank waits;
+ * and Open MPI polls some of its transports only in every eighth pass.
  */
 #define LOOKS_BETWEEN_NAPS 8
 
@@ -43,10 +45,10 @@
 #define LOOK_NS    500
 #define STRIDE_MAX 63
 
-/* If they take longer than this (ns), the stride was learned from passes that were much
- * quicker.  It becomes 0 at once, not by halves: a wait that ends within the free
- * passes and a stride is never looked at, so that short waits cannot shorten what a
- * long one has left too long. */
+/* If they take longer than this (ns), the stride was learned from much faster passes.
+ * It becomes 0 at once, not by halves: a wait that ends within the free passes and a
+ * stride has no reading, so short waits cannot shorten a stride that a long one has
+ * left too long. */
 #define LOOK_TOO_LATE_NS (8 * LOOK_NS)
 
 _Thread_local hpcb_wait_t hpcb_wait;
@@ -56,8 +58,8 @@ static hpcb_nap_conf_t conf;
 static _Thread_local hpcb_nap_table_t table;
 static _Thread_local unsigned waits_since_nap;
 
-/* The time (ns) that the thread had been off its CPU at the last question, naps since
- * then included, and for how many waits more it is asked. */
+/* Time (ns) for which the thread had been off its CPU at the last query, including
+ * sleeps since then, and for how many further waits queries are made. */
 static _Thread_local uint64_t off_before;
 static _Thread_local unsigned asking;
 
@@ -85,14 +87,14 @@ void hpcb_wait_setup(void)
     conf = hpcb_environ_naps();
 }
 
-/* Whether what has come came in the last nap, or just after it. */
+/* Return whether the arrival was in or immediately after the last sleep. */
 static bool is_just_after_nap(const hpcb_wait_t *wait)
 {
     return wait->blind_from != 0 && wait->since_nap < LOOKS_BETWEEN_NAPS;
 }
 
-/* Choose when to look next, from how long it was since the last look; after a nap soon,
- * since the next one may follow. */
+/* Choose the time of the next reading by the time since the last one; soon after a
+ * sleep, because the next one may follow. */
 static void pace(hpcb_wait_t *wait, uint64_t took)
 {
     if (is_just_after_nap(wait))
@@ -125,7 +127,7 @@ static void begin(hpcb_wait_t *wait)
         hpcb_sleep_unwatch();
 }
 
-/* Whether the thread was on its CPU in the long pass that ends now. */
+/* Return whether the thread was on its CPU in the long pass that ends now. */
 static bool was_running(uint64_t now, uint64_t took)
 {
     uint64_t off = off_cpu_ns(now);
@@ -137,14 +139,14 @@ static bool was_running(uint64_t now, uint64_t took)
     return running;
 }
 
-/* Since when nothing moves. */
+/* Return the begin of the quiet time. */
 static uint64_t quiet_since(const hpcb_wait_t *wait)
 {
     return wait->served ? wait->moved : wait->began;
 }
 
-/* When came what was noticed at seen: at any time of the nap, if the thread slept and
- * no data have moved since then.  Never before quiet_since. */
+/* Return the estimated arrival of what was noticed at seen: in the middle of the sleep,
+ * if the thread slept and no data have moved since then.  Never before quiet_since. */
 static uint64_t arrival(const hpcb_wait_t *wait, uint64_t seen)
 {
     bool after_data = wait->served && wait->moved >= wait->blind_from;
@@ -154,7 +156,7 @@ static uint64_t arrival(const hpcb_wait_t *wait, uint64_t seen)
     return seen;
 }
 
-/* Data moved between since and now.  sure: not just a pass that took long. */
+/* Note that data moved between since and now.  sure: not just a long pass. */
 static void note_move(hpcb_wait_t *wait, uint64_t since, uint64_t now, bool sure)
 {
     uint64_t before = quiet_since(wait);
@@ -172,7 +174,7 @@ static void note_move(hpcb_wait_t *wait, uint64_t since, uint64_t now, bool sure
         wait->first = wait->came;
 }
 
-/* Whether a pass took longer than one that finds nothing. */
+/* Return whether a pass took longer than one that finds nothing. */
 static bool was_slow(hpcb_wait_t *wait, uint64_t took)
 {
     uint64_t slow = wait->since_nap == 0 ? MOVED_AFTER_NS : MOVED_NS;
@@ -204,7 +206,7 @@ static void judge_pass(hpcb_wait_t *wait, uint64_t now)
     wait->since_nap++;
 }
 
-/* Whether it slept. */
+/* Return whether it slept. */
 static bool nap(hpcb_wait_t *wait, uint64_t now, uint64_t ns, bool locked)
 {
     hpcb_sleep_end_t end;
@@ -224,7 +226,7 @@ static bool nap(hpcb_wait_t *wait, uint64_t now, uint64_t ns, bool locked)
         wait->blind_from = now;
         hpcb_nap_learn_late(&table, ns, wait->looked - now);
         break;
-    case HPCB_SLEEP_WOKEN: /* what has come in has not been waiting long */
+    case HPCB_SLEEP_WOKEN: /* the arrival has not been waiting long */
         wait->blind_from = wait->looked;
         note_move(wait, wait->looked, wait->looked, true);
         break;
@@ -236,8 +238,8 @@ static bool nap(hpcb_wait_t *wait, uint64_t now, uint64_t ns, bool locked)
     return true;
 }
 
-/* How the wait stands.  For what may be on the way it stays awake as if data had moved,
- * but learns nothing from it. */
+/* Return the state of the wait.  For data that may be on their way it stays awake as if
+ * they had moved, but learns nothing from it. */
 static hpcb_nap_wait_t standing(const hpcb_wait_t *wait, uint64_t now)
 {
     hpcb_nap_wait_t so_far = {.elapsed_ns = now - wait->began,
@@ -275,8 +277,8 @@ bool hpcb_wait_look(hpcb_wait_t *wait, bool locked)
     return ns > 0 && nap(wait, now, ns, locked);
 }
 
-/* When the wait for data was over: at the last look, or when the burst began that came
- * before it. */
+/* Return the end of the wait for data: at the last reading, or at the begin of the
+ * series before it. */
 static uint64_t end_of_wait(const hpcb_wait_t *wait)
 {
     if (wait->served && wait->looked - wait->moved <= BREAK_NS)

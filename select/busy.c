@@ -3,11 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * CPU time that primaries leave (policy/busy.h), out of what nodes report
- * (reports.c): it decides where a guest gets the most, and so where one goes
- * that was requeued because primaries left it none. A report counts as long as
- * it is fresh; else a primary computes on all of its CPUs, or on what is known
- * of earlier runs.
+ * CPU time that primaries leave (policy/busy.h), from nodes' reports (reports.c). It
+ * determines where a guest gets the most, and so where one goes that was requeued
+ * because primaries left it none. A report counts as long as it is fresh; otherwise a
+ * primary is assumed to use all of its CPUs, or what earlier runs used.
  *
  * Called with slurmctld's job and node write locks held.
  */

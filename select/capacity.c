@@ -3,11 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What nodes can transfer, by slurmctld's numbers of nodes: the NodeName lines of
- * hpc-balance.conf, read at start and reconfiguration, with slurmctld's node
- * write lock held; where there is none, what nodes have measured of themselves
- * (reports.c), every few seconds.  What a node has said once holds, also while
- * it is silent.
+ * Bandwidths of nodes, by slurmctld's node numbers: the NodeName lines of
+ * hpc-balance.conf, read at start and reconfiguration, with slurmctld's node write lock
+ * held; for other nodes their own measurements (reports.c), every few seconds. A
+ * measurement stays valid while the node is silent.
  */
 #include "select/shadow.h"
 
@@ -27,7 +26,7 @@ static hpcb_bw_t *capacities = NULL;
 static int n_capacities = 0;
 static hpcb_bw_t *typed = NULL;	/* of them, what the file says; else 0 */
 
-/* Whether memory is saturated, as of then. */
+/* Saturation of memory at that time. */
 static struct {
 	int64_t time;
 	bool saturated;
@@ -37,7 +36,7 @@ static struct {
 static time_t looked = 0;
 static uint32_t applied = 0;	/* the number of the reports taken in */
 
-/* What was read last, and when. */
+/* Last rows that were read, and when. */
 static hpcb_capacity_t *last_rows = NULL;
 static size_t last_count = 0;
 static time_t read_at = 0;
@@ -61,7 +60,7 @@ static void _apply_report(const hpcb_live_node_t *report, int node_inx)
 	probed[node_inx].saturated =
 		(report->saturation == HPCB_LIVE_SATURATED);
 	probed[node_inx].lost = 0;
-	/* What a free node lacks is noise. */
+	/* A free node's deficit is noise. */
 	if ((report->saturation >= HPCB_LIVE_SATURATION_BUSY) &&
 	    (report->memory_part < 1000))
 		probed[node_inx].lost = 1000 - report->memory_part;

@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Bad company (policy/company.h): on which nodes a guest's program has harmed
- * a primary's that runs there now.
+ * Bad company (policy/company.h): nodes on which a guest's program has harmed that of a
+ * primary running there now.
  *
  * Called with slurmctld's job and node write locks held.
  */
@@ -13,7 +13,7 @@
 #include "common/log.h"
 #include "select/reader.h"
 
-static hpcb_company_t *company = NULL;	/* NULL: nobody's is bad */
+static hpcb_company_t *company = NULL;	/* NULL: no bad company */
 static bool complained = false;
 
 /* The primaries that the guest of this test is to be kept off. */

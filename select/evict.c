@@ -3,11 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The guests whose preemption can help a primary, and of these the ones that
- * must go. Slurm hands over every guest of the cluster, and asked for a start
- * it removes them in their order, one by one, until the job fits: all of them
- * that happen to be on the nodes chosen would be requeued, also one that came
- * earlier in that order and has nothing that the job wants.
+ * The guests whose preemption can help a primary, and of these the ones that must go.
+ * Slurm passes every guest of the cluster, and for a start removes them one by one in
+ * their order until the job fits: all of them on the chosen nodes would be requeued,
+ * including earlier ones in that order without anything that the job needs.
  */
 #include "select/shadow.h"
 
@@ -16,10 +15,10 @@ extern node_use_record_t *select_node_usage __attribute__((weak));
 /* Beyond so many guests for one job none is spared: each costs a test. */
 #define SPARE_MAX 32
 
-/* What of guests a primary may want. */
+/* Resources of guests that a primary may need. */
 typedef struct {
-	bitstr_t *memory;	/* nodes where guests' memory is needed */
-	bitstr_t *gres;		/* nodes where GRES may be, NULL for none */
+	bitstr_t *memory;	/* nodes on which guests' memory is needed */
+	bitstr_t *gres;		/* nodes on which GRES may be, NULL for none */
 	struct xlist *found;
 } want_t;
 

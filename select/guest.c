@@ -35,25 +35,25 @@ static_assert(WEIGHT_BITS + HPCB_FIT_SCORE_BITS <= LAST_BITS + LAST_SHIFT,
 	      "the rank ends below the marks of nodes that come last");
 
 /*
- * Stock looks for the list of nodes of the same weight anew for each node: with
- * ten thousand nodes of ten thousand ranks it would take a hundred times as
- * long. So many nodes are ranked exactly, more in steps that grow with the
- * distance from the best one, of an eighth to a sixteenth of it.
+ * Stock searches the list of nodes of the same weight again for each node: with ten
+ * thousand nodes of ten thousand ranks it would take a hundred times as long. So many
+ * nodes are ranked exactly, more in steps that grow with the distance from the best
+ * one, of an eighth to a sixteenth of it.
  */
 #define EXACT_NODES 128
 #define EXACT_BITS 4
 /* Behind the best one's class: in this many bits less. */
 #define COARSE_BITS 12
 
-/* How often the log says that the same guest waits, and how many lines of that
- * there are in such a time. */
+/* Interval at which the same guest's wait is logged again, and maximum number of such
+ * lines in it. */
 #define REASON_SECONDS 60
 #define REASON_SLOTS 1024
 #define REASON_LINES 200
 
 typedef struct {
 	hpcb_fit_guest_t guest;
-	int candidates;	/* nodes where it could run now */
+	int candidates;	/* nodes on which it could run now */
 	int refused;	/* of these, for their bandwidth */
 	int apart;	/* of these, for a primary that it has harmed */
 	int example;	/* the first of them, -1: none */
@@ -149,8 +149,8 @@ static void _refuse(search_t *search, const hpcb_fit_node_t *node, int node_inx)
 		search->refused++;
 }
 
-/* Take nodes that the guest would saturate, or where it is kept off, out of the
- * candidates and put the others' rank into their weight. */
+/* Remove nodes that the guest would saturate, or where it must not run, from the
+ * candidates, and put the others' rank into their weight. */
 static void _rank(search_t *search, const hpcb_usage_t *usage,
 		  bitstr_t *node_bitmap)
 {
@@ -201,7 +201,7 @@ static void _unrank(const bitstr_t *ranked)
 	}
 }
 
-/* What waits is tested every few seconds. */
+/* A waiting job is tested every few seconds. */
 static bool _is_said(uint32_t job_id)
 {
 	static struct {
@@ -255,7 +255,7 @@ static bool _can_do(const hpcb_test_t *test)
 	return !required || bit_super_set(required, test->node_bitmap);
 }
 
-/* Which nodes: the primaries' cores are hidden. */
+/* Choose nodes with the primaries' cores hidden. */
 static int _choose_nodes(const hpcb_test_t *test)
 {
 	hpcb_hidden_t *hidden = hpcb_hide(false);
@@ -266,8 +266,8 @@ static int _choose_nodes(const hpcb_test_t *test)
 }
 
 /*
- * Which cores of the nodes chosen: idle ones before those that primaries hold.
- * Where that cannot be had on just these nodes, the first choice stands.
+ * Choose cores of these nodes: idle ones before those of primaries. If that is
+ * impossible on exactly these nodes, the first choice stands.
  */
 static int _choose_cores(const hpcb_test_t *test, const hpcb_before_t *before)
 {
@@ -327,8 +327,8 @@ static int _search(const hpcb_test_t *test, const hpcb_usage_t *usage)
 }
 
 /*
- * Hold and release, or an operator, may have given the guest a priority with
- * which it reserves nodes. Only ever lowered: 0 is a held job.
+ * Hold and release, or an operator, may have given the guest a priority with which it
+ * reserves nodes. It is only ever lowered; 0 is a held job.
  */
 static void _clamp_priority(job_record_t *job_ptr)
 {
@@ -339,8 +339,8 @@ static void _clamp_priority(job_record_t *job_ptr)
 }
 
 /*
- * With memory that is lent, only "now" can be told: what a node lends when one
- * of its primaries has ended is not known.
+ * With lent memory only a start now can be tested: what a node lends after one of its
+ * primaries has ended is unknown.
  */
 static int _search_lent(const hpcb_test_t *test, const hpcb_usage_t *usage)
 {

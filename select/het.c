@@ -3,15 +3,14 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Heterogeneous primaries. Backfill starts one component after the other when
- * all are expected to start now, and counts guests in the way as gone. Where a
- * later component has to wait for these, it stops the earlier ones and keeps
- * the whole job back for as long as a credential lives (two minutes by default;
- * 22.05 to 26.05). So the first component asks for the others' guests, too, and
- * nothing starts before these are gone.
+ * Heterogeneous primaries. Backfill starts one component after the other if all are
+ * expected to start now, and counts guests in the way as gone. If a later component has
+ * to wait for these, it stops the earlier ones and delays the whole job for the
+ * lifetime of a credential (two minutes by default; 22.05 to 26.05). So the first
+ * component requests the others' guests, too, and nothing starts before these are gone.
  *
- * What the others are given here is an estimate: where one's nodes depend on
- * features or a reservation, nothing is asked for it.
+ * The nodes of the others are estimated here: for a component whose nodes depend on
+ * features or a reservation nothing is requested.
  */
 #include "select/shadow.h"
 
@@ -21,7 +20,7 @@ extern __typeof__(cg_node_bitmap) cg_node_bitmap __attribute__((weak));
 typedef struct {
 	const hpcb_test_t *first;
 	bitstr_t *taken;	/* nodes of the components before */
-	struct xlist *guests;	/* who must go for them, NULL for nobody yet */
+	struct xlist *guests;	/* guests that must go for them, NULL for none yet */
 } parts_t;
 
 static bool _is_asked_for(const job_record_t *job_ptr)
@@ -69,7 +68,7 @@ static int _find_job(void *x, void *key)
 	return x == key;
 }
 
-/* slurmctld kills a guest that it is told to preempt twice. */
+/* slurmctld kills a guest that is preempted twice. */
 static int _add_once(void *x, void *arg)
 {
 	parts_t *parts = arg;
@@ -81,8 +80,8 @@ static int _add_once(void *x, void *arg)
 	return 0;
 }
 
-/* Some of these are in the component's way, on nodes where it could start now
- * without them: nodes becomes the ones it would have. */
+/* Add those that are in the component's way, on nodes where it could start now without
+ * them: nodes becomes those. */
 static void _clear(const hpcb_test_t *test, bitstr_t *nodes, parts_t *parts)
 {
 	struct xlist *guests = hpcb_in_the_way(test->job_ptr, nodes,

@@ -3,10 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * select/cons_tres knows the cores that jobs hold as rows of each partition,
- * and a partition without rows as one without jobs. Its table is no interface,
- * but the same in 22.05 to 26.05; where it is not to be seen, nothing is
- * hidden.
+ * select/cons_tres stores the allocated cores as rows of each partition, and a
+ * partition without rows has no jobs. Its table is no interface, but the same in 22.05
+ * to 26.05; if it is not visible, nothing is hidden.
  */
 #include "select/shadow.h"
 

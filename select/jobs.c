@@ -3,10 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * slurmctld's running jobs, counted into select/usage. Jobs that start and end
- * are counted as slurmctld says so; after anything rarer (suspension, resizing,
- * reconfiguration), and every few minutes against what we may have missed, all
- * are counted anew. The caller holds slurmctld's job write lock.
+ * slurmctld's running jobs, counted into select/usage. Starts and ends of jobs are
+ * counted when slurmctld reports them; after anything rarer (suspension, resizing,
+ * reconfiguration), and every few minutes in case of missed events, all are counted
+ * again. The caller holds slurmctld's job write lock.
  */
 #include "select/shadow.h"
 
@@ -53,7 +53,7 @@ static hpcb_place_on_t *_places(const job_resources_t *job, size_t *count)
 	return places;
 }
 
-/* What is suspended holds memory, and nothing else. */
+/* A suspended job keeps its memory, and nothing else. */
 static void _count_memory_only(hpcb_usage_job_t *job, hpcb_place_on_t *places)
 {
 	size_t i;

@@ -79,7 +79,7 @@ static bool _only_lenders(const job_resources_t *resources)
 	return true;
 }
 
-/* What the job has on nodes that do not lend; the caller frees it. */
+/* Return the job's memory on nodes that do not lend; the caller frees it. */
 static uint64_t *_left(const job_resources_t *resources)
 {
 	uint64_t *left = xcalloc(resources->nhosts + 1, sizeof(*left));
@@ -235,7 +235,7 @@ static void _set(hpcb_view_t *view, int node_inx, uint64_t memory)
 	*alloc = memory;
 }
 
-/* What may be asked for, NULL if guests' memory is not our business. */
+/* Return the usage; NULL if guests' memory is not managed by us. */
 static const hpcb_usage_t *_up_to_date(void)
 {
 	hpcb_usage_t *usage;

@@ -27,7 +27,7 @@ static void _add_held(const part_res_record_t *part, int node_inx,
 	}
 }
 
-/* The cores of a node that no primary holds; the caller frees them. */
+/* Return the cores of a node without a primary; the caller frees them. */
 static bitstr_t *_cores_off(int node_inx)
 {
 	const part_res_record_t *part;

@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * A primary's test: as if there were no guests. Their cores are hidden, and their
- * memory where nodes lend it (memory.c). Other memory and GRES cannot be, so the
- * preempt plugin takes these back.
+ * A primary's test, as if there were no guests. Their cores are hidden, and their
+ * memory on nodes that lend it (memory.c). Other memory and GRES cannot be hidden, so
+ * the preempt plugin takes these back.
  */
 #include "select/shadow.h"
 
@@ -74,7 +74,7 @@ static int _run_or_preempt(const hpcb_test_t *test)
 	return rc;
 }
 
-/* When will it start? Guests that have nothing that it wants are no matter. */
+/* Predict its start. Guests without anything that it needs are ignored. */
 static int _forecast(const hpcb_test_t *test)
 {
 	hpcb_test_t forecast = *test;

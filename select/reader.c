@@ -25,9 +25,9 @@ static struct {
     pthread_cond_t asked_for, answered;
     bool runs;
     bool asked; /* and not answered yet */
-    bool anew;  /* what the thread knows of the file is of another directory */
+    bool anew;  /* the thread's state of the file is of another directory */
     char dir[PATH_MAX];
-    /* The answer: as hpcb_live_read's, with what nobody has taken yet. */
+    /* The answer: that of hpcb_live_read, with content that was not fetched yet. */
     int status, error;
     hpcb_error_t err;
     hpcb_live_t live;
@@ -89,7 +89,8 @@ static void keep_company(hpcb_company_t *company, const hpcb_error_t *err)
     reader.company_new = true;
 }
 
-/* Caller holds the mutex.  What nobody has taken stays, if there is nothing newer. */
+/* Caller holds the mutex.  An answer that was not fetched stays if there is nothing
+ * newer. */
 static void answer(int status, int error, const hpcb_error_t *err, hpcb_live_t *live)
 {
     if (status != 0 || reader.status < 0)

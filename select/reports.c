@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What nodes report of themselves, by slurmctld's numbers of nodes: looked for
- * at most once a second, when a job is tested (reader.h).
+ * Reports of nodes, by slurmctld's node numbers: read at most once a second, when a job
+ * is tested (reader.h).
  *
  * Called with slurmctld's job and node write locks held.
  */
@@ -49,7 +49,7 @@ static void _find_nodes(void)
 	}
 }
 
-/* What is there is as old as it says. */
+/* Present reports keep their time. */
 static void _complain(const hpcb_error_t *err)
 {
 	if (errno == ENOENT)

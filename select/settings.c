@@ -36,7 +36,7 @@ static void say_failure(const hpcb_error_t *err)
 }
 
 /* Caller holds the mutex.  Between two reconfigurations, `scontrol setdebug` changes
- * slurmctld's time of configuration: what is as it was is not read again. */
+ * slurmctld's time of configuration: an unchanged file is not read again. */
 static void read_file(void)
 {
     char path[PATH_MAX];

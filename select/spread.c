@@ -215,7 +215,7 @@ static void _explain(const hpcb_spread_job_t *job, const hpcb_spread_t *spread,
 			 job->demand / GIB, job->capacity / GIB);
 }
 
-/* A comment of somebody else's stays. */
+/* A comment by others stays. */
 static void _tell(job_record_t *job_ptr, const char *text)
 {
 	char *comment = job_ptr->system_comment;
@@ -229,8 +229,8 @@ static void _tell(job_record_t *job_ptr, const char *text)
 	job_ptr->system_comment = xstrdup(text);
 }
 
-/* What was decided for the job that may start now: slurmctld has still to look at
- * limits, and an array is one job until then. */
+/* Decision for the job that may start now: slurmctld still has to check limits, and an
+ * array is one job until then. */
 static struct {
 	const job_record_t *job_ptr;	/* NULL: none */
 	uint32_t id;
@@ -245,7 +245,7 @@ static void _decide(const hpcb_test_t *test, const hpcb_spread_job_t *job,
 	decided.id = test->job_ptr->job_id;
 	decided.job = *job;
 	decided.spread = *spread;
-	/* It does not start where guests have to go for another component. */
+	/* It does not start if guests have to go for another component. */
 	if ((spread->verdict == HPCB_SPREAD_YES) &&
 	    !(test->preemptee_list && *test->preemptee_list))
 		hpcb_offer(decided.id, now);

@@ -23,7 +23,7 @@
 
 #define CPU 1000000u /* one CPU, all of the time */
 
-/* How many jobs have no figure for an axis. */
+/* Number of jobs without a figure for an axis. */
 typedef struct {
     uint32_t mem, net;
 } unknown_t;
@@ -35,7 +35,7 @@ typedef struct {
     uint64_t primary_cpus, guest_cpus; /* that they compute on, millionths */
 } sum_t;
 
-/* Apart from the other sums: it is looked at for all nodes at once. */
+/* Separate from the other sums, because it is read for all nodes at once. */
 typedef struct {
     uint64_t guests;   /* MiB that are allocated to them */
     uint64_t expected; /* MiB that primaries are expected to use */
@@ -207,7 +207,7 @@ static void uncount_demand(hpcb_bw_t *used, unknown_t *unknown,
         unknown->net--;
 }
 
-/* Who is unknown computes on all of its CPUs. */
+/* A job of unknown use is assumed to use all of its CPUs. */
 static uint64_t cpus_of(const hpcb_demand_t *demand, const hpcb_place_on_t *on)
 {
     bool known = demand->cpu_known && demand->cpu < CPU;
@@ -376,7 +376,7 @@ void hpcb_usage_node(const hpcb_usage_t *usage, size_t node, const hpcb_bw_t *ca
     description->unknown_guest = is_unknown(&sum->unknown_guests, matters);
     description->same_program = program && copies_on(usage, node, program);
     description->cpus = (uint64_t)processors * CPU;
-    /* What is measured of them is measured with their turns. */
+    /* Measurements of them include their turns. */
     description->cpus_by_primaries =
         sum->primary_cpus < description->cpus ? sum->primary_cpus : description->cpus;
     description->cpus_by_guests =

@@ -157,7 +157,7 @@ static int start(hpcb_error_t *err)
     return hpcb_error(err, "built without PAPI");
 }
 
-/* Nobody calls the others when start fails. */
+/* The other functions are not called if start fails. */
 const hpcb_counters_t hpcb_counters_papi = {.start = start};
 
 #endif

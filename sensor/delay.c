@@ -3,15 +3,14 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Run delay of a job: the sum over the CPUs of its tasks (PSI, Linux 4.20 and later, if
- * the kernel was built and booted with it).
+ * Run delay of a job: sum over the CPUs of its tasks (PSI, Linux 4.20 and later, if the
+ * kernel was built and booted with it).
  *
- * There is one group per task: ours beside cgroup v1 (sensor/meter.h), Slurm's
+ * There is one group per task: ours with cgroup v1 (sensor/meter.h), Slurm's
  * step_<S>/user/task_<N> on pure v2.  The job's own group would give the mean over all
- * its CPUs.  For a task with threads on several CPUs the kernel's figure is such a mean
- * too; policy/delay.h makes a sum of it, for which the task's CPU time is read as well.
- * What tasks had when they were last read stays in the sum after their groups have
- * gone.
+ * its CPUs.  For a task with threads on several CPUs the kernel's figure is such a
+ * mean, too; policy/delay.h computes a sum from it and the task's CPU time.  The last
+ * figures of tasks stay in the sum after their groups have disappeared.
  *
  * All files stay open, because opening costs more than reading.
  */
@@ -34,10 +33,10 @@
 #include "sensor/stat.h"
 #include "sensor/threads.h"
 
-/* How often it is looked on how many CPUs a task can be. */
+/* Interval at which the number of a task's CPUs is determined. */
 #define LOOK_US UINT64_C(5000000)
 
-/* So many threads of a task are looked at. */
+/* Maximum number of threads of a task that are scanned. */
 #define THREADS_MAX 1024
 
 typedef struct {
@@ -289,8 +288,8 @@ static int look_at(task_t *task, uint64_t time_us, hpcb_error_t *err)
     return task->stat < 0 && errno == EMFILE ? -1 : 0;
 }
 
-/* What the task waited for since the last reading; all that the kernel knows at the
- * first one, when the CPUs are not known either. */
+/* Return the task's wait since the last reading; at the first one everything that the
+ * kernel has, because the CPUs are not known then. */
 static uint64_t waited_us(const task_t *before, const task_t *now)
 {
     uint64_t mean_us = now->mean_us - before->mean_us;

@@ -3,13 +3,13 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Bytes at the ports of InfiniBand and Omni-Path, which no group of the kernel's
- * counts: RDMA does not pass the kernel.  A port is the node's, so while several jobs
- * run the figure is nobody's.
+ * Bytes at the ports of InfiniBand and Omni-Path, which no group of the kernel counts,
+ * because RDMA bypasses the kernel.  A port belongs to the node, so while several jobs
+ * run the figure is charged to none.
  *
  * port_xmit_data and port_rcv_data are counted in units of 4 bytes (kernel:
  * Documentation/ABI/stable/sysfs-class-infiniband).  Adapters without the extended
- * counters stop at 2^32 - 1, which is not a count any more.
+ * counters stop at 2^32 - 1, which is no valid count.
  */
 #include "config.h"
 

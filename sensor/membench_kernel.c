@@ -34,8 +34,8 @@ double hpcb_membench_read(const hpcb_membench_word_t *words,
     const hpcb_membench_word_t *end = words + chunk->span;
     double sum = 0;
 
-    /* Memory may have changed: whoever compiles callers and this together shall read
-     * the chunk again, too. */
+    /* Memory may have changed: a compiler that sees callers and this function together
+     * must read the chunk again. */
     __asm__ volatile("" ::: "memory");
     for (const hpcb_membench_word_t *word = words; word < end;
          word += UNROLLED * stride) {

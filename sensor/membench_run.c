@@ -3,10 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * One mutex and one condition rule the threads: the opener raises `round` to begin a
- * pass and waits until `busy` is 0 again.  A thread binds itself, touches its block and
- * counts that as round 0.  Counters are read while they grow; each has a line of its
- * own, so that looking costs the threads nothing.
+ * One mutex and one condition control the threads: the opener increments `round` to
+ * begin a pass and waits until `busy` is 0 again.  A thread binds itself and touches
+ * its block as round 0.  Counters are read while they grow; each has a cache line of
+ * its own, so that reading them does not slow down the threads.
  */
 #include "config.h"
 #include <errno.h>
@@ -25,8 +25,8 @@
 #include "sensor/membench_run.h"
 #include "common/cleanup.h"
 
-/* Enough of a pass between two looks at the clock, some ten microseconds, not to see
- * the looking. */
+/* Work between two readings of the clock, about ten microseconds, so that the readings
+ * are negligible. */
 #define CHUNKS_PER_LOOK 16
 
 /* A stop that comes just before the opener sleeps is seen after this at the latest. */
@@ -97,7 +97,7 @@ static int prepare(worker_t *worker)
     if (block == MAP_FAILED)
         return errno;
     worker->block = block;
-    /* A kernel without them says EINVAL: hpcb_membench_huge_bytes() tells. */
+    /* A kernel without them returns EINVAL, which hpcb_membench_huge_bytes() shows. */
     (void)madvise(block, options->block,
                   options->huge_pages ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     for (size_t i = 0; i < words; i++)
@@ -198,7 +198,7 @@ void hpcb_membench_close(hpcb_membench_t *bench)
     free(bench);
 }
 
-/* Bytes behind a key of a file whose lines are "Key: N kB"; 0 where it is not there. */
+/* Return the bytes of a key in a file with lines "Key: N kB"; 0 if it is not there. */
 static size_t kib_line(const char *path, const char *key)
 {
     hpcb_autofclose FILE *file = fopen(path, "re");

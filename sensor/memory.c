@@ -110,8 +110,8 @@ typedef struct {
     uint64_t huge;
 } scan_t;
 
-/* Where one process is, the whole job is; but on v1 one that exits is nowhere, while
- * what it had is still charged to the job. */
+/* All processes of a job have the same group, except that on v1 an exiting process has
+ * none, while its memory is still charged to the job. */
 static int find_group(pid_t pid, void *arg)
 {
     scan_t *scan = arg;

@@ -289,7 +289,7 @@ static void add_usage(hpcb_usage_t *usage, const hpcb_usage_t *more)
     usage->run_delay_us += more->run_delay_us;
 }
 
-/* What is read counts only when the group goes: it was empty then, and nobody reads it
+/* A reading only counts if the group can be removed: it was empty then, and is not read
  * a second time. */
 static int visit_fold(const char *dir, const char *name, void *arg, hpcb_error_t *err)
 {

@@ -4,17 +4,17 @@
  */
 /*
  * Bytes that the sockets of a job receive and send: two BPF programs at the job's group
- * of the cgroup2 hierarchy, which see each IP packet of a socket that was made inside
- * of the group, with its IP header, before it is cut into frames or after it was put
- * together.  Packets of the loopback interface are not counted.
+ * of the cgroup2 hierarchy, which see each IP packet of a socket created inside of the
+ * group, with its IP header, before segmentation or after reassembly.  Packets of the
+ * loopback interface are not counted.
  *
- * The programs hang on links (Linux 5.7), which the kernel removes when their last
- * descriptor is closed: a daemon that dies leaves nothing behind, and one that is
- * started again begins at 0.  A group that is removed takes its links along.
+ * The programs are attached by links (Linux 5.7), which the kernel removes when their
+ * last descriptor is closed: a daemon that dies leaves nothing behind, and a restarted
+ * one begins at 0.  A removed group takes its links along.
  *
- * Not seen: packet sockets, sockets made outside of the job and handed in, and whatever
- * does not pass the kernel's IP (RDMA: sensor/fabric.c).  Before Linux 5.15 a node
- * where somebody uses cgroup v1's net_cls or net_prio counts nothing.
+ * Not counted: packet sockets, sockets created outside of the job and passed in, and
+ * traffic that bypasses the kernel's IP (RDMA: sensor/fabric.c).  Before Linux 5.15
+ * nothing is counted on a node that uses cgroup v1's net_cls or net_prio.
  */
 #include "config.h"
 

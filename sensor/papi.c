@@ -134,7 +134,7 @@ typedef struct {
 typedef struct {
     const hpcb_papi_row_t *row;
     hpcb_figure_t figure;
-    uint64_t ended; /* what was counted in groups that have no threads any more */
+    uint64_t ended; /* counts of groups that have no threads any more */
     size_t n_sets, n_groups, entered;
     core_set_t sets[THREADS_MAX];
     core_group_t groups[THREADS_MAX];
@@ -177,7 +177,8 @@ static bool note_busy(ino_t group, void *arg)
     return false;
 }
 
-/* What a group's threads create is counted with them: each group is attached once. */
+/* Threads created by a group's threads are counted with them: each group is attached
+ * once. */
 static bool is_new(ino_t group, void *arg)
 {
     cores_t *cores = arg;

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* How long some task of a job waited for memory or storage (PSI, Linux 4.20 and later,
- * where the kernel was built and booted with it). */
+/* Time for which a task of a job waited for memory or storage (PSI, Linux 4.20 and
+ * later, if the kernel was built and booted with it). */
 #include "config.h"
 
 #include <stdlib.h>

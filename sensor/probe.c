@@ -29,7 +29,8 @@
 /* Of a burst, the first part: reads from the first cache. */
 #define CACHE_US 100
 
-/* Between two looks at the clock, which are some 10 us apart: somebody else ran. */
+/* A longer time between two readings of the clock, which are about 10 us apart, means
+ * that another task ran. */
 #define GAP_US 250
 
 /* Until the CPU is ours. */
@@ -37,7 +38,7 @@
 
 #define CHUNKS 8
 
-/* Bytes of the block that are written between two looks whether somebody else ran. */
+/* Bytes of the block that are written between two checks for other tasks. */
 #define PIECE ((size_t)64 << 10)
 
 struct hpcb_probe {
@@ -45,7 +46,7 @@ struct hpcb_probe {
     size_t block, touched; /* bytes; those from the beginning that have been written */
     size_t at;             /* the next word */
     double sum;            /* for the compiler */
-    hpcb_cpus_t before;    /* those of the calling thread, while a burst has it moved */
+    hpcb_cpus_t before;    /* affinity of the calling thread, while a burst has changed it */
 };
 
 static uint64_t now_us(void)
@@ -121,9 +122,9 @@ static void leave(const hpcb_probe_t *probe)
                             (const cpu_set_t *)&probe->before);
 }
 
-/* As much as fits, of the node on which it is touched, whatever hpcbd was started
- * with, and never swapped out, which would look like saturated memory.  Where the
- * kernel forbids any of this, it is as the kernel wants. */
+/* Huge pages where they fit, of the node on which it is touched, whatever policy hpcbd
+ * was started with, and never swapped out, which would appear as saturated memory.  If
+ * the kernel refuses any of this, its default applies. */
 static void advise(void *words, size_t block)
 {
     (void)madvise(words, block, MADV_HUGEPAGE);
@@ -159,7 +160,7 @@ void hpcb_probe_close(hpcb_probe_t *probe)
     free(probe);
 }
 
-/* How often another task has taken the CPU from this thread. */
+/* Return how often another task has preempted this thread. */
 static long times_preempted(void)
 {
     struct rusage usage = {.ru_nivcsw = 0};
@@ -182,8 +183,8 @@ static void touch_piece(hpcb_probe_t *probe, size_t page)
     }
 }
 
-/* 0: a part of the block, or the rest of it, is touched; -1: somebody else ran, and
- * what was touched until then stays so. */
+/* Return 0: a part of the block, or the rest of it, is touched; -1: another task ran;
+ * the part touched before that counts. */
 static int touch_part(hpcb_probe_t *probe)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -207,7 +208,8 @@ static void advance(hpcb_probe_t *probe, size_t words)
         probe->at = 0;
 }
 
-/* Read for at least us, whole looks.  0, or -1 if somebody else ran meanwhile. */
+/* Read for at least us, in whole rounds.  Return 0, or -1 if another task ran
+ * meanwhile. */
 static int read_for(hpcb_probe_t *probe, uint64_t us, size_t stride, bool forward,
                     uint64_t *rate)
 {

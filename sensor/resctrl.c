@@ -5,15 +5,15 @@
 /*
  * Bytes between the last-level caches and main memory, of one job: a monitoring group
  * of the resctrl file system (Intel RDT, AMD QoS, ARM MPAM).  A task's children are in
- * its group, so a job's tasks are put in when they begin (adopt) and their threads and
- * children follow.  Bytes of a cache line that another group's task brought in are that
- * task's; writes back are charged to whoever filled the line.
+ * its group, so a job's tasks are added when they begin (adopt) and their threads and
+ * children follow.  Bytes of a cache line that another group's task read are that
+ * task's; writes back are charged to the group that filled the line.
  *
- * A group is the kernel's until somebody removes it: close does; an earlier process's
- * group of this job is taken over, and sweep removes those of jobs that ended
- * meanwhile. The CPU has a limited number of them (RMIDs), so a job may get none.  A
- * task that the site keeps in a control group of its own cannot be in a monitoring
- * group elsewhere: such a job is not measured.
+ * A group stays in the kernel until it is removed: close does that; an earlier
+ * process's group of this job is reused, and sweep removes those of jobs that ended
+ * meanwhile.  The CPU has a limited number of them (RMIDs), so a job may get none.  A
+ * task in a control group of the site cannot be in a monitoring group elsewhere: such a
+ * job is not measured.
  */
 #include "config.h"
 
@@ -101,7 +101,7 @@ static int open_resctrl(const hpcb_sensor_job_t *job, void **handle, hpcb_error_
     return 0;
 }
 
-/* Add a domain's counter.  1: the hardware cannot tell at the moment. */
+/* Add a domain's counter.  Return 1 if the hardware has no value at the moment. */
 static int add_domain(const char *dir, uint64_t *sum, hpcb_error_t *err)
 {
     char text[64], *end;

@@ -12,7 +12,7 @@
 #include "sensor/rows.h"
 #include "sensor/sensor.h"
 
-/* What reads memory in use gets its row here. */
+/* Sensors of memory in use get their row here. */
 static const hpcb_sensor_t *const table[] = {
     &hpcb_sensor_cpu, /* one row a line */
     &hpcb_sensor_delay,        &hpcb_sensor_pressure,          &hpcb_sensor_network,
@@ -183,7 +183,7 @@ const char *hpcb_sensed_why_not(const hpcb_sensed_t *job, size_t i)
 
     if (job->sensing->rows[i]->whole)
         return hpcb_sensing_why_not(job->sensing, i);
-    /* What is open may have met groups that went meanwhile. */
+    /* Errors of an open sensor are from groups that disappeared meanwhile. */
     return why->text[0] && !job->open[i] ? why->text : NULL;
 }
 

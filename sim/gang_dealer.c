@@ -114,7 +114,7 @@ static unsigned depth_of(const hpcb_sim_gang_mix_t *mix, uint32_t place)
     return most;
 }
 
-/* What hpcbd/gang/deal.c writes of it. */
+/* Return what hpcbd/gang/deal.c would report. */
 static hpcb_deal_seat_t report_seat(const hpcb_sim_gang_dealer_t *dealer,
                                     uint32_t place, const hpcb_gang_t *gang,
                                     const hpcb_gang_job_t *job)
@@ -192,8 +192,8 @@ static void begin_deal(hpcb_sim_gang_dealer_t *dealer, uint32_t first_id)
                 slot_before(&dealer->hands[i], first_id + i, dealer->from);
 }
 
-/* Who keeps its slot does so without a break; who has none any more owns quanta by its
- * id at once. */
+/* A job that keeps its slot does so without a break; one without a slot owns quanta by
+ * its ID at once. */
 static void end_deal(hpcb_sim_gang_dealer_t *dealer)
 {
     for (uint32_t i = 0; i < dealer->run->mix->n_jobs; i++) {
@@ -231,7 +231,7 @@ static void make_deal(hpcb_sim_gang_dealer_t *dealer, const hpcb_gang_t *gang,
     dealer->report_ns += HPCB_DEAL_SECONDS * SECOND;
 }
 
-/* What the jobs own from now on. */
+/* Set the slots of the jobs from now on. */
 static void apply(hpcb_sim_gang_dealer_t *dealer, bool begins, hpcb_gang_job_t *jobs)
 {
     const hpcb_sim_gang_mix_t *mix = dealer->run->mix;

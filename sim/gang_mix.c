@@ -190,7 +190,7 @@ static int place_jobs(const hpcb_sim_gang_setting_t *setting, json_object *objec
 /* ---- jobs by chance ---- */
 
 typedef struct {
-    size_t apps, widths, sizes; /* how many there are to choose from */
+    size_t apps, widths, sizes; /* numbers of choices */
     hpcb_sim_gang_app_t app[KINDS_MAX];
     int64_t width[KINDS_MAX], cpus[KINDS_MAX]; /* nodes of a job, CPUs on each */
     int64_t deep;
@@ -242,7 +242,7 @@ static unsigned count_free(const row_t *row, uint32_t node, int64_t processors)
     return (unsigned)(processors - __builtin_popcountll(row->taken[node]));
 }
 
-/* How many nodes of the row have so many CPUs, wanted of them at most. */
+/* Return how many nodes of the row have so many CPUs, at most wanted. */
 static uint32_t count_nodes(const row_t *row, uint32_t nodes, int64_t processors,
                             unsigned cpus, uint32_t wanted)
 {
@@ -383,7 +383,7 @@ static int sort_seats(hpcb_sim_gang_mix_t *mix, hpcb_error_t *err)
     return 0;
 }
 
-/* A report to the collector has no room for more. */
+/* A report to the collector has no space for more. */
 static int check_seats(const hpcb_sim_gang_mix_t *mix, hpcb_error_t *err)
 {
     for (uint32_t i = 0; i < mix->n_nodes; i++)

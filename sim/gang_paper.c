@@ -4,9 +4,9 @@
  */
 /*
  * The paper's own election (Koukis and Koziris, section 4): any two of the applications
- * may run together, from what each moved in the last w quanta, by the nodes' votes.
- * hpcbd does not elect like that: there jobs are bound to CPUs, and nodes do not vote
- * (gang_turns.c).
+ * may run together, chosen by the traffic of each in the last w quanta and by the
+ * nodes' votes.  hpcbd elects differently: jobs are bound to CPUs, and nodes do not
+ * vote (gang_turns.c).
  */
 #include "config.h"
 

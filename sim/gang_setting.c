@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* What a scenario of the model "gang" says. */
+/* Parameters of a scenario of the model "gang". */
 #include "config.h"
 
 #include <string.h>
@@ -81,7 +81,7 @@ static int read_arrangement(json_object *scenario, size_t *arrangement,
     return 0;
 }
 
-/* What is not in the scenario stays as it is. */
+/* Members that are not in the scenario keep their value. */
 static int real_or(json_object *object, const char *key, double min, double max,
                    double *value, hpcb_error_t *err)
 {

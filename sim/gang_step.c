@@ -3,12 +3,12 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * How far jobs get while the same ones have turns.
+ * Progress of jobs while the set of running ones is constant.
  *
- * Those that run on a node share its memory and network bandwidth in proportion to what
- * they ask for; who gets less of one is slower by that much.  A job gets on as its
- * slowest process does, and not at all while one of its processes has no turn: the
- * others sleep then, and move nothing.
+ * Those that run on a node share its memory and network bandwidth in proportion to
+ * their demand; a job with less than its demand is slower by that factor.  A job
+ * proceeds at the speed of its slowest process, and not at all while one of its
+ * processes has no turn: the others sleep then, without traffic.
  */
 #include "config.h"
 

@@ -3,7 +3,7 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Nobody takes turns of ours: Linux as the paper's comparison describes it (linux,
+ * Regimes without our turns: Linux as the paper's comparison describes it (linux,
  * linux_polling), and all four at once (shared).
  */
 #include "config.h"
@@ -30,7 +30,8 @@ static void shuffle(hpcb_sim_stream_t *chance, unsigned order[APPS])
     }
 }
 
-/* Who of each processor's two runs in a quantum: the processors are not in step. */
+/* Choose which of each processor's two jobs runs in a quantum: the processors are not
+ * in step. */
 static void pick(hpcb_sim_stream_t *chance, const unsigned order[APPS], bool runs[APPS])
 {
     memset(runs, 0, APPS * sizeof(*runs));
@@ -89,8 +90,8 @@ void hpcb_sim_gang_run_linux(hpcb_sim_gang_run_t *run)
 
 /* ---- shared ---- */
 
-/* Share the time of the CPUs so that nobody has more than it wants, and nobody who
- * wants more less than others. */
+/* Share the time of the CPUs so that no process has more than it wants, and none that
+ * wants more has less than others. */
 static void share_time(const double wants[APPS], double processors, double time[APPS])
 {
     bool has[APPS] = {false};

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* What a history does not say, and what of it is not asked for. */
+/* Values missing in a history, and parts that were not requested. */
 #include "config.h"
 
 #include "sim/history.h"
@@ -90,7 +90,7 @@ hpcb_sim_assumed_t hpcb_sim_history_assume(hpcb_sim_history_t *history, uint64_t
     return assumed;
 }
 
-/* Whether anything of the job is left. */
+/* Return whether anything of the job is left. */
 static bool clip(hpcb_sim_past_t *job, int64_t from, int64_t to)
 {
     int64_t begin = job->begin >= 0 ? job->begin : job->submit, before;

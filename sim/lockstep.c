@@ -4,9 +4,9 @@
  */
 /*
  * The loop, for each operation: every detour that begins before the operation's end, in
- * the order of their beginnings, either holds its node up, and with it possibly the end
- * (the node has not finished), or finds the node waiting and is set aside until the end
- * is known.  What then lasts into the next operation holds that up.
+ * the order of their begins, either delays its node, and with it possibly the end (if
+ * the node has not finished), or finds the node waiting and is kept until the end is
+ * known.  If it then lasts into the next operation it delays that one.
  */
 #include "config.h"
 
@@ -30,8 +30,8 @@
 typedef struct {
     hpcb_sim_task_t task;
     int64_t to_ns;     /* the end of the task's detour */
-    int64_t finish_ns; /* when the node ends its part of operation `in` */
-    uint64_t in;       /* the last one that held it up */
+    int64_t finish_ns; /* time at which the node completes its part of operation `in` */
+    uint64_t in;       /* the last one that it delayed */
 } slot_t;
 
 _Static_assert(sizeof(slot_t) == 64, "a slot fills a line of the cache");
@@ -44,7 +44,7 @@ typedef struct {
     hpcb_sim_extra_t *extra; /* of each task, or NULL */
     hpcb_sim_event_t *aside;
     size_t n_aside;
-    /* Of each second, what a node does not compute; NULL: nobody has that. */
+    /* CPU time per second that a node does not use; NULL: not needed */
     int64_t *left_ns;
     hpcb_sim_stream_t chance;
     int64_t next_lost;   /* parts of operations before one whose message is lost */
@@ -85,7 +85,7 @@ static int begin_tasks(run_t *run, uint64_t seed)
     return 0;
 }
 
-/* How many parts go well before one is lost: geometric. */
+/* Return the number of successful parts before one is lost: geometric. */
 static int64_t parts_until_lost(run_t *run)
 {
     double lost = run->job->lost, parts;
@@ -208,7 +208,7 @@ static int return_aside(run_t *run, int64_t now)
     return 0;
 }
 
-/* Operations from now on that nothing holds up, up to most. */
+/* Return the number of operations from now on without a delay, up to most. */
 static int64_t quiet(const run_t *run, int64_t now, int64_t most)
 {
     const hpcb_sim_job_t *job = run->job;

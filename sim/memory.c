@@ -4,10 +4,10 @@
  */
 /*
  * The model "memory": a primary touches nearly all memory of a node as fast as it can,
- * while a guest holds a part of what the node lends (bench/memory).  policy/memguard
- * decides at samples, which come when hpcbd (hpcbd/memory/guard.c) takes them.  The
- * guest ignores SIGTERM.  A primary that finds no memory waits until there is some; the
- * kernel kills the guest then.
+ * while a guest uses a part of what the node lends (bench/memory).  policy/memguard
+ * decides at samples, at the times of hpcbd's (hpcbd/memory/guard.c).  The guest
+ * ignores SIGTERM.  A primary without free memory waits until there is some; the kernel
+ * kills the guest then.
  */
 #include "config.h"
 
@@ -23,10 +23,10 @@
 #define MIB       (UINT64_C(1) << 20)
 #define STEP_MS   1
 #define LONGEST   INT64_C(3600000) /* ms of one run */
-#define TICK_MS   50               /* as hpcbd: looks at available memory */
+#define TICK_MS   50               /* as in hpcbd: reads available memory */
 #define TERM_MS   2000             /* from SIGTERM to SIGKILL */
 #define AGAIN_MS  25               /* between two samples of a fall */
-#define GONE_PART 100 /* a guest that holds less than this part of it is gone */
+#define GONE_PART 100 /* a guest with less than this part of it has ended */
 
 typedef struct {
     uint64_t real, reserve, kernel, held; /* bytes */
@@ -40,7 +40,7 @@ typedef struct {
     uint64_t primary, guest;
     int64_t start_ms; /* from hpcbd's first sample to the first touch */
     int64_t now_ms, sampled_ms;
-    int64_t sample_ms, tick_ms; /* when the next ones are */
+    int64_t sample_ms, tick_ms; /* times of the next ones */
     uint64_t floor;             /* available below this: sample at once */
     bool falls;                 /* that has happened, after some time */
     int64_t spares_ms;          /* since when the guest is spared; -1: it is not */

@@ -302,7 +302,7 @@ static unsigned levels(uint32_t nodes)
     return n;
 }
 
-/* Without synchronisation, whose operations are not told apart: the shortest and the
+/* Without synchronization operations are not distinguished: the shortest and the
  * longest are those of the mean. */
 static hpcb_sim_lockstep_t operations_in(const hpcb_sim_job_t *job, double mean)
 {

@@ -80,7 +80,7 @@ static double load(const application_t *application)
     return u < 1 ? u : 1;
 }
 
-/* Of the time of its processors, what nobody else can have. */
+/* Return the part of its processors' time that no other process can have. */
 static double taken(const application_t *application)
 {
     double part = (application->cpu + application->others) /
@@ -127,7 +127,8 @@ static void begin_group(run_t *run, lane_t *lane)
     }
 }
 
-/* A primary by itself, beside what is on its processor.  A guest has what it leaves. */
+/* Return the speed of a primary with what is on its processor.  A guest has the
+ * rest. */
 static double local_rate(const run_t *run, unsigned which, int at)
 {
     const process_t *mine = &run->lane[which].on[at],

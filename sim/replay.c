@@ -180,8 +180,8 @@ static void set_window(hpcb_sim_order_t *order, const hpcb_sim_history_t *histor
         cluster->to = cluster->from;
 }
 
-/* What is asked for of the history, and what it does not say; from then on the window
- * is known. */
+/* Apply the requested part of the history, and assumed values; the window is known from
+ * then on. */
 static int prepare(hpcb_sim_order_t *order, hpcb_sim_history_t *history,
                    hpcb_sim_assumed_t *assumed)
 {

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* What hpcb-sim replay is asked for. */
+/* Options of hpcb-sim replay. */
 #include "config.h"
 
 #include <getopt.h>
@@ -16,7 +16,7 @@
 #include "sim/replay.h"
 #include "sim/sim.h"
 
-#define GIB_PER_CPU 4 /* of memory, if nobody says how much a node has */
+#define GIB_PER_CPU 4 /* of memory, if it is not given per node */
 #define KIB_PER_MIB 1024
 #define MIB_MAX     (INT64_C(1) << 28) /* of a node: that of all nodes is a number */
 
@@ -45,7 +45,7 @@ static int take_file(hpcb_sim_order_t *order, hpcb_sim_reader_t reader)
     return 0;
 }
 
-/* What the cluster has. */
+/* Options of the cluster. */
 static int take_cluster_option(hpcb_sim_cluster_t *cluster, int option,
                                const char *name)
 {
@@ -119,7 +119,7 @@ static int take_option(hpcb_sim_order_t *order, int option, const char *name)
     }
 }
 
-/* The database holds seconds; a date is then one of this host. */
+/* The database has seconds; dates are local time of this host then. */
 static int64_t as_local(int64_t utc)
 {
     time_t seconds = utc;

@@ -18,8 +18,8 @@
 
 extern char **environ;
 
-/* Where the program is; HPCB_SIM_PAGE overrides it for a build that is not installed.
- */
+/* Return the path of the program; HPCB_SIM_PAGE overrides it for a build that is not
+ * installed. */
 static const char *program(void)
 {
     const char *set = secure_getenv("HPCB_SIM_PAGE");

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* What hpcb-sim replay says. */
+/* Output of hpcb-sim replay. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "sim/model.h"
 #include "sim/replay.h"
 
-/* What could change the figures and does not. */
+/* Influences on the figures that are not simulated. */
 static const char *const not_simulated[] = {
     "memory bandwidth", "topology",     "GRES",         "partitions",
     "priorities",       "dependencies", "reservations",

@@ -64,10 +64,10 @@ static const struct {
 };
 
 typedef struct {
-    int at[COLUMNS]; /* which field, -1: not there */
+    int at[COLUMNS]; /* field number; -1: not there */
     bool minutes;    /* the limit is TimelimitRaw */
     int fields;
-    bool open; /* job holds one that the next lines may add steps to */
+    bool open; /* job has one to which the next lines may add steps */
     hpcb_sim_past_t job;
 } reader_t;
 

@@ -17,8 +17,8 @@
 
 #define DEPTH_MAX 16
 
-/* Where a scenario comes from.  Not as user data: json_object_put of json-c 0.19
- * crashes for an object that has some. */
+/* Path of a scenario.  Not as user data, because json_object_put of json-c 0.19 crashes
+ * for an object with user data. */
 #define PATH_MEMBER "\001path"
 
 static json_object *parse(const char *text, size_t length, const char *what,
@@ -100,7 +100,7 @@ json_object *hpcb_sim_scenario_read(const char *path, hpcb_error_t *err)
         json_object_put(object);
         return NULL;
     }
-    /* Without memory for it, files are looked for where the program runs. */
+    /* If memory is short, files are searched in the working directory. */
     if (object)
         json_object_object_add(object, PATH_MEMBER, json_object_new_string(path));
     return object;

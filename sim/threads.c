@@ -46,7 +46,7 @@ typedef struct {
     double seconds; /* of the reference case */
 } setting_t;
 
-/* What ranks are worth now: where, and with which priority. */
+/* Present places and priorities of ranks. */
 typedef struct {
     const setting_t *setting;
     unsigned place[RANKS_MAX];
@@ -204,7 +204,7 @@ static int read_places(json_object *object, const char *name, const setting_t *s
     return 0;
 }
 
-/* A case: its policy, and where its ranks are. */
+/* Run a case: a policy, and the places of its ranks. */
 static int play(json_object *object, const char *name, const setting_t *setting,
                 outcome_t *outcome, hpcb_error_t *err)
 {
@@ -368,7 +368,8 @@ static double micro_ipc(const micro_t *micro, size_t own, size_t other, int diff
     return together + (micro->alone[own] - together) * gone;
 }
 
-/* What each of the two sets for itself (table 2.2) if it has to be user code. */
+/* Write the level that each of the two sets for itself (table 2.2) if it has to be user
+ * code. */
 static void put_levels(json_object *row, int difference)
 {
     unsigned a_is_below = difference < 0 ? (unsigned)-difference : 0;

@@ -22,7 +22,7 @@
 #include "spank/balance.h"
 #include "spank/useropts.h"
 
-/* What libhpcb_mpi.so is told its page by. */
+/* Variable with the page for libhpcb_mpi.so. */
 #define PAGE_VARIABLE "HPCB_PAGE"
 
 static struct {
@@ -72,7 +72,7 @@ static void name_pages(const hpcb_step_t *step)
         balance.ranks.page[0] = '\0';
 }
 
-/* Whether somebody can do what was asked for. */
+/* Return whether this node can honour the option. */
 static bool is_possible(const hpcb_step_t *step, const char *policy)
 {
     hpcb_balance_conf_t conf;
@@ -122,7 +122,7 @@ void hpcb_spank_balance_user(spank_t sp)
                         hpcb_spank_options()->balance, balance.why);
 }
 
-/* Whoever can write to the directory could put another file in a page's place. */
+/* Anybody who can write to the directory could replace a page by another file. */
 static int open_pages(const char *dir, hpcb_error_t *err)
 {
     int fd;
@@ -184,7 +184,7 @@ static void give_up(const hpcb_step_t *step, const char *why)
     balance.wanted = false;
 }
 
-/* All are there: hpcbd is notified of the last one (spank/tell.c). */
+/* All ranks are known: hpcbd is notified of the last one (spank/tell.c). */
 static void save(spank_t sp, const hpcb_step_t *step)
 {
     hpcb_error_t err;
@@ -234,7 +234,7 @@ void hpcb_spank_balance_exit(const hpcb_step_t *step)
 {
     hpcb_error_t err;
 
-    /* Also where not all tasks could be launched. */
+    /* Also if not all tasks could be launched. */
     remove_pages();
     if (!balance.saved)
         return;

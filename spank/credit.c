@@ -23,7 +23,7 @@
 #include "common/file.h"
 #include "spank/credit.h"
 
-/* What a start and an end of a step take several times over (30 to 100 ms each on
+/* Several times the CPU time of a start and an end of a step (30 to 100 ms each on
  * common machines), and then a tenth of a percent of one CPU; accounting every 30 s
  * takes less. */
 #define CREDIT_US  500000
@@ -107,7 +107,7 @@ static int64_t clamp(int64_t left_us)
     return left_us < -DEBT_US ? -DEBT_US : left_us;
 }
 
-/* What is left then. */
+/* Return what is left then. */
 static int64_t add_credit(hpcb_credit_t *credit, int64_t us)
 {
     int64_t left = atomic_load(&credit->left_us), next;
@@ -118,7 +118,8 @@ static int64_t add_credit(hpcb_credit_t *credit, int64_t us)
     return next;
 }
 
-/* What is taken for ends then: not less than nothing, nor more than is counted. */
+/* Return the CPU time used for ends then, between nothing and the maximum that is
+ * counted. */
 static int64_t add_ended(hpcb_credit_t *credit, int64_t us)
 {
     int64_t ended = atomic_load(&credit->ended_us), next;

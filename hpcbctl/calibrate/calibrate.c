@@ -3,11 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * `hpcbctl calibrate`: what this node can move, measured once, as a line for
- * hpc-balance.conf.  Memory is measured by reading as fast as all CPUs can, which no
- * primary should have beside it: where one is, nothing is done unless forced.  What is
- * wrong with the figures goes to stderr in lines that begin with WARNING, before and
- * after the result.
+ * `hpcbctl calibrate`: the bandwidths of this node, measured once, as a line for
+ * hpc-balance.conf.  Memory is measured by reading as fast as all CPUs can, which would
+ * disturb a primary: nothing is done if there is one, unless forced.  Problems of the
+ * figures go to stderr in lines that begin with WARNING, before and after the result.
  */
 #include "config.h"
 
@@ -125,8 +124,8 @@ static int read_ticks(double *busy, double *all)
     return got ? hpcb_company_ticks(text, busy, all) : -1;
 }
 
-/* The part of all CPUs that is used now, our own process asleep; 0 where the kernel
- * does not tell. */
+/* Return the part of all CPUs that is in use while our own process sleeps; 0 if the
+ * kernel does not show it. */
 static double watch_cpus(void)
 {
     struct timespec pause = {.tv_nsec = WATCH_NS};

@@ -2,8 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* What the network links of a node say of themselves (sysfs, Linux 2.6.33 and later).
- */
+/* Speeds of a node's network links from sysfs (Linux 2.6.33 and later). */
 #include "config.h"
 
 #include <dirent.h>

@@ -205,8 +205,8 @@ int hpcb_calibrate_memory(const hpcb_cpus_t *cpus, double seconds,
 
 /* ---- The line ---- */
 
-/* As hpcb_text_size reads it, never more than bytes: three digits are more than such a
- * measurement tells. */
+/* In the format of hpcb_text_size, never more than bytes: more than three digits exceed
+ * the precision of the measurement. */
 static int add_size(char *line, size_t size, const char *key, uint64_t bytes)
 {
     static const char units[] = "KMGT";

@@ -14,7 +14,7 @@
 #include "hpcbctl/verbs.h"
 
 #define LINE_WIDTH 88
-#define INDENT     6 /* what stands below "FAIL  " */
+#define INDENT     6 /* of the lines below "FAIL " */
 
 static const char *verdict_name(hpcb_verdict_t verdict)
 {

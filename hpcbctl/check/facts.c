@@ -13,7 +13,7 @@
 #include "common/text.h"
 #include "hpcbctl/check/facts.h"
 
-/* Where slurmd keeps what slurmctld sent it (configless). */
+/* Directory of slurmd's files from slurmctld (configless). */
 #define CONFIGLESS_DIR "/run/slurm/conf"
 
 static void read_host(hpcb_facts_t *facts)

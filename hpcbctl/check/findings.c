@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* How findings are kept; rules.c says which there are. */
+/* Storage of findings; rules.c has the rules. */
 #include "config.h"
 
 #include <stdarg.h>

@@ -53,7 +53,7 @@ static void answer(int fd, const char *socket)
     _exit(n > 0 ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-/* What the child says, within its time. */
+/* Read the child's output within its time. */
 static int listen_to(int fd, unsigned timeout_ms, hpcb_error_t *err)
 {
     struct pollfd poller = {.fd = fd, .events = POLLIN};

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* What nodes can transfer: NodeName lines, and what nodes have measured. */
+/* Bandwidths of nodes: NodeName lines, and the nodes' own measurements. */
 #include "config.h"
 
 #include <stdio.h>
@@ -108,8 +108,8 @@ static bool check_row(const hpcb_facts_t *facts, hpcb_report_t *report,
     return false;
 }
 
-/* What nodes have measured of themselves and reported, sorted.  False: that is known
- * where the collector is only. */
+/* Get the nodes that have reported their own measurements, sorted.  Return false if
+ * that is not known: it is only known on the collector's host. */
 static bool gather_measured(const hpcb_facts_t *facts, names_t *measured)
 {
     hpcb_live_known_t known = {0};
@@ -203,7 +203,7 @@ void hpcb_rule_node_capacities(const hpcb_facts_t *facts, hpcb_report_t *report)
     bool good = true;
 
     if (!rows || hpcb_conf_capacities(facts->conf_path, rows, &count, NULL))
-        count = 0; /* what is wrong with the file, rule configuration says */
+        count = 0; /* rule configuration reports errors of the file */
     gather_nodes(facts, &nodes);
     for (size_t i = 0; i < count; i++)
         good &= check_row(facts, report, &nodes, rows[i].nodes);

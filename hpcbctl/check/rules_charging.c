@@ -3,9 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Slurm counts the CPUs that a job holds, and those of a guest a primary holds as well.
- * UsageFactor of the guests' QOS and TRESBillingWeights of their partition say how much
- * of it is usage (Slurm 22.05, priority/multifactor and acct_policy.c).
+ * Slurm counts the CPUs allocated to a job, and those of a guest are allocated to a
+ * primary as well.  UsageFactor of the guests' QOS and TRESBillingWeights of their
+ * partition determine how much of it is usage (Slurm 22.05, priority/multifactor and
+ * acct_policy.c).
  */
 #include "config.h"
 

@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Where Slurm calls us: slurmctld's job_submit plugin, the nodes' prolog and epilog,
- * the SPANK plugin, and the library that it preloads.  Settings are slurmctld's; files
- * are looked at on this host.
+ * Our plugins and scripts in Slurm: slurmctld's job_submit plugin, the nodes' prolog
+ * and epilog, the SPANK plugin, and the library that it preloads.  Settings are
+ * slurmctld's; files are checked on this host.
  */
 #include "config.h"
 
@@ -45,7 +45,7 @@ static const char *slurm_conf(const hpcb_facts_t *facts)
     return hpcb_slurm_file(facts, "slurm.conf");
 }
 
-/* 0 where slurmctld does not say it in a form that we know. */
+/* Return 0 if slurmctld does not report it in a known form. */
 static uint32_t version_of_slurm(const hpcb_facts_t *facts)
 {
     unsigned major, minor, micro;
@@ -64,7 +64,7 @@ static const char *print_version(uint32_t version, char *text, size_t size)
     return text;
 }
 
-/* NULL where root alone can change the file, else what is wrong with it. */
+/* Return NULL if only root can change the file, otherwise the problem. */
 static const char *distrust(const char *path)
 {
     struct stat st;
@@ -107,9 +107,9 @@ static int next_in_plugin_dirs(const char **list, const char *name, char *path,
     return -1;
 }
 
-/* The file that slurmctld takes: builds for several releases may stand side by side,
- * and those of another version are passed over.  Where all are, the first one.  0, or
- * -1. */
+/* Find the file that slurmctld loads: builds for several releases may be installed, and
+ * those of another version are skipped.  If all are of another version, the first one.
+ * Return 0 or -1. */
 static int find_plugin(const hpcb_facts_t *facts, const char *name, char *path,
                        size_t size)
 {
@@ -170,7 +170,7 @@ static void mend_build(const hpcb_facts_t *facts, hpcb_report_t *report)
               hpcb_setting(facts, "SLURM_VERSION"));
 }
 
-/* No setting helps where this installation has nothing for that version. */
+/* No setting helps if this installation has no build for that version. */
 static void mend_plugin_dir(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
     const char *version = hpcb_setting(facts, "SLURM_VERSION");

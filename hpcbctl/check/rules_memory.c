@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* Where guests' memory comes from. */
+/* Source of guests' memory. */
 #include "config.h"
 
 #include <errno.h>
@@ -58,7 +58,7 @@ static void check_reports(const hpcb_facts_t *facts, hpcb_report_t *report)
     hpcb_live_clear(&live);
 }
 
-/* Which mode is in force, and why. */
+/* Report the mode in force, and why. */
 void hpcb_rule_guest_memory(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
     const char *parameters = hpcb_setting(facts, "SelectTypeParameters");

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* What holds a job on a node: hpc-balance.conf, cgroup.conf, the kernel, MUNGE. */
+/* Confinement of jobs on a node: hpc-balance.conf, cgroup.conf, the kernel, MUNGE. */
 #include "config.h"
 
 #include <dirent.h>
@@ -110,8 +110,8 @@ void hpcb_rule_process_tracking(const hpcb_facts_t *facts, hpcb_report_t *report
         hpcb_mend(report, "ProctrackType=proctrack/cgroup");
 }
 
-/* systemd's layout of cgroup v1.  A guest's move in cpu is one in cpuacct then, away
- * from where Slurm counts (cgroup/guest_group.c). */
+/* systemd's layout of cgroup v1.  A move of a guest in cpu is one in cpuacct then, away
+ * from the group where Slurm counts (cgroup/guest_group.c). */
 static bool shares_cpuacct(const hpcb_node_t *node)
 {
     const char *cpu = node ? hpcb_node_mount(node, HPCB_CTL_CPU) : NULL;
@@ -238,7 +238,7 @@ void hpcb_rule_directories(const hpcb_facts_t *facts, hpcb_report_t *report)
     check_directory(report, "SpoolDir", facts->conf.spool_dir);
 }
 
-/* Whether all nodes have the same one cannot be told on one of them. */
+/* A single node cannot check whether all nodes have the same key. */
 void hpcb_rule_experiment_key(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
     unsigned char secret[HPCB_KEY_MAX];
@@ -318,8 +318,8 @@ static bool is_there(const hpcb_facts_t *facts, const char *name)
     return access(node_path(facts, name), F_OK) == 0;
 }
 
-/* Modules that let in only some users.  pam_slurm is none of them: it lets in whoever
- * has a job here. */
+/* Modules that only admit some users.  pam_slurm is none of them: it admits anybody
+ * with a job here. */
 static bool keeps_users_out(const hpcb_facts_t *facts)
 {
     static const char *const modules[] = {"pam_access", "pam_listfile"};
@@ -385,7 +385,7 @@ static bool find_lingering(const hpcb_facts_t *facts, char *user, size_t size)
 typedef struct {
     const char *name;
     const char *running[2]; /* its process's file, as Debian or Red Hat call it */
-    const char *list;       /* who may use it; without this file, everybody */
+    const char *list;       /* allowed users; without this file, everybody */
 } timer_daemon_t;
 
 static const timer_daemon_t timer_daemons[] = {
@@ -407,7 +407,7 @@ static bool check_timer_daemon(const hpcb_facts_t *facts, hpcb_report_t *report,
     return false;
 }
 
-/* Doors beside Slurm's through which a user's processes come to a node. */
+/* Ways other than Slurm by which processes of users reach a node. */
 void hpcb_rule_outside_jobs(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
     char user[NAME_MAX + 1];

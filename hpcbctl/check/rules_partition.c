@@ -92,7 +92,8 @@ static bool nothing_shared(const hpcb_facts_t *facts, hpcb_report_t *report)
     return !next_shared(facts, &at) && no_guests(facts, report);
 }
 
-/* What slurm.conf does not have, or what says no more than its absence would. */
+/* Return whether a pair is not in slurm.conf, or has the same meaning as its
+ * absence. */
 static bool is_left_out(const hpcb_pair_t *pair)
 {
     static const char *const derived[] = {"TotalCPUs", "TotalNodes", "TRES", "QoS"};
@@ -111,7 +112,7 @@ static bool is_left_out(const hpcb_pair_t *pair)
     return false;
 }
 
-/* False where it does not fit. */
+/* Return false if it does not fit. */
 static bool append(char *line, const char *key, const char *value)
 {
     size_t used = strlen(line), room = LINE_MAX_BYTES - used;
@@ -153,7 +154,7 @@ static uint64_t highest_tier(const hpcb_facts_t *facts)
     return highest;
 }
 
-/* Whether primaries of different tiers meet anywhere. */
+/* Return whether primaries of different tiers have common nodes. */
 static bool has_clash(const hpcb_facts_t *facts)
 {
     const hpcb_table_t *primary;
@@ -178,7 +179,7 @@ static uint64_t wanted_tier(const hpcb_facts_t *facts, const hpcb_table_t *parti
     return tier_of(partition) > highest ? tier_of(partition) : highest + 10;
 }
 
-/* Whether some partition of primaries has just the guests' nodes. */
+/* Return whether a partition of primaries has exactly the guests' nodes. */
 static bool has_same_nodes(const hpcb_facts_t *facts)
 {
     const char *nodes = hpcb_table_text(guests(facts), "Nodes");
@@ -191,7 +192,7 @@ static bool has_same_nodes(const hpcb_facts_t *facts)
     return false;
 }
 
-/* How many jobs of the partition may have a core: FORCE:n. */
+/* Return how many jobs of the partition may share a core: FORCE:n. */
 static unsigned wanted_sharing(const hpcb_facts_t *facts, const hpcb_table_t *partition)
 {
     unsigned jobs = 0;
@@ -211,7 +212,7 @@ typedef struct {
 
 #define WISHES 7
 
-/* What all rules together ask of the partition. */
+/* Collect the requirements of all rules for the partition. */
 static void wishes_for(const hpcb_facts_t *facts, const hpcb_table_t *partition,
                        wish_t wishes[static WISHES])
 {

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* The store of profiles, which decides where guests go. */
+/* The store of profiles, by which guests are placed. */
 #include "config.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* How slurmctld places jobs: slurm.conf without its partitions. */
+/* Placement of jobs by slurmctld: slurm.conf without its partitions. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -151,8 +151,8 @@ static uint64_t backfill_limit(const hpcb_facts_t *facts)
     return parameter(facts, "bf_min_prio_reserve", 0);
 }
 
-/* MinPrioThreshold of the guests' QOS counts where limits are enforced, and then stands
- * in for bf_min_prio_reserve, be it higher or lower (source of Slurm 22.05). */
+/* MinPrioThreshold of the guests' QOS applies if limits are enforced, and then replaces
+ * bf_min_prio_reserve, whether it is higher or lower (source of Slurm 22.05). */
 static bool qos_decides(const hpcb_facts_t *facts)
 {
     return facts->qos_threshold != UINT64_MAX && facts->qos_threshold != 0 &&
@@ -202,7 +202,7 @@ static uint64_t wanted_limit(const hpcb_facts_t *facts)
                                              : (uint64_t)facts->conf.guest_priority + 1;
 }
 
-/* Set key in list.  False where it does not fit. */
+/* Set key in list.  Return false if it does not fit. */
 static bool set_parameter(char *list, size_t size, const char *key, uint64_t value)
 {
     char rest[PARAMETERS_MAX];
@@ -266,11 +266,11 @@ void hpcb_rule_guests_never_reserve(const hpcb_facts_t *facts, hpcb_report_t *re
 }
 
 /*
- * Guests stand before primaries in the queue, and of a blocked partition each job still
- * counts: of more than default_queue_depth guests that wait, primaries are not looked
- * at when a job ends, only every sched_interval; and in the same way by the backfill
- * scheduler (job_scheduler.c and backfill.c of Slurm 22.05 to 26.05).  What exceeds a
- * partition's part is passed over before it counts.
+ * Guests precede primaries in the queue, and each job of a blocked partition still
+ * counts: if more than default_queue_depth guests wait, primaries are not considered
+ * when a job ends, but only every sched_interval, and likewise by the backfill
+ * scheduler (job_scheduler.c and backfill.c of Slurm 22.05 to 26.05).  Jobs beyond a
+ * partition's own limit are skipped before they count.
  */
 void hpcb_rule_queue_depth(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
@@ -308,8 +308,8 @@ static uint64_t highest_factor(const hpcb_facts_t *facts)
     return highest;
 }
 
-/* What a job gets for being in the partition alone: the other factors may be 0 (a new
- * job has no age, its owner may have no fair share). */
+/* Return the priority of a job for being in the partition alone: the other factors may
+ * be 0 (a new job has no age, its owner may have no fair share). */
 static uint64_t priority_floor(const hpcb_facts_t *facts, const hpcb_table_t *partition)
 {
     uint64_t weight =

@@ -3,13 +3,13 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Costs a look at the state of each job on the node, and at the counters of guests, at
- * the beginning and the end of jobs; nothing in between.  The kernel is asked only
- * where there are guests beside a primary.
+ * Reads the state of each job on the node, and the counters of guests, at begin and end
+ * of jobs, and nothing in between.  The kernel's counters are only read if there are
+ * guests next to a primary.
  *
  * A job is there from the moment its state is.  A guest notes its end before it removes
- * its state, and a primary looks for guests before it reads the notes: so one of them
- * sees the other, and a guest that both see is the same run and counts once.
+ * its state, and a primary finds guests before it reads the notes, so at least one of
+ * them sees the other.  A guest that both see is the same run and counts once.
  */
 #include "config.h"
 
@@ -33,8 +33,8 @@ typedef struct {
     size_t count, room;
 } guests_t;
 
-/* What tasks that run have used, as far as it is not in the state yet.  Nothing where
- * this node does not meter. */
+/* Return the usage of running tasks that is not in the state yet; none if this node
+ * does not meter. */
 static uint64_t running_us(const guests_t *guests, uint32_t job_id,
                            hpcb_usage_scope_t *scope)
 {

@@ -96,7 +96,7 @@ static int which_job(const char *verb, hpcb_job_state_t *job)
     return 0;
 }
 
-/* Whether it was read from its file; defaults hold otherwise. */
+/* Return whether it was read from its file; the defaults apply otherwise. */
 static bool load_conf(const hpcb_ctl_t *ctl, hpcb_conf_t *conf)
 {
     char path[PATH_MAX];
@@ -110,8 +110,9 @@ static bool load_conf(const hpcb_ctl_t *ctl, hpcb_conf_t *conf)
     return false;
 }
 
-/* The job's CPUs on this node; 0 where the environment does not tell.  A node that is
- * not in the list gets no other node's figure, unless all have the same. */
+/* Return the job's CPUs on this node; 0 if the environment does not have them.  A node
+ * that is not in the list does not get another node's figure, unless all have the
+ * same. */
 static unsigned cpus_in_env(void)
 {
     const char *counts = env_text("SLURM_JOB_CPUS_PER_NODE");
@@ -145,7 +146,7 @@ static void save_cpus(const hpcb_conf_t *conf, uint32_t job_id)
         hpcb_log(HPCB_LOG_ERROR, "job %" PRIu32 ": %s", job_id, err.text);
 }
 
-/* What the environment says of the job: the same in prolog and epilog. */
+/* Classify the job by the environment, which is the same in prolog and epilog. */
 static void classify(const hpcb_conf_t *conf, bool conf_read, hpcb_job_state_t *job)
 {
     const char *partition = getenv("SLURM_JOB_PARTITION");
@@ -163,7 +164,7 @@ static bool may_be_same(const char *old, const char *now)
 }
 
 /* Within a run the partition is always the same, because it comes from the credential,
- * and so is the SLUID, where Slurm has one. */
+ * and so is the SLUID, if Slurm has one. */
 static bool is_same_run(const hpcb_job_state_t *old, const hpcb_job_state_t *job)
 {
     return may_be_same(old->partition, job->partition) &&
@@ -171,7 +172,7 @@ static bool is_same_run(const hpcb_job_state_t *old, const hpcb_job_state_t *job
 }
 
 /*
- * The first record of a job wins, but only within one run of it.  A job keeps its id
+ * The first record of a job counts, but only within one run of it.  A job keeps its ID
  * when it is requeued; if its epilog never ran here and an operator moved it meanwhile,
  * the old record would make a guest a primary.
  */
@@ -239,8 +240,9 @@ int hpcb_job_begin(const hpcb_ctl_t *ctl)
 }
 
 /*
- * What the prolog was told counts; an epilog may have no credential.  And slurmctld
- * counts a requeue before it sends the epilog of the run that it ends.
+ * The prolog's data take precedence, because an epilog may have no credential, and
+ * because slurmctld counts a requeue before it starts the epilog of the run that it
+ * ends.
  */
 static void describe_job(const hpcb_conf_t *conf, uint32_t job_id, bool recorded,
                          hpcb_about_t *about)
@@ -297,9 +299,8 @@ static void complain(int rc, const hpcb_error_t *err)
         hpcb_log(HPCB_LOG_ERROR, "%s", err->text);
 }
 
-/* What steps have recorded, and what their groups still hold.  The groups are gone
- * after this: their figures go to the state at once, so that a run after a kill has
- * them. */
+/* Get the recorded usage of steps, and the present usage of their groups.  The groups
+ * are removed: their figures go to the state at once, so that they survive a kill. */
 static void collect_usage(const hpcb_conf_t *conf, hpcb_node_t *node, uint32_t job_id,
                           hpcb_usage_t *usage)
 {
@@ -317,8 +318,8 @@ static void collect_usage(const hpcb_conf_t *conf, hpcb_node_t *node, uint32_t j
         add_usage(usage, &rest);
 }
 
-/* What hpcbd has measured, up to this moment if it answers: it may be away, and the job
- * ends all the same. */
+/* Get hpcbd's measurements, up to this moment if it answers; the job ends anyway if it
+ * does not. */
 static void collect_measured(const hpcb_conf_t *conf, uint32_t job_id,
                              hpcb_measured_t *measured)
 {
@@ -336,15 +337,14 @@ static void meet(const hpcb_conf_t *conf, hpcb_record_t *record)
 }
 
 /*
- * Whether the epilog of a job that has no state here, and that has used nothing, has
- * something to say.  One that has done its work leaves a record and no state: when it
- * is run again it knows less than the first time.
- * The count may be that of the run to come: slurmctld counts some requeues before it
- * sends the epilog of the run that they end (22.05, _job_complete and
- * _job_requeue_op), also where no prolog of that run was begun here.  But slurmd
- * may leave out the prolog of a run that follows on another one here (22.05,
- * slurm_cred_handle_reissue relies on _clear_expired_job_states, which looks every two
- * seconds at most): the record of that other one tells.
+ * Return whether the epilog of a job that has no state here, and no usage, must write a
+ * record.  An epilog that has done its work leaves a record and no state; if it is
+ * repeated it knows less than the first time.  The restart count may be that of the
+ * next run: slurmctld counts some requeues before it starts the epilog of the run that
+ * they end (22.05, _job_complete and _job_requeue_op), also if no prolog of that run
+ * began here.  But slurmd may skip the prolog of a run that follows another one here
+ * (22.05, slurm_cred_handle_reissue relies on _clear_expired_job_states, which runs
+ * every two seconds at most): the record of that other one shows this.
  */
 static bool is_new(const hpcb_conf_t *conf, const hpcb_record_t *record)
 {

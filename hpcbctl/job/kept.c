@@ -47,7 +47,7 @@ bool hpcb_kept_is_written(const hpcb_conf_t *conf, const hpcb_record_t *record)
            is_written_to(conf->spool_dir, HPCB_SPOOL_SENT, record);
 }
 
-/* Whether a site has made one directory of both, by whatever names. */
+/* Return whether a site uses one directory for both, by any names. */
 static bool is_one_place(const hpcb_conf_t *conf)
 {
     struct stat state, spool;
@@ -56,7 +56,7 @@ static bool is_one_place(const hpcb_conf_t *conf)
            state.st_dev == spool.st_dev && state.st_ino == spool.st_ino;
 }
 
-/* What an epilog that was killed has kept in memory knows less than the spool now. */
+/* The file that a killed epilog has left in memory knows less than the spool now. */
 static void forget(const hpcb_conf_t *conf, const hpcb_record_t *record)
 {
     char path[PATH_MAX];

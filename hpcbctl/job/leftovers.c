@@ -33,7 +33,7 @@ typedef struct {
     uid_t uid;
     dev_t device;
     time_t begin;
-    struct timespec end; /* what was made since is not the guest's */
+    struct timespec end; /* later files are not the guest's */
     bool failed;         /* to remove something of the guest's */
 } owner_t;
 
@@ -51,7 +51,7 @@ static int is_another(const hpcb_job_state_t *state, void *arg)
     return search->found;
 }
 
-/* Also if it cannot be told. */
+/* Also if it cannot be determined. */
 static bool has_another_job(const char *state_dir, const hpcb_job_state_t *guest)
 {
     search_t search = {.guest = guest};
@@ -160,7 +160,7 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Whether it has within that time; status is that of waitpid(2). */
+/* Return whether it has ended within that time; status is that of waitpid(2). */
 static bool has_ended(pid_t child, int ms, int *status)
 {
     const struct timespec step = {.tv_nsec = STEP_MS * 1000000};
@@ -175,9 +175,9 @@ static bool has_ended(pid_t child, int ms, int *status)
     }
 }
 
-/* Whether the child has removed all.  The user may have stopped it, alarm and all.
- * What hangs in the kernel (a file system of the user's that does not answer) is
- * init's. */
+/* Return whether the child has removed everything.  The user may have stopped it,
+ * including its alarm.  A child that hangs in the kernel (a file system of the user
+ * that does not answer) is left to init. */
 static bool wait_or_kill(pid_t child)
 {
     int status = EXIT_FAILURE;

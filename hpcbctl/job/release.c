@@ -3,22 +3,21 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * `hpcbctl release`.  Each step stands for itself and may find its work done, so that
- * it can be run at any time, again after a crash, and beside running jobs:
- *   thaw      the groups of ours that someone froze
- *   replay    the undo log: knobs and tasks get back what was there before
- *   cookies   of core scheduling, which children have inherited that no log knows
- *   realtime  a guest's thread that has a real-time policy loses it (cgroup/exiting.c
- *             gives one to processes that exit)
- *   scores    (oom_score_adj), likewise
- *   remove    guest groups (children that no log knows leave them) and meter groups,
+ * `hpcbctl release`.  Each step is independent and may find its work done, so that it
+ * can be run at any time, again after a crash, and while jobs run:
+ *   thaw      frozen groups of ours
+ *   replay    the undo log: knobs and tasks get back their old state
+ *   cookies   of core scheduling, inherited by children that are in no log
+ *   realtime  a guest's thread loses a real-time policy (cgroup/exiting.c gives one to
+ *             processes that exit)
+ *   scores    (oom_score_adj), like cookies
+ *   remove    guest groups (children that are in no log leave them) and meter groups,
  *             whose figures go to the job's usage first
- *   forget    what is older than the boot of this machine
- * What a job leaves can be found without its record: by the log and by its groups.
+ *   forget    everything older than the boot of this machine
+ * Leftovers of a job are found without its record, by the log and by its groups.
  *
- * Records (and usage) of this boot stay.  A job between two steps has no process to be
- * seen, and without the record its next step would not be a guest; the epilog removes
- * them.
+ * Records (and usage) of this boot stay.  A job between two steps has no process, and
+ * without the record its next step would not be a guest; the epilog removes them.
  */
 #include "config.h"
 
@@ -166,7 +165,7 @@ static void end_realtime(const release_t *release, done_t *done)
     }
 }
 
-/* What children have inherited; who has set another score himself keeps it. */
+/* Restore an inherited score; one that a user has set stays. */
 static void restore_score(pid_t pid, const char *guests, const char *old)
 {
     char now[16];
@@ -218,7 +217,7 @@ static bool has_record(const release_t *release, uint32_t job_id)
     return hpcb_knob_exists(release->conf->state_dir, name);
 }
 
-/* What was counted up to now is kept for the job's record. */
+/* Keep the counts so far for the job's record. */
 static void remove_meter(const release_t *release, done_t *done)
 {
     hpcb_usage_t usage = {0};
@@ -279,9 +278,9 @@ static void forget(const release_t *release, done_t *done)
 }
 
 /*
- * A setting on Slurm's own directory (v2) outlives a log that was lost; so does a task
- * that could not be moved.  Rows that live in the task alone (SCHED_IDLE, nice) may
- * be the user's own wish and are not asked.
+ * A setting of Slurm's own directory (v2) outlives a lost log; so does a task that
+ * could not be moved.  Rows that only affect the task (SCHED_IDLE, nice) may be the
+ * user's own choice and are not checked.
  */
 static void verify(const release_t *release, done_t *done)
 {
@@ -377,8 +376,8 @@ static bool has_groups(const char *dir)
     return false;
 }
 
-/* Groups in it that are named like none of ours belong to somebody (a mistaken
- * GuestCgroup): then it stays. */
+/* If it has groups with names other than ours, it belongs to others (a wrong
+ * GuestCgroup) and stays. */
 static void remove_common(const release_t *release)
 {
     const char *name = release->conf->guest_cgroup;
@@ -446,8 +445,8 @@ static void print_release(json_object *report, FILE *out)
     }
 }
 
-/* When this machine started, in seconds of CLOCK_REALTIME; 0 (nothing is older) where
- * the kernel does not tell. */
+/* Return when this machine started, in seconds of CLOCK_REALTIME; 0 (nothing is older)
+ * if the kernel does not show it. */
 static int64_t boot_time(void)
 {
     hpcb_autofclose FILE *stream = fopen("/proc/stat", "re");
@@ -470,7 +469,7 @@ static int print(json_object *report, bool json)
     return fflush(stdout);
 }
 
-/* What hpcbd, if one was killed, has left favoured, frozen or with long slices. */
+/* Release what a killed hpcbd has left boosted, frozen or with long slices. */
 static void release_windows(const hpcb_conf_t *conf, const hpcb_node_t *node,
                             unsigned *problems)
 {

@@ -113,7 +113,7 @@ void hpcb_windows_text(json_object *hpcbd, FILE *out)
     hpcb_balance_text(jobs, out);
 }
 
-/* What guests cost primaries, by hpcbd's experiments. */
+/* Print the cost of guests by hpcbd's experiments. */
 static void text_cost(json_object *job, json_object *cost, FILE *out)
 {
     fprintf(out, "%-10" PRIu64 "  %+8.2f  %+8.2f  %+8.2f  %5" PRIu64 "  %s\n",

@@ -3,13 +3,13 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * profile learn: fold records of jobs (doc/record.md) into the profile store.
+ * profile learn: add records of jobs (doc/record.md) to the profile store.
  *
- * A file holds a record a line: those of the collector, one for a run of a job, or a
+ * A file has one record per line: those of the collector, one for a run of a job, or a
  * node's own, of which those of one run are averaged.  All lines are read, sorted by
- * the run, and made one run each; these are folded in the order in which they came
- * first, because the latest run of a profile counts most.  A line that is no record is
- * told, and the others count.
+ * run and combined to runs; these are added in the order in which they first occurred,
+ * because the latest run of a profile has the largest weight.  A line that is not a
+ * record is reported, and the others count.
  */
 #include "config.h"
 
@@ -265,7 +265,8 @@ static size_t runs_with(const learn_t *learn, hpcb_profile_axis_t axis)
     return runs;
 }
 
-/* Who has no counters learns nothing that guests are placed by, and should know. */
+/* Without counters nothing is learned for the placement of guests, which the user
+ * should know. */
 static int print(const learn_t *learn)
 {
     size_t mem = runs_with(learn, HPCB_PROFILE_MEM);

@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * profile show, set, forget: an administrator's look at the profile store.  learn is in
- * profile_learn.c.
+ * profile show, set, forget: an administrator's access to the profile store.  learn is
+ * in profile_learn.c.
  */
 #include "config.h"
 
@@ -56,7 +56,7 @@ int hpcb_profile_uid(const char *user, uint32_t *uid)
         *uid = entry->pw_uid;
         return 0;
     }
-    /* (uid_t)-1 is nobody's. */
+    /* (uid_t)-1 is no user. */
     if (hpcb_text_u64(user, UINT32_MAX - 1, &number) == 0) {
         *uid = (uint32_t)number;
         return 0;
@@ -66,7 +66,7 @@ int hpcb_profile_uid(const char *user, uint32_t *uid)
     return -1;
 }
 
-/* What --user, --name and --executable select.  -1 after a line. */
+/* Get the filter of --user, --name and --executable.  Return -1 after an error line. */
 static int read_filter(const hpcb_ctl_t *ctl, hpcb_profile_filter_t *filter)
 {
     const char *slash = ctl->executable ? strrchr(ctl->executable, '/') : NULL;
@@ -298,7 +298,7 @@ static int forget_it(hpcb_profiles_t *store, void *arg, hpcb_error_t *err)
     return change->forgotten ? 0 : hpcb_error(err, "no such profile");
 }
 
-/* Returns the exit code, after a line where something went wrong. */
+/* Return the exit code, after a line on failure. */
 static int update(const hpcb_ctl_t *ctl, const char *verb,
                   int (*act)(hpcb_profiles_t *, void *, hpcb_error_t *),
                   change_t *change)

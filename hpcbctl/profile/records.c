@@ -37,7 +37,7 @@ static int read_names(hpcb_job_line_t *job, const char *name, const char *execut
 
 /* ---- A node's ---- */
 
-/* Bytes moved while the job was on the node. */
+/* Read the bytes transferred while the job was on the node. */
 static void read_bytes(hpcb_job_line_t *job, hpcb_profile_axis_t axis,
                        hpcb_rjson_t *object, const char *key, double seconds)
 {

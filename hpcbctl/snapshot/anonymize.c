@@ -19,7 +19,7 @@
 #include "hpcbctl/snapshot/anonymize.h"
 
 #define NAMES_MAX    4096
-#define FIRST_UID    1000 /* so that it does not look like a system user's */
+#define FIRST_UID    1000 /* so that it is not like a system user's */
 #define SLUID_LENGTH 14   /* "s" and 13 characters of base 32 (Slurm 26.05) */
 #define SCOPE        "_slurmstepd.scope"
 
@@ -116,7 +116,7 @@ static unsigned number_of(hpcb_anonymize_t *names, kind_t kind, const char *name
     return larger[known->count] ? ++known->count : 0;
 }
 
-/* What stands for the first length bytes of name. */
+/* Write the replacement for the first length bytes of name. */
 static int add_number(hpcb_anonymize_t *names, out_t *out, kind_t kind,
                       const char *name, size_t length)
 {

@@ -32,8 +32,8 @@ static int step_into(int dir, const char *name, bool make)
     return next;
 }
 
-/* The directory that holds path's last component, which goes to name; the caller closes
- * it. */
+/* Open the directory of path's last component, which is copied to name; the caller
+ * closes it. */
 static int open_above(int tree, const char *path, bool make, char *name)
 {
     int dir = openat(tree, ".", DIR_FLAGS);

@@ -122,7 +122,8 @@ static int fail(take_t *take, const char *path)
     return hpcb_error(take->err, "%s: %s", path, strerror(errno));
 }
 
-/* What a job has made too long or too many is missing; only memory is worth failing. */
+/* Files that a job has made too long or too many are missing; only a lack of memory is
+ * a failure. */
 static int leave_out(take_t *take, const char *path)
 {
     if (errno == ENOMEM)
@@ -180,7 +181,7 @@ static int copy_plain(take_t *take)
     return 0;
 }
 
-/* The number after prefix, -1 where name is not made so. */
+/* Return the number after prefix, -1 if name has another form. */
 static int numbered(const char *name, const char *prefix, int max)
 {
     size_t length = strlen(prefix);
@@ -486,7 +487,7 @@ static bool is_cgroup(const hpcb_mount_line_t *mount)
            strcmp(mount->fstype, "cgroup2") == 0;
 }
 
-/* Where cgroups are mounted, one a line, for covers. */
+/* Return the mount points of cgroups, one per line, for covers. */
 static char *cgroup_points(const char *mountinfo)
 {
     hpcb_autofree char *copied = strdup(mountinfo);
@@ -506,7 +507,7 @@ static char *cgroup_points(const char *mountinfo)
     return points;
 }
 
-/* The mount is one of cgroups, or at a place where one is. */
+/* Return whether the mount is one of cgroups, or at the mount point of one. */
 static bool matters(const hpcb_mount_line_t *mount, const char *points)
 {
     char wanted[PATH_MAX + 2];

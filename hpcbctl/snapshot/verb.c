@@ -3,11 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * `hpcbctl snapshot`: where the snapshot goes.  Nothing that exists is ever replaced:
- * the directory is made by mkdir(2), an archive is made by tar(1) in a private
- * directory beside its place and then linked there.  The caller may be root in a
- * directory of somebody else's: everything below the output's parent goes through
- * descriptors.
+ * `hpcbctl snapshot`: location of the snapshot.  No existing file is ever replaced: the
+ * directory is created by mkdir(2), an archive is created by tar(1) in a private
+ * directory next to its destination and then linked there.  The caller may be root in a
+ * directory of another user, so everything below the output's parent uses descriptors.
  */
 #include "config.h"
 
