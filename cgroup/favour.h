@@ -6,14 +6,13 @@
  * Boost of a job over everything else for a part of a second: the actuators of
  * coordinated windows (policy/window.h computes the times).
  *
- * fifo Each thread of the job becomes SCHED_FIFO, as in the Colony kernel.  Its
- * slurmstepds, which serve its PMI, get a priority one higher, or ranks that spin would
- * starve
- *         them.  No child inherits it (SCHED_RESET_ON_FORK): a new thread is boosted after the
- *         next hpcb_favour_look.
- * weight The job's group gets the largest weight: Slurm's directory of the job on v2, a
- * group of ours on v1, where Slurm makes none.  This takes one write per switch for any
- * number of threads; other tasks keep a small part.
+ *   fifo    Each thread of the job becomes SCHED_FIFO, as in the Colony kernel.  Its
+ *           slurmstepds, which serve its PMI, get a priority one higher, or ranks that
+ *           spin would starve them.  No child inherits it (SCHED_RESET_ON_FORK): a new
+ *           thread is boosted after the next hpcb_favour_look.
+ *   weight  The job's group gets the largest weight: Slurm's directory of the job on
+ *           v2, a group of ours on v1, where Slurm makes none.  This takes one write per
+ *           switch for any number of threads; other tasks keep a small part.
  *
  * After a crash everything is found without stored state: our FIFO threads by their
  * priorities, groups by their names, other knobs by the undo log.

@@ -52,10 +52,10 @@ int hpcb_parse_below(const char *root, const char *path, char *rest, size_t size
 
 /*
  * Return the length of the part of rest (from hpcb_parse_below) that names Slurm's
- * directory of a job, 0 if there is none: v1:
- * .../slurm|slurm_<node>/uid_<U>/<job>[/...] v2:
- * .../slurmstepd.scope|<node>_slurmstepd.scope/<job>/step_<S>[/...] <job> is job_<N>,
- * and since Slurm 26.05 also a SLUID.
+ * directory of a job, 0 if there is none:
+ *   v1: .../slurm|slurm_<node>/uid_<U>/<job>[/...]
+ *   v2: .../slurmstepd.scope|<node>_slurmstepd.scope/<job>/step_<S>[/...]
+ * <job> is job_<N>, and since Slurm 26.05 also a SLUID.
  */
 size_t hpcb_parse_job(const char *rest, int version);
 

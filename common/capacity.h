@@ -5,7 +5,7 @@
 /*
  * Bandwidths of nodes in hpc-balance.conf, one set of nodes per line:
  *
- * NodeName=n[1-4] MemBandwidth=20G NetBandwidth=1G
+ *	NodeName=n[1-4] MemBandwidth=20G NetBandwidth=1G
  *
  * Lines may overlap: for each node and each of the two figures the last line that sets
  * it counts.  Pure; the lines of a file come from hpcb_conf_capacities (common/conf.h).

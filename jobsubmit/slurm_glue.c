@@ -5,22 +5,25 @@
 /*
  * job_submit/hpc_balance: the plugin's entry points, called by slurmctld.
  *
- *   init, fini when the plugin is loaded and unloaded job_submit for each submission
- *   (each component of a hetjob on its own), under slurmctld's job read lock job_modify
- *   for each `scontrol update`, hold, release, under its job write lock
+ *   init, fini	when the plugin is loaded and unloaded
+ *   job_submit	for each submission (each component of a hetjob on its own),
+ *		under slurmctld's job read lock
+ *   job_modify	for each `scontrol update`, hold, release, under its job
+ *		write lock
  *
- * Since 23.02 calls run concurrently; all state is the settings and the profiles, each
- * protected by a mutex, and one thread-local variable. Nothing here blocks except for
- * one stat() a second, for our settings after slurmctld was reconfigured and, in
- * job_modify, for NSS (see slurmctld.h). A thread of our own reads a changed profile
- * store; fini waits for it.
+ * Since 23.02 calls run concurrently; all state is the settings and the
+ * profiles, each protected by a mutex, and one thread-local variable. Nothing
+ * here blocks except for one stat() a second, for our settings after slurmctld
+ * was reconfigured and, in job_modify, for NSS (see slurmctld.h). A thread of
+ * our own reads a changed profile store; fini waits for it.
  *
- * This file collects the input of jobsubmit/decide.c and applies its decisions. It must
- * leave a job_desc_msg_t with slurm_x memory only, and unchanged if a job is rejected.
+ * This file collects the input of jobsubmit/decide.c and applies its decisions.
+ * It must leave a job_desc_msg_t with slurm_x memory only, and unchanged if a
+ * job is rejected.
  *
- * Not visible here: a cluster's default partition and an association's default QOS. A
- * job that comes to the guest partition that way is a guest on its nodes, but has
- * neither priority nor tag of one: neither may be the guests'.
+ * Not visible here: a cluster's default partition and an association's default
+ * QOS. A job that comes to the guest partition that way is a guest on its
+ * nodes, but has neither priority nor tag of one: neither may be the guests'.
  */
 #include "config.h"
 
@@ -40,11 +43,12 @@
 #include "jobsubmit/spank_env.h"
 
 /*
- * A guest's explicit priority is lost when it is held and released or suspended and
- * resumed, also by its owner: the priority plugin then computes one as for any job. The
- * site factor, which only job_submit plugins and operators set and which slurmctld
- * keeps, is added there: the lowest possible one leaves priority 1
- * (priority/multifactor), so that a guest never gets above bf_min_prio_reserve again.
+ * A guest's explicit priority is lost when it is held and released or suspended
+ * and resumed, also by its owner: the priority plugin then computes one as for
+ * any job. The site factor, which only job_submit plugins and operators set and
+ * which slurmctld keeps, is added there: the lowest possible one leaves
+ * priority 1 (priority/multifactor), so that a guest never gets above
+ * bf_min_prio_reserve again.
  */
 #define SITE_FACTOR_GUEST   (NICE_OFFSET - 0x7fffffff)
 #define SITE_FACTOR_PRIMARY NICE_OFFSET

@@ -18,9 +18,8 @@
  *    could use.
  *  - An elected job moves to the end of the list.  If none of the n jobs of a node has
  *    other nodes, the first one in the list runs, so that each job runs at least once
- *    in n
- *    quanta.  Otherwise each job runs at least once in 2d + n - 1 quanta if a CPU has up
- *    to d jobs, or in 2c + n - 1 if the longest cycle that was dealt is c and c > d.
+ *    in n quanta.  Otherwise each job runs at least once in 2d + n - 1 quanta if a CPU
+ *    has up to d jobs, or in 2c + n - 1 if the longest dealt cycle c is longer.
  *  - The same input gives the same output.
  */
 #ifndef HPCB_POLICY_GANG_H

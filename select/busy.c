@@ -3,10 +3,11 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * CPU time that primaries leave (policy/busy.h), from nodes' reports (reports.c). It
- * determines where a guest gets the most, and so where one goes that was requeued
- * because primaries left it none. A report counts as long as it is fresh; otherwise a
- * primary is assumed to use all of its CPUs, or what earlier runs used.
+ * CPU time that primaries leave (policy/busy.h), from nodes' reports
+ * (reports.c). It determines where a guest gets the most, and so where one goes
+ * that was requeued because primaries left it none. A report counts as long as
+ * it is fresh; otherwise a primary is assumed to use all of its CPUs, or what
+ * earlier runs used.
  *
  * Called with slurmctld's job and node write locks held.
  */

@@ -4,9 +4,9 @@
  */
 /*
  * Bandwidths of nodes, by slurmctld's node numbers: the NodeName lines of
- * hpc-balance.conf, read at start and reconfiguration, with slurmctld's node write lock
- * held; for other nodes their own measurements (reports.c), every few seconds. A
- * measurement stays valid while the node is silent.
+ * hpc-balance.conf, read at start and reconfiguration, with slurmctld's node
+ * write lock held; for other nodes their own measurements (reports.c), every
+ * few seconds. A measurement stays valid while the node is silent.
  */
 #include "select/shadow.h"
 

@@ -3,11 +3,11 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Nodes that are being cleared of guests for a primary. Guests precede primaries in
- * slurmctld's queue (their partition has a higher tier): resources that the first guest
- * frees would go to the next waiting one, and Slurm lets the primary preempt again only
- * after KillWait and MessageTimeout. So no guest starts on such a node until the
- * primary has, or until then.
+ * Nodes that are being cleared of guests for a primary. Guests precede
+ * primaries in slurmctld's queue (their partition has a higher tier): resources
+ * that the first guest frees would go to the next waiting one, and Slurm lets
+ * the primary preempt again only after KillWait and MessageTimeout. So no guest
+ * starts on such a node until the primary has, or until then.
  *
  * Called with slurmctld's job write lock held.
  */
@@ -97,10 +97,10 @@ static int _is_overdue(void *x, void *key)
 }
 
 /*
- * slurmctld requeues a guest whose grace time is over at its next check of all jobs'
- * limits (PERIODIC_TIMEOUT, 30 s), or when a primary preempts it once more, which the
- * same primary does not before KillWait and MessageTimeout. If no other guest has to be
- * told, request it at once.
+ * slurmctld requeues a guest whose grace time is over at its next check of all
+ * jobs' limits (PERIODIC_TIMEOUT, 30 s), or when a primary preempts it once
+ * more, which the same primary does not before KillWait and MessageTimeout. If
+ * no other guest has to be told, request it at once.
  */
 extern void hpcb_end_grace(job_record_t *job_ptr, struct xlist *guests)
 {

@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Bad company (policy/company.h): nodes on which a guest's program has harmed that of a
- * primary running there now.
+ * Bad company (policy/company.h): nodes on which a guest's program has harmed
+ * that of a primary running there now.
  *
  * Called with slurmctld's job and node write locks held.
  */

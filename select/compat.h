@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * slurmctld's internal headers, and all differences between releases in their use by
- * select/ and preempt/.  They fit exactly one version of Slurm: the plugins'
- * plugin_version makes slurmctld reject any other.
+ * slurmctld's internal headers, and all differences between releases in their
+ * use by select/ and preempt/. They fit exactly one version of Slurm: the
+ * plugins' plugin_version makes slurmctld reject any other.
  *
  * Compiled against 22.05.8, 24.11.5 and 26.05.3.
  */
@@ -42,7 +42,8 @@
 #endif
 #pragma GCC visibility pop
 
-/* Resources that a job must not use: cores alone, or since 23.11 GRES as well. */
+/* Resources that a job must not use: cores alone, or since 23.11 GRES as
+ * well. */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(23, 11, 0)
 typedef resv_exc_t hpcb_exc_t;
 #define HPCB_EXC_BY_NODE 1
@@ -75,8 +76,10 @@ typedef bitstr_t hpcb_exc_t;
 #define HPCB_ROWS_SET_STALE(part, stale) ((void) (stale))
 #endif
 
-/* --exclusive, but not --exclusive=user and the like: bits since 24.05, a number
- * before. */
+/*
+ * --exclusive, but not --exclusive=user and the like: bits since 24.05, a
+ * number before.
+ */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(24, 5, 0)
 #define HPCB_IS_EXCLUSIVE(details) \
 	(((details)->whole_node & WHOLE_NODE_REQUIRED) != 0)
@@ -108,8 +111,10 @@ typedef bitstr_t hpcb_exc_t;
 #define HPCB_HAS_MEM_REDUCE 0
 #endif
 
-/* One function for all requests of slurmctld to a preempt plugin, or one each since
- * 25.05. */
+/*
+ * One function for all requests of slurmctld to a preempt plugin, or one each
+ * since 25.05.
+ */
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
 #define HPCB_PREEMPT_BY_FUNCTION 1
 #else

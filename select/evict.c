@@ -3,10 +3,11 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * The guests whose preemption can help a primary, and of these the ones that must go.
- * Slurm passes every guest of the cluster, and for a start removes them one by one in
- * their order until the job fits: all of them on the chosen nodes would be requeued,
- * including earlier ones in that order without anything that the job needs.
+ * The guests whose preemption can help a primary, and of these the ones that
+ * must go. Slurm passes every guest of the cluster, and for a start removes
+ * them one by one in their order until the job fits: all of them on the chosen
+ * nodes would be requeued, including earlier ones in that order without
+ * anything that the job needs.
  */
 #include "select/shadow.h"
 

@@ -35,18 +35,20 @@ static_assert(WEIGHT_BITS + HPCB_FIT_SCORE_BITS <= LAST_BITS + LAST_SHIFT,
 	      "the rank ends below the marks of nodes that come last");
 
 /*
- * Stock searches the list of nodes of the same weight again for each node: with ten
- * thousand nodes of ten thousand ranks it would take a hundred times as long. So many
- * nodes are ranked exactly, more in steps that grow with the distance from the best
- * one, of an eighth to a sixteenth of it.
+ * Stock searches the list of nodes of the same weight again for each node: with
+ * ten thousand nodes of ten thousand ranks it would take a hundred times as
+ * long. So many nodes are ranked exactly, more in steps that grow with the
+ * distance from the best one, of an eighth to a sixteenth of it.
  */
 #define EXACT_NODES 128
 #define EXACT_BITS 4
 /* Behind the best one's class: in this many bits less. */
 #define COARSE_BITS 12
 
-/* Interval at which the same guest's wait is logged again, and maximum number of such
- * lines in it. */
+/*
+ * Interval at which the same guest's wait is logged again, and maximum number
+ * of such lines in it.
+ */
 #define REASON_SECONDS 60
 #define REASON_SLOTS 1024
 #define REASON_LINES 200
@@ -149,8 +151,10 @@ static void _refuse(search_t *search, const hpcb_fit_node_t *node, int node_inx)
 		search->refused++;
 }
 
-/* Remove nodes that the guest would saturate, or where it must not run, from the
- * candidates, and put the others' rank into their weight. */
+/*
+ * Remove nodes that the guest would saturate, or where it must not run, from
+ * the candidates, and put the others' rank into their weight.
+ */
 static void _rank(search_t *search, const hpcb_usage_t *usage,
 		  bitstr_t *node_bitmap)
 {
@@ -327,8 +331,8 @@ static int _search(const hpcb_test_t *test, const hpcb_usage_t *usage)
 }
 
 /*
- * Hold and release, or an operator, may have given the guest a priority with which it
- * reserves nodes. It is only ever lowered; 0 is a held job.
+ * Hold and release, or an operator, may have given the guest a priority with
+ * which it reserves nodes. It is only ever lowered; 0 is a held job.
  */
 static void _clamp_priority(job_record_t *job_ptr)
 {
@@ -339,8 +343,8 @@ static void _clamp_priority(job_record_t *job_ptr)
 }
 
 /*
- * With lent memory only a start now can be tested: what a node lends after one of its
- * primaries has ended is unknown.
+ * With lent memory only a start now can be tested: what a node lends after one
+ * of its primaries has ended is unknown.
  */
 static int _search_lent(const hpcb_test_t *test, const hpcb_usage_t *usage)
 {

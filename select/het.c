@@ -3,14 +3,15 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Heterogeneous primaries. Backfill starts one component after the other if all are
- * expected to start now, and counts guests in the way as gone. If a later component has
- * to wait for these, it stops the earlier ones and delays the whole job for the
- * lifetime of a credential (two minutes by default; 22.05 to 26.05). So the first
- * component requests the others' guests, too, and nothing starts before these are gone.
+ * Heterogeneous primaries. Backfill starts one component after the other if all
+ * are expected to start now, and counts guests in the way as gone. If a later
+ * component has to wait for these, it stops the earlier ones and delays the
+ * whole job for the lifetime of a credential (two minutes by default; 22.05 to
+ * 26.05). So the first component requests the others' guests, too, and nothing
+ * starts before these are gone.
  *
- * The nodes of the others are estimated here: for a component whose nodes depend on
- * features or a reservation nothing is requested.
+ * The nodes of the others are estimated here: for a component whose nodes
+ * depend on features or a reservation nothing is requested.
  */
 #include "select/shadow.h"
 
@@ -80,8 +81,10 @@ static int _add_once(void *x, void *arg)
 	return 0;
 }
 
-/* Add those that are in the component's way, on nodes where it could start now without
- * them: nodes becomes those. */
+/*
+ * Add those that are in the component's way, on nodes where it could start now
+ * without them: nodes becomes those.
+ */
 static void _clear(const hpcb_test_t *test, bitstr_t *nodes, parts_t *parts)
 {
 	struct xlist *guests = hpcb_in_the_way(test->job_ptr, nodes,

@@ -4,8 +4,8 @@
  */
 /*
  * select/cons_tres stores the allocated cores as rows of each partition, and a
- * partition without rows has no jobs. Its table is no interface, but the same in 22.05
- * to 26.05; if it is not visible, nothing is hidden.
+ * partition without rows has no jobs. Its table is no interface, but the same
+ * in 22.05 to 26.05; if it is not visible, nothing is hidden.
  */
 #include "select/shadow.h"
 

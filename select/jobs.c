@@ -3,10 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * slurmctld's running jobs, counted into select/usage. Starts and ends of jobs are
- * counted when slurmctld reports them; after anything rarer (suspension, resizing,
- * reconfiguration), and every few minutes in case of missed events, all are counted
- * again. The caller holds slurmctld's job write lock.
+ * slurmctld's running jobs, counted into select/usage. Starts and ends of jobs
+ * are counted when slurmctld reports them; after anything rarer (suspension,
+ * resizing, reconfiguration), and every few minutes in case of missed events,
+ * all are counted again. The caller holds slurmctld's job write lock.
  */
 #include "select/shadow.h"
 

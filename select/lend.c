@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Memory that nodes lend to guests (policy/lend.h), from their reports (reports.c). A
- * node lends as long as its last report is fresh and hpcbd there can take the memory
- * back.
+ * Memory that nodes lend to guests (policy/lend.h), from their reports
+ * (reports.c). A node lends as long as its last report is fresh and hpcbd there
+ * can take the memory back.
  *
  * Called with slurmctld's job and node write locks held.
  */

@@ -3,9 +3,9 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * A primary's test, as if there were no guests. Their cores are hidden, and their
- * memory on nodes that lend it (memory.c). Other memory and GRES cannot be hidden, so
- * the preempt plugin takes these back.
+ * A primary's test, as if there were no guests. Their cores are hidden, and
+ * their memory on nodes that lend it (memory.c). Other memory and GRES cannot
+ * be hidden, so the preempt plugin takes these back.
  */
 #include "select/shadow.h"
 

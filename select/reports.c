@@ -3,8 +3,8 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Reports of nodes, by slurmctld's node numbers: read at most once a second, when a job
- * is tested (reader.h).
+ * Reports of nodes, by slurmctld's node numbers: read at most once a second,
+ * when a job is tested (reader.h).
  *
  * Called with slurmctld's job and node write locks held.
  */

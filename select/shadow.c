@@ -167,8 +167,10 @@ extern int select_p_node_init(void)
 	return CALL_STOCK(select_p_node_init);
 }
 
-/* Also called when nodes are added or removed; slurmctld has not called the one above
- * then. */
+/*
+ * Also called when nodes are added or removed; slurmctld has not called the one
+ * above then.
+ */
 extern int select_p_reconfigure(void)
 {
 	hpcb_view_t *view;

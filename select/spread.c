@@ -229,8 +229,10 @@ static void _tell(job_record_t *job_ptr, const char *text)
 	job_ptr->system_comment = xstrdup(text);
 }
 
-/* Decision for the job that may start now: slurmctld still has to check limits, and an
- * array is one job until then. */
+/*
+ * Decision for the job that may start now: slurmctld still has to check limits,
+ * and an array is one job until then.
+ */
 static struct {
 	const job_record_t *job_ptr;	/* NULL: none */
 	uint32_t id;

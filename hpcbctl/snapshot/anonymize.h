@@ -6,11 +6,11 @@
  * Anonymization of names in the kernel's texts about cgroups: names that are not known
  * to belong to Slurm, systemd, the kernel or us are secret unless a person decides
  * otherwise.  The same name always has the same replacement, so that paths still match
- * each other; only that and the kind of a name remain: job_4711 -> job_1 uid_2001 ->
- * uid_1001 (uid_0 stays) slurm_n17 -> slurm_node1 n17_slurmstepd.scope ->
- * node1_slurmstepd.scope a SLUID -> s0000000000001 the group of guests -> hpcb_guest
- * anything else -> group1 Pure.  The texts are hostile (a container names its own
- * groups).
+ * each other; only that and the kind of a name remain:
+ *   job_4711 -> job_1   uid_2001 -> uid_1001 (uid_0 stays)   slurm_n17 -> slurm_node1
+ *   n17_slurmstepd.scope -> node1_slurmstepd.scope   a SLUID -> s0000000000001
+ *   the group of guests -> hpcb_guest   anything else -> group1
+ * Pure.  The texts are hostile (a container names its own groups).
  */
 #ifndef HPCB_HPCBCTL_SNAPSHOT_ANONYMIZE_H
 #define HPCB_HPCBCTL_SNAPSHOT_ANONYMIZE_H

@@ -14,10 +14,11 @@
 /*
  * Calls of the keeper are texts:
  *
- *   R and a request (hpcbd/records/wire.h) The result is the answer, and its records
- *   are on disk.  EPERM: it is no request; EAGAIN: none of it is stored.  T and a
- *   number Publish runs that have waited for so many milliseconds.  The result has the
- *   numbers of hpcbd_keeper_totals_t.
+ *   R and a request     (hpcbd/records/wire.h) The result is the answer, and its
+ *                       records are on disk.  EPERM: it is no request; EAGAIN: none
+ *                       of it is stored.
+ *   T and a number      Publish runs that have waited for so many milliseconds.  The
+ *                       result has the numbers of hpcbd_keeper_totals_t.
  *
  * Requests that arrive while the disk is busy share one commit.
  */

@@ -8,9 +8,9 @@
  * that fit into a packet:
  *
  *   {"gang":"guests","quantum":N,"window":2,"mem":CAPACITY,"net":CAPACITY,
- *   "from":0,"of":9,
- *   "jobs":[{"job":N,"of_job":N,"cpus":"0-3","paused":false,"wide":false,
- *   "cycle":N,"slot":N,"waited":N,"samples":[[CPU,NET],...],"elected":true},...]}
+ *    "from":0,"of":9,
+ *    "jobs":[{"job":N,"of_job":N,"cpus":"0-3","paused":false,"wide":false,
+ *             "cycle":N,"slot":N,"waited":N,"samples":[[CPU,NET],...],"elected":true},...]}
  *
  * jobs are in the order of the list; this part has those from number "from" of "of"
  * on.  samples, in bytes/s, are those of the window.  An axis that is not measured for

@@ -9,16 +9,16 @@
  *
  *   {"verb":"job","job":N}     root: the job is new, or has new tasks
  *   {"verb":"measure","job":N} root: the job's steps have ended; answered when its
- *   traffic is in StateDir
+ *                              traffic is in StateDir
  *   {"verb":"end","job":N}     root: the job has ended here
  *   {"verb":"clock",...}       the daemon's own child (hpcbd/windows/peers_talk.h)
  *   {"verb":"status","from":I} an object for each of the next jobs, then one with
- *   "end": true and, if there are more, "next": I
+ *                              "end": true and, if there are more, "next": I
  *   {"verb":"gang","from":I}   an object for each of the next jobs that take turns
  *                              (root: then for each of the last decisions), then as above
- *   {"verb":"gang-pause","job":N}, {"verb":"gang-resume","job":N} a job of the user's
- *   own; without job: root {"verb":"gang-join","job":N}, {"verb":"gang-leave","job":N}
- *   the same
+ *   {"verb":"gang-pause","job":N}, {"verb":"gang-resume","job":N}
+ *                              a job of the user's own; without job: root
+ *   {"verb":"gang-join","job":N}, {"verb":"gang-leave","job":N}   the same
  *   {"verb":"gang-set","quantum_us":N,"window":N,"partition":NAME}   root; each may be
  *                              omitted
  *

@@ -8,7 +8,7 @@
  * of
  *
  *   {"version":1,"type":"live","node":{"name":N,"time":T,"memory":B,"available":B,
- *   "protects":true,"jobs":[{"job_id":I,"guest":false,"used":B,"growth":B,"peak":B},…]}}
+ *    "protects":true,"jobs":[{"job_id":I,"guest":false,"used":B,"growth":B,"peak":B},…]}}
  *
  * with version and type first, so that reports can be recognized without parsing the
  * rest.  The collector closes the connection without an answer.  The last report of a
