@@ -90,8 +90,10 @@ static int64_t _now_ms(void)
 	return (int64_t) now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* When slurmctld has read slurm.conf last; it writes this under locks of its own, and a
- * time that is read once is whole. */
+/*
+ * Return when slurmctld has last read slurm.conf; it writes this under locks of
+ * its own, and a single read of a time is consistent.
+ */
 static time_t _configured(void)
 {
 	return &slurm_conf ? slurm_conf.last_update : 0;
@@ -172,17 +174,20 @@ static hpcb_claims_t _claims(const job_desc_msg_t *job_desc)
 	};
 }
 
-/* A text of the client, or NULL where it does not end (_drop_unterminated). */
+/*
+ * Return a text of the client, or NULL if it is not terminated
+ * (_drop_unterminated).
+ */
 static const char *_text(char *text)
 {
 	return text && memchr(text, '\0', slurm_xsize(text)) ? text : NULL;
 }
 
 /*
- * Whether slurmd forks a login shell before the job: just this text makes it do
- * so, for batch jobs (_get_user_env of slurmd, 22.05 ... 26.05). An entry may
- * end without a NUL (_text); what then follows it on its way to slurmd is not
- * known.
+ * Return whether slurmd forks a login shell before the job: exactly this text
+ * causes it, for batch jobs (_get_user_env of slurmd, 22.05 ... 26.05). An
+ * entry may lack a NUL (_text); it is unknown what then follows it on its way
+ * to slurmd.
  */
 static bool _wants_login_shell(const job_desc_msg_t *job_desc)
 {
@@ -220,8 +225,8 @@ static void _drop_unterminated(job_desc_msg_t *job_desc)
 }
 
 /*
- * Which entries of spank_job_env stay, and what our options say. The caller
- * frees *keep.
+ * Determine which entries of spank_job_env stay, and our options in them. The
+ * caller frees *keep.
  */
 static int _read_spank_env(job_desc_msg_t *job_desc, bool **keep, long *kept,
 			   hpcb_options_t *options, hpcb_error_t *err)
@@ -276,7 +281,7 @@ static void _write_spank_env(job_desc_msg_t *job_desc, const bool *keep,
 	job_desc->spank_job_env_size = count;
 }
 
-/* What nodes believe of the class (hpcb_class_of_job). */
+/* Write the nodes' label of the class (hpcb_class_of_job). */
 static void _label(const hpcb_conf_t *conf, hpcb_class_t klass,
 		   char label[static LABEL_MAX])
 {
@@ -316,8 +321,10 @@ static bool _look_up(const hpcb_conf_t *conf, const hpcb_profile_key_t *key,
 				      _now_ms(), key, profile);
 }
 
-/* What the user says of the job's bandwidth counts, else what earlier runs have
- * shown. */
+/*
+ * Use the user's figures of the job's bandwidth, otherwise those of earlier
+ * runs.
+ */
 static void _attach_profile(job_desc_msg_t *job_desc, const hpcb_conf_t *conf,
 			    hpcb_options_t *options, hpcb_tag_t *tag,
 			    char program[static HPCB_TAG_PROGRAM_MAX])
@@ -356,8 +363,10 @@ static void _write_tag(job_desc_msg_t *job_desc, const hpcb_conf_t *conf,
 		hpcb_log(HPCB_LOG_ERROR, "a job gets no tag: %s", err.text);
 }
 
-/* A held job (priority 0) stays held. Negative nice values are an operator's;
- * they could only raise the priority. */
+/*
+ * A held job (priority 0) stays held. Negative nice values are reserved for
+ * operators; they could only raise the priority.
+ */
 static void _route_guest(job_desc_msg_t *job_desc, const hpcb_conf_t *conf)
 {
 	_set_string(&job_desc->partition, conf->guest_partition);
@@ -402,8 +411,10 @@ static bool _has_layout(const job_desc_msg_t *job_desc)
 		((dist == SLURM_DIST_ARBITRARY) || (dist == SLURM_DIST_PLANE)));
 }
 
-/* May the job be spread? line is what its user is told: components of a
- * heterogeneous job are told the same once. */
+/*
+ * Return whether the job may be spread. line is the message to its user, which
+ * components of a heterogeneous job get once.
+ */
 static bool _is_spread(const job_desc_msg_t *job_desc, const hpcb_conf_t *conf,
 		       const hpcb_options_t *options, hpcb_error_t *line)
 {
@@ -501,8 +512,8 @@ static hpcb_class_t _job_class(job_record_t *job_ptr, const hpcb_conf_t *conf)
 }
 
 /*
- * An operator who moves a job over the border moves its place in the queue,
- * too. An explicit priority stays until it is released.
+ * If an operator moves a job to the other class its place in the queue follows.
+ * An explicit priority stays until it is released.
  */
 static void _follow_border(job_desc_msg_t *job_desc, hpcb_class_t before,
 			   hpcb_class_t after)
@@ -521,7 +532,7 @@ static int _modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 	hpcb_change_t change = {
 		.partition = job_desc->partition,
 		.qos = job_desc->qos,
-		/* 0 holds, INFINITE releases. */
+		/* 0 holds, INFINITE releases */
 		.priority = (job_desc->priority != NO_VAL) &&
 			    (job_desc->priority != INFINITE) &&
 			    (job_desc->priority != 0),

@@ -21,8 +21,8 @@
 #define NAME_LENGTH_MAX 255
 #define VALUE_BYTES     (256 * 1024)
 
-/* True where text up to end is name in the form that Slurm gives it: every character
- * that is no letter or digit is '_'. */
+/* Return true if the text up to end is name in Slurm's form: every character other than
+ * letters and digits is '_'. */
 static bool is_option(const char *text, const char *end, const char *name)
 {
     for (; *name; name++, text++) {

@@ -3,17 +3,17 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * preempt/hpc_balance: primaries take back from guests what the two cannot
- * share, memory and GRES. Cores they can share, and then select/ never asks
- * for a preemption.
+ * preempt/hpc_balance: lets primaries take back from guests what they cannot
+ * share, memory and GRES. They can share cores, for which select/ never
+ * requests a preemption.
  *
  * slurmctld calls these functions with its job lock held, for every pair of a
- * pending job and any other job: they decide by the two partitions' names and
- * wait for nothing. hpc-balance.conf is read at start and again after
- * `scontrol reconfigure`.
+ * pending job and any other job: they decide by the names of the two partitions
+ * and never wait. hpc-balance.conf is read at start and again after `scontrol
+ * reconfigure`.
  *
- * The name must contain neither "partition" nor "qos": select/cons_tres looks
- * for these words and then takes the overlay of the two queues apart.
+ * The name must contain neither "partition" nor "qos": select/cons_tres
+ * searches for these words and then breaks up the overlay of the two queues.
  */
 #include "select/compat.h"
 

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* Who runs when: the queues, backfill and the loop over events. */
+/* The queues, backfill and the loop over events. */
 #include "config.h"
 
 #include <errno.h>
@@ -98,8 +98,8 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* By the limits of what runs.  Memory counts as if all nodes were one: on which node a
- * job's end makes room is not looked at. */
+/* Reserve by the limits of running jobs.  Memory counts as if all nodes were one: on
+ * which node a job's end frees it is ignored. */
 static reserved_t reserve_head(const hpcb_sim_state_t *state)
 {
     const hpcb_sim_past_t *head = &state->history->job[state->primaries.first];
@@ -160,7 +160,7 @@ static void start_guests(hpcb_sim_state_t *state, unsigned fails)
 
         dequeue(state, &state->guests, job);
         if (!hpcb_sim_start_guest(state, job)) {
-            /* Back where it was. */
+            /* to its old position */
             hpcb_sim_running_t *run = &state->run[job];
 
             if (run->prev != HPCB_SIM_NONE)
@@ -177,7 +177,7 @@ static void start_guests(hpcb_sim_state_t *state, unsigned fails)
     }
 }
 
-/* The next time that jobs behind the first are looked at. */
+/* Set the next time at which jobs behind the first are considered. */
 static void set_tick(hpcb_sim_state_t *state)
 {
     hpcb_sim_event_t event = {.at_ns = state->next_backfill_ns, .id = TICK};

@@ -3,10 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What a regime gave.  Rates are those of the window, which is the same for all
- * regimes: the time until the last job has ended depends on the one that ends last, and
- * says little of a site that goes on.  Jobs that were all submitted at once have no
- * window; then it ends with the last of them.
+ * Figures of a regime.  Rates are those of the window, which is the same for all
+ * regimes: the time until the last job has ended depends on that single job, and says
+ * little about a site in operation.  If all jobs were submitted at once there is no
+ * window; it then ends with the last of them.
  */
 #include "config.h"
 
@@ -30,7 +30,7 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Which part of its run, which ends now, was in the window. */
+/* Return which part of the run that ends now was in the window. */
 static double inside(const hpcb_sim_state_t *state, uint32_t job)
 {
     int64_t start = state->run[job].start_ns, end = state->now_ns;
@@ -65,7 +65,7 @@ void hpcb_sim_count_end(hpcb_sim_state_t *state, uint32_t job, bool timed_out)
     double turnaround =
         seconds((double)(state->now_ns - past->submit * HPCB_SIM_SECOND));
     double part = inside(state, job);
-    /* Turnaround tells both classes apart without guests, too, to compare with. */
+    /* Turnaround distinguishes both classes also without guests, for comparison. */
     bool guest = hpcb_sim_is_guest(state->conf, state->history, job);
 
     sums->last_ns = state->now_ns;

@@ -42,7 +42,7 @@ static double time_at(hpcb_guard_level_t level)
     return turns > 0 ? 1.0 / turns : 0;
 }
 
-/* Who is requeued is kept apart from such primaries. */
+/* Requeued guests are kept off such primaries. */
 double hpcb_sim_guest_time(const hpcb_sim_cluster_t *cluster)
 {
     hpcb_guard_conf_t policy = guard_conf;
@@ -138,7 +138,8 @@ void hpcb_sim_guard_look(hpcb_sim_state_t *state, hpcb_sim_node_t *node)
             take_step(state, &state->part[i]);
 }
 
-/* When the next step decides something, if nothing changes before. */
+/* Return the time at which the next step decides something, if nothing changes
+ * before. */
 static int64_t next_check(const hpcb_sim_state_t *state,
                           const hpcb_sim_guarded_t *guarded)
 {

@@ -10,7 +10,7 @@
 
 #define LOOKS 16 /* at nodes, for a guest */
 
-/* What an empty node lends. */
+/* Return what an empty node lends. */
 static int64_t most_lent(const hpcb_sim_state_t *state)
 {
     uint64_t real = (uint64_t)state->conf->memory * HPCB_SIM_KIB;

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* Who holds what on which node. */
+/* Allocations on nodes. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static int64_t room(const hpcb_sim_state_t *state, const hpcb_sim_node_t *node)
     return state->regime == HPCB_SIM_NICE ? left - node->guest_memory : left;
 }
 
-/* Level 0 has nothing for a guest; above, by CPUs that nobody would use. */
+/* Level 0 has nothing for a guest; higher levels are by idle CPUs. */
 static uint32_t idle_level(const hpcb_sim_state_t *state, const hpcb_sim_node_t *node)
 {
     double idle = (double)state->conf->cpus - node->load - node->guest_load;
@@ -83,7 +83,8 @@ static uint32_t new_part(hpcb_sim_state_t *state)
     return state->part_n++;
 }
 
-/* What policy/lend expects a primary to need: its program is known by earlier runs. */
+/* Return the need of a primary that policy/lend expects: its program is known from
+ * earlier runs. */
 static int64_t expect(int64_t promised, int64_t used)
 {
     hpcb_lend_job_t job = {.promised = (uint64_t)promised * HPCB_SIM_KIB,

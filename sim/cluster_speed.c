@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-or-later
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
-/* Who runs how fast, and until when. */
+/* Speeds and ends of jobs. */
 #include "config.h"
 
 #include "sim/cluster_parts.h"
@@ -44,7 +44,7 @@ double hpcb_sim_done_ns(const hpcb_sim_state_t *state, uint32_t job)
     return work - (left > 0 ? left : 0);
 }
 
-/* What happens to the job first. */
+/* Find the job's next event. */
 static int64_t find_next(const hpcb_sim_state_t *state, uint32_t job, int64_t check_ns,
                          hpcb_sim_next_t *what)
 {

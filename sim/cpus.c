@@ -4,20 +4,20 @@
  */
 /*
  * The model "cpus": more ranks than CPUs, as in bench/balance, with the policies of
- * policy/balance and the weights that they give ranks of one CPU.
+ * policy/balance and their weights of ranks on one CPU.
  *
- * A CPU runs the rank that has had least by its weight, for a slice (CFS).  Ranks that
- * are bound by nobody run wherever a CPU is free; dlrb and auto place them, static has
- * its places from the scenario.  A rank that has ended its part of an iteration waits
- * for all others (barriers) or for its two neighbours (ring): one that polls goes on to
- * take its turns, one that sleeps leaves them until there is a message for it.  Either
- * takes a message, and sends those that follow from it (sim/exchange), only while it
+ * A CPU runs the rank that has had least relative to its weight, for a slice (CFS).
+ * Unbound ranks run on any free CPU; dlrb and auto place them, static has its places
+ * from the scenario.  A rank that has completed its part of an iteration waits for all
+ * others (barriers) or for its two neighbours (ring): one that polls continues to take
+ * its turns, one that sleeps yields them until there is a message for it.  Either
+ * receives a message, and sends those that follow from it (sim/exchange), only while it
  * has a CPU.
  *
- * As hpcbd lets ranks alone at first (hpcbd/balance/begin.c), policies act from some
- * time on.  Ranks that poll under a policy are scanned as hpcbd scans them
- * (policy/waiter): with "waiters" one that spins in a wait has less of its CPU until it
- * goes on.
+ * As hpcbd leaves ranks alone at first (hpcbd/balance/begin.c), policies act from a
+ * certain time on.  Ranks that poll under a policy are scanned like hpcbd does
+ * (policy/waiter): with "waiters" one that spins in a wait gets less of its CPU until
+ * it continues.
  */
 #include "config.h"
 
@@ -47,7 +47,7 @@ typedef struct {
     int64_t load_ns[RANKS_MAX]; /* CPU time of an iteration */
     hpcb_sim_exchange_t exchange;
     int64_t reverse_every;
-    json_object *fixed; /* what static has, or NULL */
+    json_object *fixed; /* places of static, or NULL */
 } program_t;
 
 typedef struct {
@@ -89,7 +89,7 @@ typedef struct {
     int64_t sent[RANKS_MAX]; /* messages of each (sim/exchange.h) */
     cpu_t cpu[CPUS_MAX];
     int64_t now_ns, half_ns;
-    int64_t scan_ns; /* when the next scan is */
+    int64_t scan_ns; /* time of the next scan */
     bool spun;       /* a rank, since the last step */
     bool acting;
     int64_t changes;
@@ -178,14 +178,14 @@ static bool is_scanned(const run_t *run)
     return run->acting && run->how->polls;
 }
 
-/* Those that nobody has bound take turns on all CPUs. */
+/* Unbound ranks take turns on all CPUs. */
 static bool share_cpu(const run_t *run, unsigned a, unsigned b)
 {
     return !is_bound(run) || run->balance.rank[a].place == run->balance.rank[b].place;
 }
 
-/* What the ranks of its CPU, but for those of without, have had in the mean, by their
- * weights (EEVDF's V); usual if there are none. */
+/* Return the weighted mean of what the ranks of its CPU, except those of without, have
+ * had (EEVDF's V); usual if there are none. */
 static int64_t had_there(const run_t *run, unsigned rank, const bool without[],
                          int64_t usual)
 {
@@ -317,7 +317,7 @@ static void take_message(run_t *run, unsigned number)
     run->sent[number]++;
 }
 
-/* Who slept has no claim on what it did not use then. */
+/* A rank that slept has no claim to what it did not use then. */
 static int64_t least_used(const run_t *run, unsigned but)
 {
     int64_t least = INT64_MAX;
@@ -411,7 +411,7 @@ static void balance(run_t *run)
     run->changes += step_policy(run, samples);
 }
 
-/* What a page says of iterations before (usual_ns), auto is told. */
+/* auto gets the length of earlier iterations (usual_ns), like from a page. */
 static void begin_to_act(run_t *run)
 {
     int64_t ended = run->rank[0].ended;
@@ -470,7 +470,7 @@ static int read_numbers(json_object *object, const char *where, const char *key,
     return hpcb_sim_ints(list, where, key, 0, most, value, err);
 }
 
-/* Where ranks begin: by number, or where static has them. */
+/* Set the first places of ranks: by number, or those of static. */
 static int place(run_t *run, uint16_t at[], hpcb_error_t *err)
 {
     unsigned n = run->program->n, cpus = (unsigned)run->setting->cpus;

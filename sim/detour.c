@@ -123,7 +123,7 @@ hpcb_sim_detour_t hpcb_sim_task_next(const hpcb_sim_noise_t *noise,
     task->left_ns -= run;
     if (noise->guard)
         extra->ran_ns += run;
-    /* In favoured parts the job had its turn. */
+    /* In boosted parts the job had its turn. */
     task->wake_ns = from + run;
     if (task->left_ns > 0 && from + run < end)
         task->wake_ns += noise->slice_ns;

@@ -3,10 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * What hpcbd's collector deals to jobs of several nodes: policy/deal with its limits
- * and times.  Reports are one report old when a deal is made; its answers have reached
- * all nodes when it begins.  When the first is made after the jobs have begun, is
- * chance.
+ * The deal of hpcbd's collector for jobs of several nodes: policy/deal with its limits
+ * and times.  Reports are one report old at the computation of a deal; its answers have
+ * reached all nodes when it begins.  The time of the first deal after the start of the
+ * jobs is random.
  */
 #include "config.h"
 
@@ -49,8 +49,8 @@ void hpcb_sim_gang_dealer_free(hpcb_sim_gang_dealer_t *dealer)
     free(dealer);
 }
 
-/* Which jobs there is room for, those with the lowest ids first: as keep_complete() of
- * hpcbd/collector/dealer.c.  Nodes behind the last that it knows are silent. */
+/* Choose the jobs that fit, those with the lowest IDs first, like keep_complete() of
+ * hpcbd/collector/dealer.c.  Nodes beyond its limit count as silent. */
 static void choose_jobs(hpcb_sim_gang_dealer_t *dealer)
 {
     const hpcb_sim_gang_mix_t *mix = dealer->run->mix;

@@ -74,8 +74,8 @@
 /* The build hides every symbol that is not marked. */
 #define ENTRY __attribute__((visibility("default")))
 
-/* What spank.h's SPANK_PLUGIN writes, but visible.  The name becomes part of the name
- * of each option in a job's environment. */
+/* Definitions of spank.h's SPANK_PLUGIN, but visible.  The name is part of the name of
+ * each option in a job's environment. */
 extern ENTRY const char plugin_name[], plugin_type[];
 extern ENTRY const unsigned int plugin_version;
 const char plugin_name[] = "hpc_balance";

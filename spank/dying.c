@@ -46,7 +46,7 @@
 #define ROUNDS_MAX  90  /* 3 min; Slurm has given up: again as in the first */
 #define STACK_BYTES (256 * 1024)
 #define WEIGHT      11u /* cpu.weight of a job that is woken, in the first periods */
-#define GLANCE_MS   100 /* how long something new in it may run with that weight */
+#define GLANCE_MS   100 /* maximum time for which a new process in it runs with that weight */
 
 static struct {
     pthread_mutex_t lock;
@@ -54,17 +54,18 @@ static struct {
     pthread_t thread;
     bool running;
     bool stop;
-    char dir[PATH_MAX];   /* Slurm's directory of the job: what holds its steps */
-    char group[PATH_MAX]; /* v1: our cpu group of the job, "" where it is in none */
+    char dir[PATH_MAX];   /* Slurm's directory of the job, with its steps */
+    char group[PATH_MAX]; /* v1: our cpu group of the job, "" if it is in none */
     pid_t *tasks;         /* the step's own tasks, not their children */
     size_t n_tasks;
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 /*
- * A task is exiting, or they all have gone and Slurm kills what they left behind.  One
- * that has ended is gone, also if slurmstepd never hears of it because a process of the
- * user's traces it: so this may last as long as the user likes.  Cheap as long as all
- * is well: one small file a task, also where some have ended long before the others.
+ * Return whether a task is exiting, or all have ended and Slurm kills what they left
+ * behind.  A task that has ended counts, also if slurmstepd does not notice because a
+ * process of the user traces it, so this may last as long as the user wants.  Cheap in
+ * the normal case: one small file per task, also if some have ended long before the
+ * others.
  */
 static bool step_ends(void)
 {
@@ -84,7 +85,8 @@ static bool step_ends(void)
     return gone == watch.n_tasks;
 }
 
-/* With the lock held, which is let go meanwhile.  False when the thread is to end. */
+/* With the lock held, which is released meanwhile.  Return false if the thread must
+ * end. */
 static bool sleep_ms(unsigned ms)
 {
     struct timespec when;
@@ -111,7 +113,7 @@ static unsigned until_next_look(void)
     return HPCB_SPANK_STEPD_LOOK_MS / 2 + HPCB_SPANK_STEPD_LOOK_MS * byte / 256;
 }
 
-/* The same, slurmstepd looked after meanwhile. */
+/* Do the same, with slurmstepd watched meanwhile. */
 static bool rest_ms(unsigned ms)
 {
     unsigned next = until_next_look();
@@ -148,7 +150,7 @@ static bool job_is_idle(void)
            strcmp(text, "1") == 0;
 }
 
-/* What the job is to weigh (a primary of one CPU: 100): 10 % of a CPU, then more. */
+/* Set the weight of the job (a primary of one CPU: 100): 10 % of a CPU, later more. */
 static void set_weight(unsigned round)
 {
     char text[16];
@@ -160,9 +162,9 @@ static void set_weight(unsigned round)
 }
 
 /*
- * Where the kernel refuses SCHED_FIFO (v2 with CONFIG_RT_GROUP_SCHED): for one period
- * the job is not idle but light, unless there is more in it than what is exiting.  A
- * step that starts makes it idle again, and this ends with the next glance.
+ * If the kernel refuses SCHED_FIFO (v2 with CONFIG_RT_GROUP_SCHED): for one period the
+ * job is not idle but light, unless it has processes that are not exiting.  A step that
+ * starts makes it idle again, and this ends with the next check.
  */
 static bool wake_job(unsigned round, unsigned *lifted)
 {

@@ -83,7 +83,7 @@ void hpcb_spank_isolate_privileged(const hpcb_step_t *step)
         hpcb_log(HPCB_LOG_DEBUG, "%s", err.text);
 }
 
-/* What slurmstepd forks for the user later (--task-epilog) inherits from slurmstepd
+/* Later processes of slurmstepd for the user (--task-epilog) inherit from slurmstepd
  * itself, which is root and needs no limit of its own. */
 static void forbid_realtime(void)
 {
@@ -117,8 +117,8 @@ void hpcb_spank_isolate_task(const hpcb_step_t *step, pid_t pid)
                  step->name, (long)pid, used->name);
 }
 
-/* A primary is what root has recorded as one: where that is not set up nothing is done.
- */
+/* Only jobs that root has recorded as primaries count: without records nothing is
+ * done. */
 void hpcb_spank_isolate_primary(spank_t sp, const hpcb_step_t *step, pid_t pid)
 {
     static bool done;
@@ -137,7 +137,7 @@ void hpcb_spank_isolate_primary(spank_t sp, const hpcb_step_t *step, pid_t pid)
         hpcb_log(HPCB_LOG_DEBUG, "primary job %u: %s", step->job_id, err.text);
 }
 
-/* The daemon's log has heard of it from hpcb_spank_isolate_task, once for all tasks. */
+/* hpcb_spank_isolate_task has logged it, once for all tasks. */
 static void __attribute__((noreturn)) refuse(const hpcb_step_t *step, const char *why)
 {
     hpcb_log(HPCB_LOG_DEBUG, "guest job %u step %s: a task is not started: %s",
@@ -147,9 +147,9 @@ static void __attribute__((noreturn)) refuse(const hpcb_step_t *step, const char
 }
 
 /*
- * For PropagatePrioProcess: the task resets its own nice value at some moment between
- * fork and here, perhaps after slurmstepd had set it.  To lower oneself needs no
- * privilege; the rows that do need it fail again, which nobody wants to read twice.
+ * For PropagatePrioProcess: the task resets its own nice value at some time between
+ * fork and here, perhaps after slurmstepd had set it.  Lowering oneself needs no
+ * privilege; rows that need it fail again, without a second message.
  */
 static const hpcb_mechanism_t *isolate_myself(const hpcb_target_t *target,
                                               hpcb_error_t *err)

@@ -79,9 +79,9 @@ static void load_record(hpcb_step_t *step)
                       step->job_id, err.text);
 }
 
-/* What the prolog has left in the kernel where it could not write a record; else the
- * user's word, which can only lower.  A longer value than any partition's name is no
- * partition's name. */
+/* Return the class by the mark that the prolog has left in the kernel if it could not
+ * write a record; otherwise by the user's hints, which can only lower.  A value longer
+ * than any partition's name is no partition's name. */
 static hpcb_class_t class_without_record(spank_t sp, const hpcb_step_t *step)
 {
     char partition[HPCB_NAME_MAX];

@@ -3,10 +3,10 @@
  * Copyright (C) 2026 The slurm-hpc-balance developers
  */
 /*
- * Overview: primaries tell the guests of the node (placement file); the step's tasks
- * and what is known of the node, under a lock; lowering one task; the first time
+ * Overview: primaries notify the guests of the node (placement file); the step's tasks
+ * and the known state of the node, under a lock; lowering one task; the first time
  * (hpcb_spank_siblings_task, main thread), and again (hpcb_spank_siblings_renew, the
- * watching thread) with a look at the cookies.
+ * watching thread) with a check of the cookies.
  */
 #include "config.h"
 
@@ -28,13 +28,14 @@
 #include "common/log.h"
 #include "spank/siblings.h"
 
-/* Rounds of the watching thread (2 s each) after which it looks without being told:
- * a primary may bind its threads anew at any time. */
+/* Rounds of the watching thread (2 s each) after which it checks without a
+ * notification: a primary may bind its threads anew at any time. */
 #define ROUNDS_MAX 15
-/* Rounds after which it looks once more when it was told: a primary's task may not have
- * been bound yet. */
+/* Rounds after which it checks once more after a notification: a primary's task may not
+ * have been bound yet. */
 #define ROUNDS_MORE 2
-/* How long where primaries are counts as known: a step of many tasks asks once. */
+/* How long the CPUs of primaries count as known: a step of many tasks reads them
+ * once. */
 #define HELD_MS 500
 /* A guest that has lost its cookie this often does it on purpose. */
 #define LOSSES_MAX 2
@@ -46,9 +47,9 @@ typedef struct {
 } guest_task_t;
 
 /*
- * Of this step.  slurmstepd's main thread adds tasks, the watching one goes through
- * them; each works on copies, and holds the lock for as long as it copies: nobody waits
- * for a look at the node.
+ * Tasks of this step.  slurmstepd's main thread adds tasks, the watching one scans
+ * them; each works on copies, and holds the lock only while it copies, so that nothing
+ * waits for a scan of the node.
  */
 static struct {
     pthread_mutex_t lock;
@@ -56,14 +57,14 @@ static struct {
     size_t count;
     hpcb_cores_t *cores; /* NULL: not known yet; never changes */
     hpcb_cpus_t held;
-    int64_t held_ms;         /* when held was found, 0: never */
+    int64_t held_ms;         /* time when held was read, 0: never */
     struct timespec held_at; /* time stamp of placement then */
     bool complained;         /* each of the two once a step */
     bool complained_of_log;
     bool had_log; /* the undo log was there once */
     /* The watching thread's, once it runs. */
-    struct timespec seen; /* time stamp of placement at the last look */
-    unsigned rounds;      /* since the last look */
+    struct timespec seen; /* time stamp of placement at the last check */
+    unsigned rounds;      /* since the last check */
     unsigned more;        /* until one that is due because of the last; 0: none */
     unsigned losses;
     unsigned mend_from; /* hpcb_siblings_mend */
@@ -98,7 +99,7 @@ static int placement_path(const hpcb_step_t *step, char *path, size_t size)
     return n < 0 || (size_t)n >= size ? -1 : 0;
 }
 
-/* Primaries come and go even where this file cannot be written: see ROUNDS_MAX. */
+/* Primaries start and end also if this file cannot be written: see ROUNDS_MAX. */
 static void tell_guests(const hpcb_step_t *step)
 {
     hpcb_autoclose int fd = -1;
@@ -127,7 +128,8 @@ static bool same_time(const struct timespec *a, const struct timespec *b)
     return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* Whether placement was touched since the last time; always the first time. */
+/* Return whether placement was touched since the last time; always true the first
+ * time. */
 static bool told(const hpcb_step_t *step)
 {
     struct timespec now = placement_time(step);
@@ -244,7 +246,7 @@ static int known_held(const hpcb_step_t *step, const hpcb_target_t *target,
     return 0;
 }
 
-/* Whether *said was false. */
+/* Return whether *said was false. */
 static bool first_time(bool *said)
 {
     bool first;

@@ -26,7 +26,7 @@
 #include "spank/credit.h"
 #include "spank/stepd.h"
 
-/* What slurmstepd takes after hpcb_spank_stepd_leave, which nobody can measure. */
+/* CPU time of slurmstepd after hpcb_spank_stepd_leave, which cannot be measured. */
 #define END_US 10000
 
 #define LIFTED (SCHED_FIFO | SCHED_RESET_ON_FORK)
@@ -46,17 +46,17 @@ static struct {
     bool lifted;
     bool self_up; /* keep_self_up has done its work since it was let down */
     bool refused;
-    bool watched;    /* the watching thread looks after it */
+    bool watched;    /* the watching thread watches it */
     bool ending;     /* lifted although nothing is left of the credit */
     bool distrusted; /* nothing but ends lift it any more */
     hpcb_credit_t *credit;
-    int64_t left_us;     /* of it, at the last look */
-    int64_t cpu_us;      /* at the last look */
+    int64_t left_us;     /* rest of it, at the last check */
+    int64_t cpu_us;      /* at the last check */
     int64_t own_us;      /* the watching thread's own, which is always lifted */
     int64_t lifted_us;   /* ending: CLOCK_MONOTONIC since when */
     int down;            /* cgroup.procs for its children, -1: they stay with it */
-    char high[PATH_MAX]; /* BY_GROUP: where it is not held back … */
-    char low[PATH_MAX];  /* … and where it is as idle as its guest */
+    char high[PATH_MAX]; /* BY_GROUP: the group without a limit … */
+    char low[PATH_MAX];  /* … and the one that is as idle as its guest */
     char job[PATH_MAX];  /* v2: the job's directory that it has left, or "" */
 } stepd = {.down = -1};
 
@@ -68,7 +68,7 @@ static int64_t clock_us(clockid_t clock)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* What an administrator has chosen for slurmd is left alone. */
+/* An administrator's setting for slurmd stays. */
 static void set_thread(pid_t tid, bool lift)
 {
     const struct sched_param param = {.sched_priority = lift ? 1 : 0};
@@ -101,10 +101,10 @@ static void set_group(bool lift)
         stepd.lifted = lift;
 }
 
-/* v1: the thread that looks stays where it was, so that it comes to bringing the others
- * back, however many threads the guest has.  "0" is the caller: for another thread the
- * kernel keeps the whole node from forking until a grace period of RCU is over, and all
- * cgroups from changes, hpcbd's among them. */
+/* v1: the thread that checks stays in its group, so that it is able to move the others
+ * back, however many threads the guest has.  "0" is the caller: to move another thread
+ * the kernel blocks forks on the whole node until a grace period of RCU is over, and
+ * all changes of cgroups, including hpcbd's. */
 static void keep_self_up(void)
 {
     char path[PATH_MAX];
@@ -116,10 +116,10 @@ static void keep_self_up(void)
 }
 
 /*
- * Whether a thread waits for a futex with priority inheritance.  Nothing in Slurm does;
- * but slurmstepd shares memory with its tasks that they can write to, and in it mutexes
- * (PMIx, gds/ds21): a user who makes one inherit priorities is run as SCHED_FIFO for as
- * long as slurmstepd waits.
+ * Return whether a thread waits for a futex with priority inheritance.  Nothing in
+ * Slurm does, but slurmstepd shares memory with its tasks that they can write, with
+ * mutexes in it (PMIx, gds/ds21): a user who makes one inherit priorities runs as
+ * SCHED_FIFO for as long as slurmstepd waits.
  */
 static bool waits_for_heir(pid_t tid)
 {
@@ -177,7 +177,7 @@ static void account(int64_t more_us)
     int64_t used = more_us + (stepd.lifted ? cpu - stepd.cpu_us : own - stepd.own_us);
 
     stepd.left_us = hpcb_spank_credit_charge(stepd.credit, used);
-    /* What it may hand on is no time of its own. */
+    /* Time that it may pass on is not its own CPU time. */
     if (stepd.ending && stepd.distrusted)
         used = clock_us(CLOCK_MONOTONIC) - stepd.lifted_us;
     if (stepd.ending)
@@ -187,9 +187,9 @@ static void account(int64_t more_us)
 }
 
 /*
- * In a child of slurmstepd, between fork and what it was forked for: only system calls.
- * The descriptor is root's, as the kernel wants it, whoever the child is.  A group that
- * has gone was released.
+ * In a child of slurmstepd, between fork and its work: only system calls.  The
+ * descriptor is root's, as the kernel requires, whoever the child is.  A group that no
+ * longer exists was released.
  */
 static void go_down(void)
 {
@@ -258,8 +258,8 @@ const char *hpcb_spank_stepd_job(void)
     return stepd.job;
 }
 
-/* v1: the tasks are in the group of dir.  One for slurmstepds beside it: among the
- * tasks it would have as little as one of them, however many there are, and as no part
+/* v1: the tasks are in the group of dir.  Use a group for slurmstepds next to it: among
+ * the tasks it would have as little as one of them, however many there are, and outside
  * of the job's group it is under no quota of theirs. */
 static int group_of_stepds(const hpcb_step_t *step, const char *dir, char *group,
                            size_t size, hpcb_error_t *err)
@@ -274,8 +274,8 @@ static int group_of_stepds(const hpcb_step_t *step, const char *dir, char *group
     return hpcb_knob_path(common, name, group, size, err);
 }
 
-/* v1: the task is where guests are, slurmstepd is not, and goes beside it when it has
- * taken too much. */
+/* v1: the task is in the guests' group, slurmstepd is not, and joins it after it has
+ * used too much. */
 static int send_after(const hpcb_step_t *step, pid_t pid, hpcb_error_t *err)
 {
     char ours[HPCB_NAME_MAX + 2], dir[PATH_MAX], own[PATH_MAX], low[PATH_MAX];
@@ -374,8 +374,8 @@ void hpcb_spank_stepd_unwatched(void)
     set_thread(gettid(), false);
 }
 
-/* Whether the caller looks for the first time: the thread that looked before, which
- * has left itself up, will not look again. */
+/* Return whether the caller checks for the first time: the thread that checked before,
+ * and stayed up, will not check again. */
 static bool takes_over(void)
 {
     bool first = !stepd.watched && getpid() != gettid();
@@ -422,14 +422,14 @@ int hpcb_spank_stepd_lift(void)
     return stepd.refused ? -1 : 0;
 }
 
-/* Slurm's group is gone where its own end of the step was faster. */
+/* Slurm's group does not exist any more if its own end of the step was faster. */
 static void go_home(void)
 {
     if (!stepd.lifted && hpcb_task_set(getpid(), "cgroup", stepd.high, NULL) < 0)
         (void)hpcb_task_set(getpid(), "cgroup", stepd.root, NULL);
 }
 
-/* Where it cannot leave it stays lifted. */
+/* If it cannot leave it stays raised. */
 static void leave(void)
 {
     if (stepd.left_us > 0 && !stepd.distrusted)

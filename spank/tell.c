@@ -32,7 +32,8 @@ static bool is_last(spank_t sp, const hpcb_step_t *step)
     return seen == tasks;
 }
 
-/* Where a guest without a record is, hpcbd cannot find out by itself on each Slurm. */
+/* hpcbd cannot find the directory of a guest without a record by itself with each
+ * Slurm. */
 static bool concerns(const hpcb_step_t *step)
 {
     return step->node && (step->recorded || step->klass == HPCB_CLASS_GUEST);
@@ -41,7 +42,7 @@ static bool concerns(const hpcb_step_t *step)
 /* Slurm writes the list into 1024 bytes (format_core_allocs): a longer one is cut. */
 #define CORES_MAX 1000
 
-/* What the tasks are bound to, they can change: this they cannot. */
+/* Unlike the CPUs to which tasks are bound, they cannot change this. */
 static void save_cores(spank_t sp, const hpcb_step_t *step)
 {
     char *cores = NULL;
@@ -62,7 +63,7 @@ void hpcb_spank_tell_task(spank_t sp, const hpcb_step_t *step, pid_t pid)
 
     if (!concerns(step) || !is_last(sp, step))
         return;
-    save_cores(sp, step); /* first: who knows the place looks for them */
+    save_cores(sp, step); /* first, because readers of the place expect them */
     if (hpcb_steps_job(step->node, pid, dir, sizeof(dir), &err) < 0 ||
         hpcb_state_save_place(step->conf.state_dir, step->job_id, dir, &err) < 0)
         hpcb_log(HPCB_LOG_DEBUG, "job %u: %s", step->job_id, err.text);

@@ -60,10 +60,10 @@ void hpcb_spank_usage_task_exit(spank_t sp, const hpcb_step_t *step)
         hpcb_spank_gain_print(sp, step, &job_total, scope);
 }
 
-/* Not after the epilog, which would leave a file that nobody removes.  slurmd may leave
- * out the prolog of a run that was requeued, also where the run before was taken back
- * before it had begun (22.05, slurm_cred_revoke notes jobs that it has never seen):
- * what had no record to begin with is told to the epilog all the same. */
+/* Not after the epilog, which would leave a file that is never removed.  slurmd may
+ * skip the prolog of a requeued run, also if the previous run was revoked before it had
+ * begun (22.05, slurm_cred_revoke notes jobs that it has never seen): usage without a
+ * record goes to the epilog anyway. */
 static bool epilog_will_come(const hpcb_step_t *step)
 {
     hpcb_job_state_t job;

@@ -107,8 +107,8 @@ int hpcb_spank_options_register(spank_t sp)
     return result;
 }
 
-/* An srun inside a guest's job inherits --guest through this variable of Slurm's: with
- * --hpc-balance of its own it is still a step of that guest, and is told so there. */
+/* An srun inside a guest's job inherits --guest through this variable of Slurm: with
+ * --hpc-balance of its own it is still a step of that guest, and is notified there. */
 static bool inherits_guest(void)
 {
     return spank_context() == S_CTX_LOCAL &&

@@ -15,7 +15,7 @@
 
 /* More than this in LD_PRELOAD is left alone. */
 #define PRELOAD_MAX 16384
-/* What ld.so takes for a separator in LD_PRELOAD. */
+/* Separators of ld.so in LD_PRELOAD. */
 #define SEPARATORS ": "
 
 static bool preload;
@@ -161,7 +161,7 @@ static void take_back_preload(spank_t sp, const char *library)
     spank_unsetenv(sp, MARK_VARIABLE);
 }
 
-/* What the job set itself stays: it is the job's own time. */
+/* Settings of the job itself stay, because it is the job's own time. */
 static void set_default(spank_t sp, const char *name, uint32_t value)
 {
     char text[16];
