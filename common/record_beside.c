@@ -26,14 +26,9 @@ static int write_guests(hpcb_rjson_t *object, const hpcb_field_t *field,
     array = json_object_new_array();
     if (hpcb_rjson_add(object, field->name, array))
         return -1;
-    for (size_t i = 0; i < beside->count; i++) {
-        hpcb_rjson_t *guest = json_object_new_int64(beside->guests[i]);
-
-        if (!guest || json_object_array_add(array, guest)) {
-            json_object_put(guest);
+    for (size_t i = 0; i < beside->count; i++)
+        if (hpcb_rjson_append(array, json_object_new_int64(beside->guests[i])))
             return -1;
-        }
-    }
     return 0;
 }
 

@@ -212,7 +212,7 @@ static int write_flag(hpcb_rjson_t *object, const hpcb_field_t *field,
 {
     const uint32_t *value = value_of(field, record);
 
-    return *value ? hpcb_rjson_add(object, field->name, json_object_new_boolean(true))
+    return *value ? hpcb_rjson_add_bool(object, field->name, true)
                   : hpcb_rjson_add_null(object, field->name);
 }
 

@@ -45,6 +45,19 @@ int hpcb_rjson_add_text(hpcb_rjson_t *object, const char *key, const char *value
     return hpcb_rjson_add(object, key, json_object_new_string(value));
 }
 
+int hpcb_rjson_add_bool(hpcb_rjson_t *object, const char *key, bool value)
+{
+    return hpcb_rjson_add(object, key, json_object_new_boolean(value));
+}
+
+int hpcb_rjson_append(hpcb_rjson_t *array, hpcb_rjson_t *value)
+{
+    if (value && json_object_array_add(array, value) == 0)
+        return 0;
+    json_object_put(value);
+    return -1;
+}
+
 int hpcb_rjson_add_text_or_null(hpcb_rjson_t *object, const char *key,
                                 const char *value)
 {

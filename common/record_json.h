@@ -32,6 +32,11 @@ int hpcb_rjson_add(hpcb_rjson_t *object, const char *key, hpcb_rjson_t *value);
 int hpcb_rjson_add_null(hpcb_rjson_t *object, const char *key);
 int hpcb_rjson_add_u64(hpcb_rjson_t *object, const char *key, uint64_t value);
 int hpcb_rjson_add_text(hpcb_rjson_t *object, const char *key, const char *value);
+int hpcb_rjson_add_bool(hpcb_rjson_t *object, const char *key, bool value);
+
+/* Append to an array.  Return 0, or -1 if memory is short.  Takes ownership of value,
+ * also on failure; NULL is a failure. */
+int hpcb_rjson_append(hpcb_rjson_t *array, hpcb_rjson_t *value);
 
 /* Add null for "". */
 int hpcb_rjson_add_text_or_null(hpcb_rjson_t *object, const char *key,

@@ -15,11 +15,8 @@ static int add_task(hpcb_rjson_t *array, const hpcb_task_usage_t *task)
 {
     hpcb_rjson_t *object = json_object_new_object();
 
-    if (!object || json_object_array_add(array, object)) {
-        json_object_put(object);
-        return -1;
-    }
-    return hpcb_rjson_add_text(object, "step", task->step) ||
+    return hpcb_rjson_append(array, object) ||
+           hpcb_rjson_add_text(object, "step", task->step) ||
            hpcb_rjson_add_u64(object, "task", task->task) ||
            hpcb_rjson_add_millionths(object, "cpu_seconds", task->cpu_us) ||
            hpcb_rjson_add_millionths(object, "run_delay_seconds", task->run_delay_us);

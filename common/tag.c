@@ -132,8 +132,7 @@ static int add_tag(hpcb_rjson_t *outer, const hpcb_tag_t *tag)
         return -1;
     if (tag->peak && hpcb_rjson_add_u64(object, "peak", tag->peak))
         return -1;
-    if (tag->options->spread &&
-        hpcb_rjson_add(object, "spread", json_object_new_boolean(true)))
+    if (tag->options->spread && hpcb_rjson_add_bool(object, "spread", true))
         return -1;
     return add_bandwidth(object, tag) || add_program(object, tag->program);
 }

@@ -72,20 +72,6 @@ static const hpcbd_decision_t *find(const hpcbd_decisions_t *decisions, size_t *
     return NULL;
 }
 
-/* value is taken over, NULL is a failure. */
-static int append(hpcb_rjson_t *array, hpcb_rjson_t *value)
-{
-    if (value && json_object_array_add(array, value) == 0)
-        return 0;
-    json_object_put(value);
-    return -1;
-}
-
-static int add_bool(hpcb_rjson_t *object, const char *key, bool value)
-{
-    return hpcb_rjson_add(object, key, json_object_new_boolean(value));
-}
-
 static int add_cpus(hpcb_rjson_t *object, const hpcb_cpus_t *cpus)
 {
     char text[HPCBD_DECISION_CPUS];
@@ -99,8 +85,8 @@ static hpcb_rjson_t *pair_of(const hpcb_fit_sample_t *sample)
 {
     hpcb_rjson_auto hpcb_rjson_t *pair = json_object_new_array();
 
-    if (!pair || append(pair, json_object_new_uint64(sample->cpu)) < 0 ||
-        append(pair, json_object_new_uint64(sample->net)) < 0)
+    if (!pair || hpcb_rjson_append(pair, json_object_new_uint64(sample->cpu)) < 0 ||
+        hpcb_rjson_append(pair, json_object_new_uint64(sample->net)) < 0)
         return NULL;
     return json_object_get(pair);
 }
@@ -112,7 +98,7 @@ static hpcb_rjson_t *samples_of(const hpcb_gang_job_t *job, unsigned window)
     if (!samples)
         return NULL;
     for (unsigned i = 0; i < job->n_samples && i < window; i++)
-        if (append(samples, pair_of(&job->samples[i])) < 0)
+        if (hpcb_rjson_append(samples, pair_of(&job->samples[i])) < 0)
             return NULL;
     return json_object_get(samples);
 }
@@ -125,13 +111,13 @@ static hpcb_rjson_t *job_of(const seat_t *seat, unsigned window)
     if (!object || hpcb_rjson_add_u64(object, "job", job->job_id) < 0 ||
         hpcb_rjson_add_u64(object, "of_job", job->of_job) < 0 ||
         add_cpus(object, &job->cpus) < 0 ||
-        add_bool(object, "paused", job->paused) < 0 ||
-        add_bool(object, "wide", job->wide) < 0 ||
+        hpcb_rjson_add_bool(object, "paused", job->paused) < 0 ||
+        hpcb_rjson_add_bool(object, "wide", job->wide) < 0 ||
         hpcb_rjson_add_u64(object, "cycle", job->cycle) < 0 ||
         hpcb_rjson_add_u64(object, "slot", job->slot) < 0 ||
         hpcb_rjson_add_u64(object, "waited", job->waited) < 0 ||
         hpcb_rjson_add(object, "samples", samples_of(job, window)) < 0 ||
-        add_bool(object, "elected", seat->elected) < 0)
+        hpcb_rjson_add_bool(object, "elected", seat->elected) < 0)
         return NULL;
     return json_object_get(object);
 }
@@ -176,7 +162,7 @@ static size_t fill(hpcb_rjson_t *part, const hpcbd_decision_t *decision, size_t 
         length += job ? length_of(job) + strlen(",") : 0;
         if (job && n > 0 && length > size)
             break;
-        if (append(jobs, json_object_get(job)) < 0)
+        if (hpcb_rjson_append(jobs, json_object_get(job)) < 0)
             return 0;
     }
     return n;

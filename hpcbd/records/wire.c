@@ -102,22 +102,31 @@ hpcb_rjson_t *hpcbd_request_new(const char *nonce)
     return NULL;
 }
 
+/* Takes ownership of record, also on failure, which is NULL. */
+static hpcb_rjson_t *entry_of(const char *id, hpcb_rjson_t *record)
+{
+    hpcb_rjson_auto hpcb_rjson_t *entry = json_object_new_object();
+
+    if (!entry) {
+        json_object_put(record);
+        return NULL;
+    }
+    if (hpcb_rjson_add(entry, "record", record) || hpcb_rjson_add_text(entry, "id", id))
+        return NULL;
+    return json_object_get(entry);
+}
+
 int hpcbd_request_add(hpcb_rjson_t *request, const char *id, const char *record,
                       hpcb_error_t *err)
 {
     hpcb_rjson_t *array = json_object_object_get(request, "records");
-    hpcb_rjson_t *entry, *parsed = hpcb_rjson_parse(record);
+    hpcb_rjson_t *parsed = hpcb_rjson_parse(record);
 
     if (!parsed) {
         errno = EINVAL;
         return hpcb_error(err, "%.100s is no JSON object", id);
     }
-    entry = json_object_new_object();
-    if (!entry || hpcb_rjson_add(entry, "record", parsed) ||
-        hpcb_rjson_add_text(entry, "id", id) || json_object_array_add(array, entry)) {
-        if (!entry)
-            json_object_put(parsed);
-        json_object_put(entry);
+    if (hpcb_rjson_append(array, entry_of(id, parsed))) {
         errno = ENOMEM;
         return hpcb_error(err, "out of memory");
     }
@@ -215,12 +224,8 @@ hpcb_rjson_t *hpcbd_answer_new(const char *nonce)
 int hpcbd_answer_add(hpcb_rjson_t *answer, const char *id, hpcbd_verdict_t verdict)
 {
     hpcb_rjson_t *array = json_object_object_get(answer, verdicts[verdict]);
-    hpcb_rjson_t *text = json_object_new_string(id);
 
-    if (text && json_object_array_add(array, text) == 0)
-        return 0;
-    json_object_put(text);
-    return -1;
+    return hpcb_rjson_append(array, json_object_new_string(id));
 }
 
 /* Return the verdict's array if all elements are IDs, or NULL. */

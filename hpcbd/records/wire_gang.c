@@ -28,15 +28,6 @@ static uint64_t number(uint64_t value)
     return value < NUMBER_MAX ? value : NUMBER_MAX;
 }
 
-/* Frees object if that fails. */
-static int append(hpcb_rjson_t *array, hpcb_rjson_t *object, int status)
-{
-    if (status == 0 && json_object_array_add(array, object) == 0)
-        return 0;
-    json_object_put(object);
-    return -1;
-}
-
 static int is_no_message(const char *what, hpcb_error_t *err)
 {
     errno = EINVAL;
@@ -60,11 +51,14 @@ static int add_known(hpcb_rjson_t *object, const char *key, uint64_t value, bool
                  : hpcb_rjson_add_null(object, key);
 }
 
-static int fill_job(hpcb_rjson_t *object, const hpcbd_wide_job_t *job, const char *cpus)
+static int add_job(hpcb_rjson_t *jobs, const hpcbd_wide_job_t *job, const char *cpus)
 {
-    if (!object || hpcb_rjson_add_u64(object, "job_id", job->job_id) ||
+    hpcb_rjson_t *object = json_object_new_object();
+
+    if (hpcb_rjson_append(jobs, object) ||
+        hpcb_rjson_add_u64(object, "job_id", job->job_id) ||
         hpcb_rjson_add_u64(object, "nodes", job->nodes) ||
-        hpcb_rjson_add(object, "guest", json_object_new_boolean(job->guest)) ||
+        hpcb_rjson_add_bool(object, "guest", job->guest) ||
         hpcb_rjson_add_u64(object, "quantum_us", job->quantum_us) ||
         hpcb_rjson_add_text(object, "cpus", cpus) ||
         hpcb_rjson_add_u64(object, "depth", job->depth) ||
@@ -81,15 +75,10 @@ static int add_jobs(hpcb_rjson_t *message, const hpcbd_wide_t *turns)
 
     if (hpcb_rjson_add(message, "jobs", jobs))
         return -1;
-    for (size_t i = 0; i < turns->n_jobs; i++) {
-        hpcb_rjson_t *object;
-
-        if (hpcb_cpus_list(&turns->jobs[i].cpus, cpus, sizeof(cpus)) < 0)
-            continue;
-        object = json_object_new_object();
-        if (append(jobs, object, fill_job(object, &turns->jobs[i], cpus)))
+    for (size_t i = 0; i < turns->n_jobs; i++)
+        if (hpcb_cpus_list(&turns->jobs[i].cpus, cpus, sizeof(cpus)) == 0 &&
+            add_job(jobs, &turns->jobs[i], cpus))
             return -1;
-    }
     return 0;
 }
 
@@ -243,9 +232,12 @@ int hpcbd_wide_parse(const char *text, hpcbd_wide_t *turns,
 
 /* ---- deals ---- */
 
-static int fill_dealt(hpcb_rjson_t *object, const hpcbd_dealt_job_t *job)
+static int add_dealt_job(hpcb_rjson_t *jobs, const hpcbd_dealt_job_t *job)
 {
-    if (!object || hpcb_rjson_add_u64(object, "job_id", job->job_id) ||
+    hpcb_rjson_t *object = json_object_new_object();
+
+    if (hpcb_rjson_append(jobs, object) ||
+        hpcb_rjson_add_u64(object, "job_id", job->job_id) ||
         hpcb_rjson_add_u64(object, "quantum_us", job->quantum_us) ||
         hpcb_rjson_add_u64(object, "from", number(job->from)) ||
         hpcb_rjson_add_u64(object, "cycle", job->cycle) ||
@@ -260,12 +252,9 @@ static int add_dealt(hpcb_rjson_t *message, const hpcbd_dealt_t *dealt)
 
     if (hpcb_rjson_add(message, "jobs", jobs))
         return -1;
-    for (size_t i = 0; i < dealt->n_jobs; i++) {
-        hpcb_rjson_t *object = json_object_new_object();
-
-        if (append(jobs, object, fill_dealt(object, &dealt->jobs[i])))
+    for (size_t i = 0; i < dealt->n_jobs; i++)
+        if (add_dealt_job(jobs, &dealt->jobs[i]))
             return -1;
-    }
     return 0;
 }
 

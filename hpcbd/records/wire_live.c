@@ -27,26 +27,18 @@ static uint64_t number(uint64_t value)
     return value < NUMBER_MAX ? value : NUMBER_MAX;
 }
 
-static int add_bool(hpcb_rjson_t *object, const char *key, bool value)
-{
-    return hpcb_rjson_add(object, key, json_object_new_boolean(value));
-}
-
 static int add_job(hpcb_rjson_t *jobs, const hpcb_live_job_t *job)
 {
     hpcb_rjson_t *object = json_object_new_object();
 
-    if (object && hpcb_rjson_add_u64(object, "job_id", job->job_id) == 0 &&
-        add_bool(object, "guest", job->guest) == 0 &&
-        hpcb_rjson_add_u64(object, "used", number(job->used)) == 0 &&
-        hpcb_rjson_add_u64(object, "growth", number(job->growth)) == 0 &&
-        hpcb_rjson_add_u64(object, "peak", number(job->peak)) == 0 &&
-        (!job->cpus_known ||
-         hpcb_rjson_add_u64(object, "cpus", number(job->cpus)) == 0) &&
-        json_object_array_add(jobs, object) == 0)
-        return 0;
-    json_object_put(object);
-    return -1;
+    if (hpcb_rjson_append(jobs, object) ||
+        hpcb_rjson_add_u64(object, "job_id", job->job_id) ||
+        hpcb_rjson_add_bool(object, "guest", job->guest) ||
+        hpcb_rjson_add_u64(object, "used", number(job->used)) ||
+        hpcb_rjson_add_u64(object, "growth", number(job->growth)) ||
+        hpcb_rjson_add_u64(object, "peak", number(job->peak)))
+        return -1;
+    return job->cpus_known ? hpcb_rjson_add_u64(object, "cpus", number(job->cpus)) : 0;
 }
 
 static int add_jobs(hpcb_rjson_t *object, const hpcb_live_node_t *node)
@@ -71,7 +63,7 @@ static int add_node(hpcb_rjson_t *message, const hpcb_live_node_t *node)
         hpcb_rjson_add_u64(object, "time", node->time > 0 ? (uint64_t)node->time : 0) ||
         hpcb_rjson_add_u64(object, "memory", number(node->memory)) ||
         hpcb_rjson_add_u64(object, "available", number(node->available)) ||
-        add_bool(object, "protects", node->protects) ||
+        hpcb_rjson_add_bool(object, "protects", node->protects) ||
         hpcb_rjson_add_u64(object, "mem_bandwidth", number(node->mem_bandwidth)) ||
         hpcb_rjson_add_u64(object, "net_bandwidth", number(node->net_bandwidth)) ||
         hpcb_rjson_add_u64(object, "saturation", node->saturation) ||
