@@ -4,7 +4,7 @@
  */
 /*
  * Table of mechanisms that lower a guest on this node.  Each row has a name, probe,
- * apply, verify and undo (doc/architecture.md, "Where a guest is lowered").
+ * apply, verify and undo (doc/architecture.md, "Where guests are isolated").
  *
  * Rules for every row:
  *  - Guests are lowered, primaries are not changed, except by primary-weight, which
