@@ -316,7 +316,7 @@ hpcb_profiles_t *hpcb_profiles_load(const char *path, hpcb_error_t *err)
         return NULL;
     store = hpcb_profiles_parse(text, (size_t)length, &why);
     if (!store)
-        hpcb_error(err, "%.*s is not a profile store: %s; remove it or mend it",
+        hpcb_error(err, "%.*s is not a profile store: %s; remove it or fix it",
                    PATH_SHOWN, path, why.text);
     return store;
 }
@@ -444,7 +444,7 @@ static int lock_store(const char *path, hpcb_error_t *err)
     if (fd >= 0 && wait_for_lock(fd) == 0)
         return fd;
     hpcb_error(err, "cannot lock %.*s: %s", PATH_SHOWN, path,
-               errno == EWOULDBLOCK ? "somebody else has been writing to it for 5 s"
+               errno == EWOULDBLOCK ? "another process has locked it for 5 s"
                                     : strerror(errno));
     hpcb_cleanup_close(&fd);
     return -1;

@@ -63,7 +63,7 @@ static bool is_too_long(const char *text)
 static char *no_room(hpcb_error_t *err)
 {
     errno = EMSGSIZE;
-    hpcb_error(err, "what others wrote into AdminComment leaves no room");
+    hpcb_error(err, "the existing AdminComment is too long for the tag");
     return NULL;
 }
 

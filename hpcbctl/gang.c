@@ -122,7 +122,7 @@ static void text_list(json_object *hpcbd, FILE *out)
     fprintf(out, "quanta of %g s, predicted from %" PRIu64 "; %" PRIu64 " elected%s\n",
             hpcb_json_get_double(hpcbd, "quantum_seconds"),
             hpcb_json_get_u64(hpcbd, "window"), hpcb_json_get_u64(hpcbd, "quanta"),
-            hpcb_json_get_bool(hpcbd, "paused") ? "; paused: nobody takes turns" : "");
+            hpcb_json_get_bool(hpcbd, "paused") ? "; paused: no job takes turns" : "");
     if (*hpcb_json_get_text(hpcbd, "clock"))
         fprintf(out, "clock: %s\n", hpcb_json_get_text(hpcbd, "clock"));
     fprintf(out, "%-10s  %-7s  %-12s  %-10s  %-9s  %9s  %9s  %9s  %5s  %7s  %10s\n",

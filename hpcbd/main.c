@@ -48,7 +48,7 @@ static const char help[] =
     "\n"
     "      --collector     on the controller's host: merge the records that nodes "
     "send\n"
-    "  -c, --config FILE   hpc-balance.conf to use instead of the one beside "
+    "  -c, --config FILE   hpc-balance.conf to use instead of the one next to "
     "slurm.conf\n"
     "  -d, --debug         log more\n"
     "  -h, --help          this text\n"
@@ -304,7 +304,7 @@ static int load_conf(const args_t *args, hpcbd_t *daemon, hpcb_error_t *err)
         return 0;
     if (args->conf || errno != ENOENT)
         return -1;
-    hpcb_log(HPCB_LOG_INFO, "%s; defaults hold", err->text);
+    hpcb_log(HPCB_LOG_INFO, "%s; using defaults", err->text);
     hpcb_conf_defaults(&daemon->conf);
     return 0;
 }

@@ -55,7 +55,7 @@
 
 #define LABEL_MAX (sizeof(HPCB_CLASS_LABEL_GUEST) + HPCB_NAME_MAX)
 
-const char plugin_name[] = "hpc-balance: guests beside primaries";
+const char plugin_name[] = "hpc-balance: guests next to primaries";
 const char plugin_type[] = "job_submit/hpc_balance";
 const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 

@@ -173,7 +173,7 @@ static int read_setting(json_object *scenario, setting_t *setting, hpcb_error_t 
     setting->reserve = hpcb_lend_reserve(&reserve, setting->real);
     setting->held = (uint64_t)((double)(setting->real - setting->reserve) * part);
     if (setting->held + setting->kernel > setting->real)
-        return hpcb_error(err, "scenario: the guest and the kernel hold more than the "
+        return hpcb_error(err, "scenario: the guest and the kernel use more than the "
                                "node has");
     return 0;
 }

@@ -25,7 +25,7 @@ bool hpcb_spank_conf(const hpcb_spank_args_t *args, hpcb_conf_t *conf)
 
     if (hpcb_conf_load(hpcb_conf_find(args->conf, path, sizeof(path)), conf, &err) == 0)
         return true;
-    hpcb_log_once(&complained, HPCB_LOG_INFO, "%s; defaults hold", err.text);
+    hpcb_log_once(&complained, HPCB_LOG_INFO, "%s; using defaults", err.text);
     hpcb_conf_defaults(conf);
     return false;
 }

@@ -157,8 +157,8 @@ static int look_around(const hpcb_ctl_t *ctl, const hpcb_conf_t *conf,
         return 0;
     if (known < 0)
         return complain(
-            "it cannot be told which jobs are here: %s; nothing was measured "
-            "(--force does it all the same)",
+            "cannot determine the jobs on this node: %s; nothing was measured "
+            "(--force measures anyway)",
             err.text);
     if (company->primaries == 0)
         return 0;

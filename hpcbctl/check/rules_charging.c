@@ -71,8 +71,8 @@ void hpcb_rule_charging(const hpcb_facts_t *facts, hpcb_report_t *report)
                    "slurmdbd does not say what UsageFactor QOS %s has", qos);
     } else {
         hpcb_found(report, HPCB_VERDICT_WARN, *qos ? NULL : facts->conf_path,
-                   "the CPUs that guests hold count as usage of their users, in "
-                   "fairshare and limits");
+                   "the CPUs of guests count as usage of their users, in fairshare and "
+                   "limits");
         mend_charging(facts, report);
     }
 }

@@ -107,7 +107,7 @@ void hpcb_rule_guest_default_memory(const hpcb_facts_t *facts, hpcb_report_t *re
         hpcb_table_number(partition, "DefMemPerCPU", 0) > 0 || real == 0 ||
         default_of_node(facts) < real / 10 * 9) {
         hpcb_found(report, HPCB_VERDICT_OK, file,
-                   "guests that name no memory leave room for others");
+                   "guests that request no memory leave memory for others");
         return;
     }
     hpcb_found(report, HPCB_VERDICT_WARN, file,

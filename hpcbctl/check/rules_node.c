@@ -253,7 +253,7 @@ void hpcb_rule_experiment_key(const hpcb_facts_t *facts, hpcb_report_t *report)
     } else if (hpcb_key_read(facts->conf_path, secret, &why) >= 0) {
         hpcb_found(report, HPCB_VERDICT_OK, path, "a secret that only root can read");
     } else if (errno == EACCES && facts->unprivileged) {
-        hpcb_found(report, HPCB_VERDICT_ELSEWHERE, NULL, "only root can look at it");
+        hpcb_found(report, HPCB_VERDICT_ELSEWHERE, NULL, "only root can check this");
     } else {
         hpcb_found(report, HPCB_VERDICT_OK, path,
                    "guests can know when experiments are: %s", why.text);
@@ -283,7 +283,7 @@ void hpcb_rule_munge(const hpcb_facts_t *facts, hpcb_report_t *report)
                    "AuthType=auth/slurm, and no MUNGE: records stay on their nodes, "
                    "and guests get allocated memory only (%s)",
                    why.text);
-        hpcb_mend(report, "install MUNGE with one key on all hosts beside auth/slurm");
+        hpcb_mend(report, "install MUNGE with one key on all hosts, in addition to auth/slurm");
         return;
     }
     hpcb_found(report, HPCB_VERDICT_FAIL, NULL, "%s", why.text);

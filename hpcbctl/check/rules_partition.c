@@ -60,7 +60,7 @@ static bool no_guests(const hpcb_facts_t *facts, hpcb_report_t *report)
 {
     if (guests(facts))
         return false;
-    hpcb_found(report, HPCB_VERDICT_ELSEWHERE, NULL, "no partition %s to look at",
+    hpcb_found(report, HPCB_VERDICT_ELSEWHERE, NULL, "there is no partition %s",
                facts->conf.guest_partition);
     return true;
 }

@@ -105,7 +105,7 @@ static bool load_conf(const hpcb_ctl_t *ctl, hpcb_conf_t *conf)
     if (hpcb_conf_load(hpcb_conf_find(ctl->conf_path, path, sizeof(path)), conf,
                        &err) == 0)
         return true;
-    hpcb_log(HPCB_LOG_ERROR, "%s; defaults hold", err.text);
+    hpcb_log(HPCB_LOG_ERROR, "%s; using defaults", err.text);
     hpcb_conf_defaults(conf);
     return false;
 }

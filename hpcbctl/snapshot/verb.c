@@ -120,7 +120,7 @@ static int make_dir(int parent, const char *name, hpcb_error_t *err)
         (status.st_mode & 077) == 0)
         return fd;
     hpcb_cleanup_close(&fd);
-    return hpcb_error(err, "%s: somebody else's directory took its place", name);
+    return hpcb_error(err, "%s: replaced by another directory", name);
 }
 
 /* Make directory name in parent and take the snapshot in it; on failure it is removed.
@@ -231,8 +231,8 @@ static int print(const job_t *job, const char *output)
     if (done->jobs == 0)
         puts("No job runs here: a snapshot says most while one does.");
     puts(job->ctl->keep_names
-             ? "Names and ids are as they are: look through it before you send it."
-             : "Names and ids are replaced; look through it before you send it.");
+             ? "Names and IDs are not replaced: check the file before you send it."
+             : "Names and IDs are replaced.  Check the file before you send it.");
     return fflush(stdout);
 }
 

@@ -51,7 +51,7 @@ static int parse_policy(const char *text, const char *site, hpcb_balance_conf_t 
     if (hpcb_balance_conf_parse(whole, conf, &bad) == 0)
         return 0;
     hpcb_log(HPCB_LOG_ERROR,
-             "BalanceParameters=%.200s does not hold: wrong from "
+             "BalanceParameters=%.200s is ignored: invalid from "
              "\"%.64s\" on",
              site, bad);
     return 0;

@@ -346,7 +346,7 @@ static void end_guest(guard_t *guard, size_t i, bool at_once)
         return;
     find_group(guard, job->state.job_id, group, sizeof(group));
     if (first)
-        hpcb_log(HPCB_LOG_INFO, "job %u: " HPCBD_MEMORY_TEXT " (%s; it held %lu MiB)",
+        hpcb_log(HPCB_LOG_INFO, "job %u: " HPCBD_MEMORY_TEXT " (%s; it used %lu MiB)",
                  job->state.job_id, ending.at_once ? "SIGKILL" : "SIGTERM",
                  (unsigned long)(ending.used >> 20));
     if (hpcbd_memory_end(&ending, first, &err) < 0)

@@ -106,7 +106,7 @@ static bool requeue_killed(hpcbd_requeues_t *requeues, uint32_t job_id,
     if (!requeue(requeues, job_id, HPCBD_REQUEUE_KILLED))
         return false;
     hpcb_log(HPCB_LOG_INFO,
-             "job %u: " HPCBD_MEMORY_TEXT " (by the kernel; it held %lu MiB)", job_id,
+             "job %u: " HPCBD_MEMORY_TEXT " (by the kernel; it used %lu MiB)", job_id,
              (unsigned long)(killed.used >> 20));
     if (killed.output[0])
         hpcbd_notice_append(killed.uid, killed.output, job_id, killed.used);

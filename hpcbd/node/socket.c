@@ -449,7 +449,7 @@ static void notify_ready(void)
         return;
     if (sendto(fd, "READY=1", strlen("READY=1"), MSG_NOSIGNAL,
                (struct sockaddr *)&address, size + (socklen_t)length) < 0)
-        hpcb_log(HPCB_LOG_INFO, "systemd is not told: %s", strerror(errno));
+        hpcb_log(HPCB_LOG_INFO, "cannot notify systemd: %s", strerror(errno));
     close(fd);
 }
 

@@ -241,7 +241,7 @@ START_TEST(configuration_not_usable)
         is_guest(run(0, guest, NULL));
     else
         ck_assert_str_eq(run(0, primary, NULL), PRIMARY);
-    ck_assert_int_eq(host_log_count("; defaults hold\n"), 1);
+    ck_assert_int_eq(host_log_count("; using defaults\n"), 1);
     ck_assert_int_eq(host_log_count("error:"), 0);
 }
 END_TEST
