@@ -63,9 +63,10 @@ def levels(records):
 
 
 def estimates(records):
-    yield ("| the helper takes | runs | without an estimate | it cost, all runs | covered | it "
-           "cost, median of runs | covered, by the cost of the run | estimate, median | estimate "
-           "less cost of all runs, median, points | width, mean |")
+    yield ("| the helper takes | runs | without an estimate | true cost, all runs | intervals that "
+           "contain it | true cost, median of runs | intervals that contain the cost of their run | "
+           "estimate, median | estimate minus true cost of all runs, median, points | width, mean, "
+           "points |")
     yield "|---|---|---|---|---|---|---|---|---|---|"
     for part in levels(records):
         runs = [record for record in records if record["part"] == part]
@@ -91,7 +92,8 @@ def estimates(records):
 
 
 def guard(records):
-    yield "| the helper takes | runs | first step within 120 s | later | none | half within, s |"
+    yield ("| the helper takes | runs | first step within 120 s | later | none | median time to the "
+           "first step, s |")
     yield "|---|---|---|---|---|---|"
     for part in levels(records):
         runs = [record for record in records if record["part"] == part]
@@ -118,7 +120,7 @@ def steps_on_nothing(records):
 
 
 def widths(records):
-    yield "| the helper takes | it cost | " + " | ".join(
+    yield "| the helper takes | true cost | " + " | ".join(
         f"interval after {seconds / 60:g} min | width, points" for seconds in WIDTH_SECONDS) + " |"
     yield "|---" * (2 + 2 * len(WIDTH_SECONDS)) + "|"
     for record in records:
@@ -165,13 +167,13 @@ def skew(records):
     found = sorted(distance for record in records for distance in distances(record)[0])
     alone = sum(distances(record)[1] for record in records)
     worst = max(map(stopped_part, records))
-    yield "| limit | seen | verdict |"
+    yield "| limit | measured | verdict |"
     yield "|---|---|---|"
     if found:
         p99 = found[min(len(found) - 1, int(0.99 * len(found)))]
         yield (f"| both nodes switch within {1000 * SKEW_LIMIT:g} ms of each other (p99) | "
                f"median {1000 * median(found):.2f} ms, p99 {1000 * p99:.2f}, worst "
-               f"{1000 * found[-1]:.2f}, of {len(found)} switches; {alone} of one node alone "
+               f"{1000 * found[-1]:.2f}, of {len(found)} switches; {alone} switches of one node only "
                f"| {UNDECIDED if len(found) < 100 else KEPT if p99 <= SKEW_LIMIT else BROKEN} |")
     yield (f"| guests are stopped for at most {PART_LIMIT:.0%} of the time | {100 * worst:.4f} % | "
            f"{KEPT if worst <= PART_LIMIT else BROKEN} |")
@@ -192,33 +194,35 @@ def verdicts(records):
     intime = sum(record["step_after"] is not None and record["step_after"] <= GUARD_SECONDS
                  for record in acted)
     alarms = sum(record["step_after"] is not None for record in quiet)
-    rows = (("the interval covers what guest and helper cost, in 90 % of 50 runs",
+    rows = (("the interval contains the cost of guest and helper in 90 % of 50 runs",
              covered(of(records, "estimate")), len(known), COVERED),
-            ("the guard acts on 2 % and more within 2 minutes", intime, len(acted), 1.0),
-            ("and never on nothing", len(quiet) - alarms, len(quiet), 1.0))
-    yield "| limit | seen | verdict |"
+            ("the guard acts within 2 minutes if the helper takes 2 % or more", intime,
+             len(acted), 1.0),
+            ("the guard does not act if the helper takes nothing", len(quiet) - alarms,
+             len(quiet), 1.0))
+    yield "| limit | measured | verdict |"
     yield "|---|---|---|"
     for title, good, runs, least in rows:
         yield f"| {title} | {good} of {runs} | {verdict(good, runs, least)} |"
 
 
 def document(settings, records):
-    yield "# What guests cost, found by experiment: against a known harm"
+    yield "# Cost of guests by experiment, compared with a known harm"
     yield ""
-    yield "This page is made by `bench/harm/run --report` from data/harm.jsonl."
+    yield "`bench/harm/run --report` generates this page from data/harm.jsonl."
     yield ""
-    yield (f"A primary that computes for 8 ms and sleeps for 2, and a guest that computes all "
-           f"the time, on the one CPU of a node; a helper takes a part of the CPU, ahead of "
-           f"both, while the guest may run. What both cost is known by the primary's run delay in "
-           f"all of that time, and before and after. hpcbd does not know it. A run takes "
-           f"{settings['seconds']:g} s after the guest has begun, less if the guard takes its "
-           f"first step on both nodes; two nodes run at a time.")
+    yield (f"A primary that computes for 8 ms and sleeps for 2 ms shares the CPU of a node with a "
+           f"guest that computes all the time. While the guest may run, a helper takes a part of the "
+           f"CPU at a higher priority than both. The primary's run delay with guest and helper, and "
+           f"before and after, gives the true cost of both, which hpcbd does not know. A run takes "
+           f"{settings['seconds']:g} s after the start of the guest, or less if the guard takes its "
+           f"first step on both nodes. Two nodes run at a time.")
     yield ""
     yield from verdicts(records)
     for mode, title, rows in (("estimate", "The estimate", estimates),
-                              ("width", "The interval in an hour", widths),
+                              ("width", "The width of the interval within an hour", widths),
                               ("guard", "The guard (GuestMaxSlowdown=1%)", guard),
-                              ("skew", "Two nodes; hpcbd of one killed and started anew",
+                              ("skew", "Two nodes, with a restart of one hpcbd",
                                skew)):
         if of(records, mode):
             yield ""

@@ -140,7 +140,7 @@ class Report(unittest.TestCase):
         self.assertEqual(alone, 4)
         self.assertAlmostEqual(report.stopped_part(record), 0.04)
         text = "\n".join(report.skew([record]))
-        self.assertIn("p99 3.00, worst 3.00, of 2 switches; 4 of one node alone | undecided",
+        self.assertIn("p99 3.00, worst 3.00, of 2 switches; 4 switches of one node only | undecided",
                       text)
         self.assertIn("4.0000 % | broken", text)
 
@@ -150,8 +150,8 @@ class Report(unittest.TestCase):
                     guard(0.05, 130.0)]
         text = "\n".join(report.document({"seconds": 150}, records))
         self.assertIn("in 90 % of 50 runs | 49 of 50 | kept |", text)
-        self.assertIn("within 2 minutes | 1 of 2 | broken |", text)
-        self.assertIn("never on nothing | 1 of 1 | undecided |", text)
+        self.assertIn("takes 2 % or more | 1 of 2 | broken |", text)
+        self.assertIn("if the helper takes nothing | 1 of 1 | undecided |", text)
         self.assertIn("| 2 % | 50 | 1 | 2.04 % | 49 | 2.04 % | 49 | 2.00 % | -0.04 | 2.00 |",
                       text)
 
