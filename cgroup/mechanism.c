@@ -37,7 +37,7 @@ static const hpcb_mechanism_t table[] = {
      ROW(cpu_affinity), hpcb_row_undo},
     {"ppr", "lowest hardware-thread priority, until the task's next system call", false,
      false, false, ROW(ppr), hpcb_ppr_undo},
-    {"core-cookie", "never on one core with a primary (core scheduling)", false,
+    {"core-cookie", "never at the same time as a primary on one core (core scheduling)", false,
      false, false, ROW(core_cookie), hpcb_row_undo},
     {"sibling-avoid", "keep a guest off the siblings of primaries' threads", false,
      false, false, ROW(sibling_avoid), hpcb_row_undo},

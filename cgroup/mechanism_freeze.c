@@ -45,7 +45,7 @@ static int each_level(const hpcb_target_t *target, hpcb_freeze_visit_t visit,
     if (walk.levels)
         return 0;
     errno = ENOENT;
-    return hpcb_error(err, "job %u has no group below Slurm's that can be frozen",
+    return hpcb_error(err, "job %u has no group apart from Slurm's that can be frozen",
                       (unsigned)target->job_id);
 }
 

@@ -52,7 +52,7 @@ static int common_group(const hpcb_target_t *target, hpcb_error_t *err)
     if (hpcb_node_version(target->node, HPCB_CTL_CPU) == 1) {
         if (strcmp(dir, mount) == 0)
             return 0;
-        return hpcb_error(err, "task %d is in %s, not in a sibling of the primaries",
+        return hpcb_error(err, "task %d is in %s, not in the group of the primaries",
                           (int)target->pid, dir);
     }
     in_job = hpcb_node_job_dir(target->node, target->pid, HPCB_CTL_CPU, job,
@@ -61,7 +61,8 @@ static int common_group(const hpcb_target_t *target, hpcb_error_t *err)
         return 0;
     if (in_job && strlen(dir) < strlen(job))
         return 1;
-    return hpcb_error(err, "task %d is scheduled in %s, not in a sibling of the primaries",
+    return hpcb_error(err, "task %d is scheduled in %s, not in the group of the "
+                      "primaries",
                       (int)target->pid, dir);
 }
 

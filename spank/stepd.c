@@ -208,7 +208,7 @@ static int send_children(const char *dir, hpcb_error_t *err)
     if (stepd.down < 0)
         return hpcb_error(err, "%s: %s", path, strerror(errno));
     if (pthread_atfork(NULL, NULL, go_down) != 0)
-        return hpcb_error(err, "no memory to record children");
+        return hpcb_error(err, "no memory to move children to their group");
     return 0;
 }
 

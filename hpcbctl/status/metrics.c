@@ -192,7 +192,8 @@ static uint64_t held(json_object *jobs, int klass)
 
 static void put_held(json_object *jobs, FILE *out)
 {
-    begin_metric(out, "hpcb_cpus_held", "gauge", "CPUs of this node that are allocated to jobs.");
+    begin_metric(out, "hpcb_cpus_held", "gauge",
+                 "CPUs of this node that are allocated to jobs.");
     for (int klass = 0; klass < HPCB_N_CLASSES; klass++)
         fprintf(out, "hpcb_cpus_held{class=\"%s\"} %" PRIu64 "\n",
                 hpcb_class_name(klass), held(jobs, klass));
@@ -285,7 +286,7 @@ static void put_one(FILE *out, const char *name, const char *help, uint64_t valu
 static void put_memory(json_object *memory, FILE *out)
 {
     put_one(out, "hpcb_memory_lent_bytes",
-            "Memory that is allocated to primaries and lent to guests on this node.",
+            "Memory that guests may use on this node.",
             hpcb_json_get_u64(memory, "lent"));
     put_one(out, "hpcb_memory_guests_bytes", "Memory that guests use on this node.",
             hpcb_json_get_u64(memory, "guests"));
