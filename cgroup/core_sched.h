@@ -38,7 +38,7 @@ int hpcb_core_create(pid_t pid, hpcb_error_t *err);
 
 /* Give process pid the cookie of thread `from`, if that still has the cookie id (by
  * hpcb_core_cookie; the thread ID may have been reused).  id 0 removes the cookie; from
- * may then be 0, and a task without a cookie is searched. */
+ * may then be 0, and the function finds a task without a cookie. */
 int hpcb_core_share(pid_t from, uint64_t id, pid_t pid, hpcb_error_t *err);
 
 /* Replacement for prctl(PR_SCHED_CORE, command, pid, scope, id) in tests, because few

@@ -11,8 +11,8 @@
  *           spin would starve them.  No child inherits it (SCHED_RESET_ON_FORK): a new
  *           thread is boosted after the next hpcb_favour_look.
  *   weight  The job's group gets the largest weight: Slurm's directory of the job on
- *           v2, a group of ours on v1, where Slurm makes none.  This takes one write per
- *           switch for any number of threads; other tasks keep a small part.
+ *           v2, a group of ours on v1, where Slurm makes none.  This takes one write
+ *           per switch for any number of threads; other tasks keep a small part.
  *
  * After a crash everything is found without stored state: our FIFO threads by their
  * priorities, groups by their names, other knobs by the undo log.
@@ -40,7 +40,7 @@ typedef struct {
     const hpcb_node_t *node; /* must outlive the handle */
     uint32_t job_id;
     const char *dir;       /* Slurm's directory of the job (cgroup/steps.h) */
-    const char *state_dir; /* of the undo log (cgroup/undo.h); NULL: in memory; must outlive the handle */
+    const char *state_dir; /* of the undo log, outlives the handle; NULL: in memory */
     const char *cgroup;    /* v1: the group is called <cgroup>_<job> */
     unsigned permille;     /* the boosted part of a period */
     hpcb_window_mechanism_t wanted;

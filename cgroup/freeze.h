@@ -12,8 +12,8 @@
  *                           because it must continue to answer slurmd.  Logins that
  *                           pam_slurm_adopt has put into the job are in
  *                           step_extern/user/task_special.
- *  v1 with a cgroup2 mount  hpcb/job_<id>, the meter's group, which has no logins.  Slurm
- *                           suspends with the freezer of v1.
+ *  v1 with a cgroup2 mount  hpcb/job_<id>, the meter's group, which has no logins.
+ *                           Slurm suspends with the freezer of v1.
  *  v1 alone                 none: freezer.state does not show who froze.
  *
  * SIGKILL ends a task that is frozen in this way.

@@ -14,7 +14,7 @@
 #include "cgroup/node.h"
 #include "cgroup/undo.h"
 
-/* Number of levels below the original preference. */
+/* Largest number of levels below the original preference. */
 #define HPCB_FREQUENCY_LOWEST 2
 
 /* Return 0 if the preference of cpu can be set; -1 with errno and err otherwise. */

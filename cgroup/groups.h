@@ -27,8 +27,8 @@ int hpcb_group_tasks(const hpcb_node_t *node, hpcb_controller_t controller,
 
 /* Remove group and all groups below it; their processes move to the parent group.
  * Return 0, also if there is none; -1 with errno EBUSY and err if processes fork faster
- * than they are moved or take more than 0.25 s to end.  Waits so long, so not for event
- * loops. */
+ * than they are moved or take more than 0.25 s to end.  May block for that time, so not
+ * for event loops. */
 int hpcb_group_delete(const hpcb_node_t *node, hpcb_controller_t controller,
                       const char *group, hpcb_error_t *err);
 

@@ -62,9 +62,9 @@ const hpcb_mechanism_t *hpcb_mechanisms(size_t *count);
 const hpcb_mechanism_t *hpcb_mechanism_find(const char *name);
 
 /*
- * Make target a guest: apply the first isolating mechanism that verifies (others are
- * undone), then all other mechanisms for guests that the node supports (failures are
- * logged at debug level and ignored).  Return the isolating mechanism, or NULL with err
+ * Make target a guest: apply isolating mechanisms in order until one verifies (those
+ * that do not are undone), then all other mechanisms for guests that the node supports
+ * (failures are logged at debug level and ignored).  Return the isolating mechanism, or NULL with err
  * and the reason of each failure.  If the undo log cannot be written the guest is
  * isolated anyway, and an error is logged.  Never blocks.  Called as root before the
  * task runs user code.

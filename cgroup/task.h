@@ -24,12 +24,13 @@
  *   policy         thread   "<policy> <static priority>", SCHED_RESET_ON_FORK included
  *   nice           thread   -20..19
  *   ioprio         thread   class << 13 | level, as ioprio_get(2)
- *   slice          thread   run time before other tasks get their turn, ns (Linux 6.12);
- *                           "0": the kernel's default.  ENOTSUP if the policy has none
- *                           or the kernel does not show it; setting it then does nothing
+ *   slice          thread   run time before other tasks get their turn, ns (Linux
+ *                           6.12); "0": the kernel's default.  ENOTSUP if the policy
+ *                           has none or the kernel does not show it; setting it then
+ *                           does nothing
  *   affinity       thread   hexadecimal mask, highest CPU first
- *   process-affinity  process  the same for all of its threads, also those started since
- *                           then; ENOTUNIQ if they differ
+ *   process-affinity  process  the same for all of its threads, also those started
+ *                           since then; ENOTUNIQ if they differ
  *   rlimit-nice    process  "<soft> <hard>", each a number or "unlimited"
  *   rlimit-rtprio  process  the same
  *   oom_score_adj  process  -1000..1000

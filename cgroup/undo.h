@@ -52,9 +52,9 @@ bool hpcb_undo_broken(const hpcb_undo_t *undo);
 /* Return true if hpcb_undo_revert has nothing to restore. */
 bool hpcb_undo_empty(const hpcb_undo_t *undo);
 
-/* Log in to all entries of undo, a handle in memory, that are not reverted.  Return 0,
- * or -1 with err if not all could be logged: undo still has them, and the call may be
- * repeated. */
+/* Copy all entries of undo, a handle in memory, that are not reverted to the log of to.
+ * Return 0, or -1 with err if not all could be logged: undo still has them, and the
+ * call may be repeated. */
 int hpcb_undo_hand_over(const hpcb_undo_t *undo, hpcb_undo_t *to, hpcb_error_t *err);
 
 /*
@@ -78,7 +78,8 @@ int hpcb_undo_replay_all(const char *state_dir, hpcb_error_t *err);
 /* Directory below StateDir: logs of the limits that hpcbd sets on guests' memory. */
 #define HPCB_UNDO_LENT "lent"
 
-/* Replay these logs: guests get back the limits that Slurm gave them. */
+/* Replay these logs like hpcb_undo_replay_all, with the same result: guests get back
+ * the limits that Slurm gave them. */
 int hpcb_undo_replay_lent(const char *state_dir, hpcb_error_t *err);
 
 /*

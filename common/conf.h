@@ -168,8 +168,8 @@ bool hpcb_conf_window_fits(const hpcb_conf_t *conf, const hpcb_window_spec_t *wi
 /* Return true if YieldWaits names partition (or all). */
 bool hpcb_conf_yields(const hpcb_conf_t *conf, const char *partition);
 
-/* Return true if jobs of partition take turns: GangPartitions names it (or all), or it
- * is the guests' and GuestOversubscribe is more than 1. */
+/* Return true if jobs of partition take turns: for the guests' partition if
+ * GuestOversubscribe is more than 1, for others if GangPartitions names it (or all). */
 bool hpcb_conf_is_gang(const hpcb_conf_t *conf, const char *partition);
 
 /* Return whether there is such a partition. */

@@ -55,8 +55,8 @@ typedef struct {
     struct timespec written;
 } hpcb_file_stamp_t;
 
-/* Return true if path is not the file of *stamp, or cannot be read.  *stamp becomes
- * that of path; all zero if it cannot be read. */
+/* Return true if path is not the file of *stamp, or its status cannot be read.  *stamp
+ * becomes that of path; all zero if its status cannot be read. */
 bool hpcb_file_changed(const char *path, hpcb_file_stamp_t *stamp);
 
 /* Return 0 if path (no symlink) is owned by root or by the caller's effective user and

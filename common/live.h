@@ -75,7 +75,7 @@ typedef struct {
     hpcb_live_job_t *jobs; /* NULL for none */
 } hpcb_live_node_t;
 
-/* Return true if the report is at most HPCB_LIVE_STALE_SECONDS older than now, and not
+/* Return true if the report is less than HPCB_LIVE_STALE_SECONDS old at now, and not
  * from the future. */
 bool hpcb_live_is_fresh(const hpcb_live_node_t *node, int64_t now);
 

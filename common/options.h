@@ -63,7 +63,8 @@ const hpcb_option_spec_t *hpcb_option_specs(size_t *count);
 int hpcb_option_parse(const char *name, const char *value, hpcb_options_t *options,
                       hpcb_error_t *err);
 
-/* Check only the syntax, not whether this release supports the value. */
+/* Like hpcb_option_parse, but check only the syntax, not whether this release supports
+ * the value. */
 int hpcb_option_scan(const char *name, const char *value, hpcb_options_t *options,
                      hpcb_error_t *err);
 

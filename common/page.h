@@ -57,7 +57,7 @@ typedef struct {
     uint64_t wait_ns;    /* inside of blocking MPI calls */
     uint64_t mean_ns;    /* of all iterations since the last sample */
     uint64_t ended_ns;   /* end of the last one */
-    uint64_t waits;      /* odd: in a blocking call; incremented at begin and end of each */
+    uint64_t waits;      /* odd: in a blocking call; changes at begin and end of each */
     uint64_t owner;      /* process ID of the writer; 0: none */
     uint64_t usual_ns;   /* mean of all iterations since the period was found */
     hpcb_page_level_t asked;

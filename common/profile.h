@@ -10,7 +10,7 @@
  *
  * Users choose the names, of any bytes except NUL; the file has printable ASCII with
  * %XX for other bytes.  A store is bounded in entries, in entries of one user and in
- * bytes.  The least recently used entries are dropped first, so that made-up names
+ * bytes.  The least recently updated entries are dropped first, so that made-up names
  * cannot push out those of others.
  */
 #ifndef HPCB_COMMON_PROFILE_H

@@ -27,7 +27,7 @@ typedef struct hpcb_source hpcb_source_t;
  */
 typedef void (*hpcb_loop_fn)(void *arg, uint64_t what);
 
-/* Return NULL with err if the kernel or memory is short. */
+/* Return NULL with err if the kernel refuses or memory is short. */
 hpcb_loop_t *hpcb_loop_new(hpcb_error_t *err);
 
 /* Free the loop with its remaining sources (not the callers' descriptors).  loop may be

@@ -18,8 +18,8 @@ typedef void (*hpcb_fn_t)(void);
  */
 hpcb_fn_t hpcb_next(const char *name, const void *caller);
 
-/* Do the same, also for fallback; if there is neither, print one line and end the
- * process like the dynamic loader does. */
+/* Do the same for name, or if there is none for fallback.  If there is neither, print
+ * one line and end the process like the dynamic loader does. */
 hpcb_fn_t hpcb_need(const char *name, const char *fallback, const void *caller);
 
 /*

@@ -19,8 +19,8 @@ typedef enum {
 /*
  * Sleep for ns nanoseconds, or until data arrive on any TCP connection of the process,
  * a signal is handled, or another thread calls hpcb_sleep_end_one.  The thread's timer
- * slack is minimal meanwhile.  now_ns (CLOCK_MONOTONIC) determines when new connections
- * are searched.  Callable by any thread; no cancellation point.
+ * slack is minimal meanwhile.  now_ns (CLOCK_MONOTONIC) determines when to search for
+ * new connections.  Callable by any thread; no cancellation point.
  */
 hpcb_sleep_end_t hpcb_sleep(uint64_t ns, uint64_t now_ns);
 

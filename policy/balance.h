@@ -126,8 +126,8 @@ typedef struct {
     uint32_t changes;         /* one bit per step, the latest is the lowest: priorities changed */
     double spins;             /* waits: -1, no recent one spins, to 1, all spin */
     unsigned calm;            /* steps since the last change */
-    double before;            /* seconds of the previous iteration; 0: none */
-    double since;             /* seconds of all iterations since then */
+    double before;            /* seconds of the iteration before the last change; 0: none */
+    double since;             /* seconds of all iterations since that change */
     double neutral;           /* seconds of an iteration without intervention; 0: not known */
     double mean;              /* mean of all iterations since the last rest */
     double lost;              /* excess of these over the expected time, in iterations */

@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Samples of a shorter time are not used, because a job's start is not typical of
- * it. */
+/* The use of a job is unknown until its samples cover this time, because a job's start
+ * is not typical of it. */
 #define HPCB_BUSY_SETTLE_US UINT64_C(30000000)
 
 /* All zero: not known. */

@@ -120,8 +120,8 @@ void hpcb_gang_select(const hpcb_gang_t *gang, const hpcb_bw_t *capacity,
 
 /* Return the slot of a job of several nodes without a deal: it owns the quanta whose
  * number modulo cycle (a power of two up to 128) is that slot.  owner: of_job, or
- * job_id if that is 0.  quantum: the number of the present one; the slot changes at
- * most once in 256 quanta. */
+ * job_id if that is 0.  quantum: the number of the quantum in question; the slot
+ * changes at most once in 256 quanta. */
 unsigned hpcb_gang_slot(uint32_t owner, uint64_t quantum, unsigned cycle);
 
 /* Begin a quantum in which the jobs with run[i] run (algorithm 1, lines 3 to 6). */

@@ -59,8 +59,8 @@ typedef struct {
     uint64_t return_ns;  /* first pause before a step back */
     uint64_t longest_ns; /* longest pause */
     bool slices;         /* the kernel supports slices; if not, that level is skipped */
-    /* No step goes beyond this level; FREE: no bound (policy/progress.h).  Guests
-     * beyond it already return as usual. */
+    /* No step goes beyond this level; FREE: no bound (policy/progress.h).  Guests that
+     * are already beyond it return as usual. */
     hpcb_guard_level_t most;
 } hpcb_guard_conf_t;
 

@@ -96,7 +96,7 @@ hpcb_harm_stop_t hpcb_harm_stop(const hpcb_harm_plan_t *plan,
                                 const hpcb_harm_seed_t *seed, int64_t now_ns);
 
 /*
- * Return the rate (work per second) that guests would have caused in the middle of the
+ * Return the rate (work per second) of the primary if guests had run in the middle of the
  * stop: the straight line through the rates in the middle of both times of comparison.
  * Times have any one unit.  A primary that becomes slower or faster at a steady rate so
  * causes no error, wherever the second time lies; by the mean of both, half of what it

@@ -45,12 +45,13 @@ typedef struct {
     double end;   /* end of the last thread */
     uint64_t bytes;
     uint64_t accesses;
-    double cpu; /* CPU time of the threads in seconds: less than threads x wall time if others compete for their CPUs */
+    double cpu; /* CPU time of the threads in seconds: less than threads x wall time if
+                   others compete for their CPUs */
 } hpcb_membench_result_t;
 
-/* Start the threads and wait until they have touched their blocks.  Return 0, or -1
- * with err if they would use more than half of the available memory or cannot be
- * started; the caller closes bench in both cases. */
+/* Start the threads and wait until they have touched their blocks.  Return 0, after
+ * which the caller closes bench, or -1 with err and bench unchanged if they would use
+ * more than half of the available memory or cannot be started. */
 int hpcb_membench_open(const hpcb_membench_options_t *options, hpcb_membench_t **bench,
                        hpcb_error_t *err);
 void hpcb_membench_close(hpcb_membench_t *bench);

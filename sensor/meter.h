@@ -32,9 +32,10 @@ int hpcb_meter_group(const hpcb_node_t *node, uint32_t job_id, const char *place
 /*
  * Get the present usage of the job, and the peak memory of Slurm's own directory of the
  * job (found by pid; 0: none).  scope describes the CPU figures:
- *   HPCB_USAGE_STEP: sum over its present task groups, to be added to what is recorded; do
- *     not record it, because hpcb_meter_fold_step returns the same figures again;
- *   HPCB_USAGE_JOB: running total of the job (pure v2), which may be recorded at any time.
+ *   HPCB_USAGE_STEP: sum over its present task groups, to be added to what is recorded;
+ *     do not record it, because hpcb_meter_fold_step returns the same figures again;
+ *   HPCB_USAGE_JOB: running total of the job (pure v2), which may be recorded at any
+ *     time.
  * memory_peak is a total in both cases, 0 if it is unknown.  Return -1 with err if
  * there is no cgroup2 mount, or on pure v2 if pid is in no job.
  */

@@ -23,8 +23,8 @@ int hpcb_stat_number(int fd, const char *key, uint64_t *value, hpcb_error_t *err
  * measuring process keeps some for its own work. */
 #define HPCB_STAT_FILES_MAX 4096
 
-/* Reserve n of them, and return them.  Return -1 with errno and err if there are not so
- * many left. */
+/* Reserve n of them, and release n of them.  hpcb_stat_take returns 0, or -1 with errno
+ * and err if fewer are left. */
 int hpcb_stat_take(size_t n, hpcb_error_t *err);
 void hpcb_stat_give(size_t n);
 

@@ -9,14 +9,14 @@
  * priority over the same CPUs, on one node each, the one with the most idle CPU time.
  *
  *   dedicated      no guests: all jobs are in one queue
- *   nice           stock Slurm: a guest without a free CPU shares a primary's and slows it
- *                  down; a primary waits for memory that a guest has
+ *   nice           stock Slurm: a guest without a free CPU shares a primary's and slows
+ *                  it down; a primary waits for memory that a guest has
  *   guests         a guest gets the CPU time that primaries leave, and memory that is
  *                  allocated to no job; it is requeued if a primary needs that
  *   guests_memory  the same, and memory that primaries requested and do not use:
- *                  policy/lend computes how much, with hpcbd's default reserve and known
- *                  programs; policy/memguard chooses the guests that end when a primary
- *                  uses it
+ *                  policy/lend computes how much, with hpcbd's default reserve and
+ *                  known programs; policy/memguard chooses the guests that end when a
+ *                  primary uses it
  *
  * A job's work is its run time in the history.  A primary with guests on the CPUs of
  * its tasks is slower by a factor of the regime, on all of its nodes, because the

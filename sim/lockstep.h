@@ -22,7 +22,7 @@ typedef struct {
     int64_t operations; /* length of the job */
     int64_t limit_ns;   /* or the first operation that ends at this time or later */
     uint32_t nodes;
-    hpcb_sim_noise_t *noise; /* number of noises on each node */
+    hpcb_sim_noise_t *noise; /* `noises` entries: those of each node */
     unsigned noises;
     hpcb_sim_dist_t clock_offset;
     bool sleeps;       /* in waits, so that a guest with a guard gets that time */

@@ -7,9 +7,9 @@
  * three hooks, because slurmstepd and the forked task run concurrently until the task
  * is released:
  *
- *  privileged   in the task, root: settings that slurmstepd itself makes in the task after
- *               fork and would overwrite (oom_score_adj; 22.05 resets it immediately before
- *               this hook);
+ *  privileged   in the task, root: settings that slurmstepd itself makes in the task
+ *               after fork and would overwrite (oom_score_adj; 22.05 resets it
+ *               immediately before this hook);
  *  task         in slurmstepd, root, while the task waits: everything else;
  *  verify       in the task, user: check of the kernel's state, independent of what
  *               slurmstepd has stored.
@@ -25,8 +25,8 @@ void hpcb_spank_isolate_privileged(const hpcb_step_t *step);
 /* slurm_spank_task_post_fork, any class; pid is the waiting task. */
 void hpcb_spank_isolate_task(const hpcb_step_t *step, pid_t pid);
 
-/* For primaries: give them their weight on wide nodes (cgroup/mechanism_primary.c).
- * Only the first call of the process has an effect. */
+/* slurm_spank_task_post_fork, for primaries: give them their weight on wide nodes
+ * (cgroup/mechanism_primary.c).  Only the first call of the process has an effect. */
 void hpcb_spank_isolate_primary(spank_t sp, const hpcb_step_t *step, pid_t pid);
 
 /* slurm_spank_task_init, any class.  Does not return for a guest that is not isolated:

@@ -28,8 +28,8 @@ void hpcb_spank_options_enforce(void);
 const hpcb_options_t *hpcb_spank_options(void);
 
 /* Get the options of the job's submission; only in job_prolog and job_epilog, where
- * options must not be registered (a registered one is searched among parsed arguments,
- * and there are none). */
+ * options must not be registered (a registered one is taken from parsed arguments, and
+ * there are none). */
 void hpcb_spank_options_of_job(spank_t sp, hpcb_options_t *options);
 
 #endif

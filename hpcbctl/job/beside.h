@@ -19,8 +19,8 @@ void hpcb_beside_begin(const hpcb_conf_t *conf, uint32_t primary);
 void hpcb_beside_leave(const hpcb_conf_t *conf, const hpcb_job_state_t *guest,
                        uint64_t cpu_us);
 
-/* Get the guests that were next to a recorded primary at its end; unknown if it cannot
- * be read. */
+/* At the end of a recorded primary: get the guests that were next to it during its run;
+ * unknown if that cannot be read. */
 void hpcb_beside_end(const hpcb_conf_t *conf, const hpcb_job_state_t *primary,
                      hpcb_beside_t *beside);
 

@@ -19,7 +19,7 @@
 json_object *hpcb_status_collect(const hpcb_conf_t *conf, const hpcb_node_t *node,
                                  const char *synthetic, unsigned *problems);
 
-/* Return its member "jobs" alone. */
+/* Return its member "jobs" alone; ownership, *problems and NULL as above. */
 json_object *hpcb_status_jobs(const hpcb_conf_t *conf, const hpcb_node_t *node,
                               unsigned *problems);
 

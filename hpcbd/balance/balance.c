@@ -4,8 +4,9 @@
  */
 /*
  * Two timers:
- *   look   every 2 s, and soon after a notification: find steps (StateDir is authoritative,
- *          so that a restarted daemon finds all of them again), and their new processes
+ *   look   every 2 s, and soon after a notification: find steps (StateDir is
+ *          authoritative, so that a restarted daemon finds all of them again), and
+ *          their new processes
  *   tick   every few ms while a step is balanced: each step continues with a few of its
  *          ranks, to begin, to read samples or to end (hpcbd/balance/unit.h)
  *

@@ -20,7 +20,7 @@ typedef struct {
     bool held;              /* paused by its owner or root */
     bool suspended;         /* by Slurm */
     bool counted;           /* nodes is known */
-    uint32_t nodes;         /* if they are */
+    uint32_t nodes;         /* valid if counted */
     bool stopped;           /* for another job's turn */
     bool dirty;             /* must be scanned */
     int64_t looked_ns;      /* time of the last scan; 0: never */

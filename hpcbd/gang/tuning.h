@@ -37,9 +37,9 @@ bool hpcbd_tuning_set(hpcbd_tuning_t *tuning, const char *partition,
 
 /*
  * Return the settings for the jobs of set, which elect together: those of the partition
- * that takes turns there.  Jobs that have joined do not count; with several such
- * partitions the settings of all apply.  Only in an iteration of the loop after
- * hpcbd_roster_follow.
+ * that takes turns there.  Jobs that have joined do not count.  With several such
+ * partitions the settings for all partitions apply, not their own.  Only in an
+ * iteration of the loop after hpcbd_roster_follow.
  */
 hpcbd_turn_t hpcbd_tuning_of(const hpcbd_tuning_t *tuning, const hpcbd_set_t *set);
 

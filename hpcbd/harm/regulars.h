@@ -27,8 +27,8 @@ typedef struct {
 /*
  * Set the group's guests at now_ns (CLOCK_MONOTONIC); same: some were there the last
  * time.  Return whether the results for the group apply to these guests: if some were
- * there before; if the group was empty for a short time at most and all new ones run
- * programs that ran in it before; or if there were none before.
+ * there the last time; or if the group was empty for a short time at most, and all new
+ * ones run programs that ran in it before, or there are no new ones yet.
  */
 bool hpcbd_regulars_stay(hpcbd_regulars_t *regulars, const hpcbd_job_t *const *guests,
                          size_t count, bool same, uint64_t now_ns);

@@ -36,8 +36,8 @@ void hpcbd_shares_free(hpcbd_shares_t *shares);
 void hpcbd_shares_round(hpcbd_shares_t *shares, bool idle);
 
 /* Read the share since the previous round.  Return 0, or -1 with share unchanged: this
- * is the first round, the guest has no process, or it cannot be read.  Files that
- * cannot be read are opened again by the next call. */
+ * is the guest's first reading, the guest has no process, or it cannot be read.  Files
+ * that cannot be read are opened again by the next call. */
 int hpcbd_shares_look(hpcbd_shares_t *shares, const hpcbd_job_t *guest,
                       hpcbd_share_t *share);
 

@@ -41,8 +41,8 @@ int hpcbd_limit_set(hpcbd_limit_t *limit, const char *state_dir, uint32_t job_id
                     int version, const char *dir, uint64_t bytes, hpcb_error_t *err);
 
 /* Return true if the kernel has killed a process of the group since our limit came
- * into force, since the first call, or since hpcbd_limit_forget_kills, whichever was
- * last. */
+ * into force, since the first hpcbd_limit_look, or since hpcbd_limit_forget_kills,
+ * whichever was last. */
 bool hpcbd_limit_killed(hpcbd_limit_t *limit, int version, const char *dir);
 
 /* Attribute the kernel's kills so far to the guest itself. */

@@ -15,7 +15,8 @@
  *   {"verb":"status","from":I} an object for each of the next jobs, then one with
  *                              "end": true and, if there are more, "next": I
  *   {"verb":"gang","from":I}   an object for each of the next jobs that take turns
- *                              (root: then for each of the last decisions), then as above
+ *                              (root: then for each of the last decisions), then as
+ *                              above
  *   {"verb":"gang-pause","job":N}, {"verb":"gang-resume","job":N}
  *                              a job of the user's own; without job: root
  *   {"verb":"gang-join","job":N}, {"verb":"gang-leave","job":N}   the same

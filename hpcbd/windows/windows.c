@@ -4,12 +4,13 @@
  */
 /*
  * Three timers drive the engine:
- *   the edge timer    on the wall clock, at the next switch of any job; all jobs that are
- *                     due are switched in that iteration.  It also expires when the clock
- *                     is set, and then every job's phase is computed anew
+ *   the edge timer    on the wall clock, at the next switch of any job; all jobs that
+ *                     are due are switched in that iteration.  It also expires when the
+ *                     clock is set, and then every job's phase is computed anew
  *   the look timer    once a second while there are jobs: scans for new threads, a few
  *                     jobs in turn, so that its cost does not grow with their number
- *   the refresh timer every 30 s: scans all of StateDir, for changes without a notification
+ *   the refresh timer every 30 s: scans all of StateDir, for changes without a
+ *                     notification
  * Notifications (hpcbd/node/socket.c) advance scans.  Work that reads files waits until
  * no job is boosted, and does a bounded part per iteration.
  *
