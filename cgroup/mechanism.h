@@ -43,7 +43,8 @@ typedef struct hpcb_mechanism {
     const char *name; /* "idle-group" */
     const char *what; /* one line for hpcbctl status */
     bool isolates;    /* sufficient on its own to keep a guest off a primary's CPU */
-    bool every_guest; /* hpcb_isolate applies it; false: only on request and by hpcb_siblings_lower */
+    bool every_guest; /* hpcb_isolate applies it; false: only on request and by
+                         hpcb_siblings_lower */
     bool required;    /* no guest task starts unless it is in force */
     /* 0 if the node supports it; -1 with the reason */
     int (*probe)(const hpcb_node_t *node, hpcb_error_t *err);
@@ -64,10 +65,10 @@ const hpcb_mechanism_t *hpcb_mechanism_find(const char *name);
 /*
  * Make target a guest: apply isolating mechanisms in order until one verifies (those
  * that do not are undone), then all other mechanisms for guests that the node supports
- * (failures are logged at debug level and ignored).  Return the isolating mechanism, or NULL with err
- * and the reason of each failure.  If the undo log cannot be written the guest is
- * isolated anyway, and an error is logged.  Never blocks.  Called as root before the
- * task runs user code.
+ * (failures are logged at debug level and ignored).  Return the isolating mechanism, or
+ * NULL with err and the reason of each failure.  If the undo log cannot be written the
+ * guest is isolated anyway, and an error is logged.  Never blocks.  Called as root
+ * before the task runs user code.
  */
 const hpcb_mechanism_t *hpcb_isolate(const hpcb_target_t *target, hpcb_error_t *err);
 

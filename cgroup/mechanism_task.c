@@ -61,7 +61,8 @@ static int common_group(const hpcb_target_t *target, hpcb_error_t *err)
         return 0;
     if (in_job && strlen(dir) < strlen(job))
         return 1;
-    return hpcb_error(err, "task %d is scheduled in %s, not in the group of the "
+    return hpcb_error(err,
+                      "task %d is scheduled in %s, not in the group of the "
                       "primaries",
                       (int)target->pid, dir);
 }

@@ -52,8 +52,8 @@ void hpcb_rank_close(hpcb_rank_t *rank);
 void hpcb_rank_leave(hpcb_rank_t *rank);
 
 /* Return whether hpcb_rank_open moves processes to a group of ours.  The kernel may
- * then block the caller for a grace period of RCU (v1: 10 to 20 ms), or until others who
- * move processes have waited for theirs. */
+ * then block the caller for a grace period of RCU (v1: 10 to 20 ms), or until others
+ * who move processes have waited for theirs. */
 bool hpcb_rank_moves(const hpcb_rank_spec_t *spec);
 
 /* Move them before hpcb_rank_open, in a caller that may block.  Failures are left to

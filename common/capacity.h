@@ -26,7 +26,8 @@
 #define HPCB_BANDWIDTH_MAX (UINT64_C(1) << 60)
 
 typedef struct {
-    char nodes[HPCB_NODES_MAX]; /* Slurm's hostlist expression, or "ALL"; its syntax is checked, it is not expanded */
+    char nodes[HPCB_NODES_MAX]; /* Slurm's hostlist expression, or "ALL"; its syntax is
+                                   checked, it is not expanded */
     uint64_t mem, net;          /* bytes/s per node; 0: not set; at least one is set */
 } hpcb_capacity_t;
 

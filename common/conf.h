@@ -64,8 +64,9 @@ typedef struct {
     bool guest_pin_to_primaries;      /* GuestPinToPrimaries=no */
     char guest_cgroup[HPCB_NAME_MAX]; /* GuestCgroup=hpcb_guest; %n expanded */
     int guest_oom_score_adj;          /* GuestOomScoreAdj=1000 (0..1000) */
-    unsigned guest_memory_high;       /* GuestMemoryHigh=90: percent of the guest's own memory limit, 0: unchanged */
-    bool guest_memory_unused;         /* GuestMemory=unused */
+    unsigned guest_memory_high; /* GuestMemoryHigh=90: percent of the guest's own memory
+                                   limit, 0: unchanged */
+    bool guest_memory_unused;   /* GuestMemory=unused */
     hpcb_memory_reserve_t guest_memory_reserve; /* GuestMemoryReserve=5% */
     uint32_t guest_memory_settle;               /* GuestMemorySettle=60: seconds */
     bool guest_remove_ipc;                      /* GuestRemoveIPC=yes */

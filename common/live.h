@@ -46,7 +46,8 @@
 typedef struct {
     uint32_t job_id; /* never 0 */
     bool guest;
-    uint64_t used;   /* present memory in bytes: the charge of its control group less what the kernel can reclaim without loss (clean page cache) */
+    uint64_t used; /* present memory in bytes: the charge of its control group less what
+                      the kernel can reclaim without loss (clean page cache) */
     uint64_t growth; /* bytes/s over the last few seconds; 0 if it shrinks */
     uint64_t peak;   /* bytes: largest use so far */
     bool cpus_known;
@@ -67,10 +68,14 @@ typedef struct {
     int64_t time;             /* of the sample: CLOCK_REALTIME, seconds */
     uint64_t memory;          /* bytes: RealMemory as the node sees it */
     uint64_t available;       /* bytes: MemAvailable */
-    bool protects;            /* hpcbd ends guests here before a primary lacks memory; without that no memory is lent */
-    uint64_t mem_bandwidth, net_bandwidth; /* bytes/s, as measured by the node; 0: not known */
-    uint32_t saturation;  /* of its memory, HPCB_LIVE_... above; from a probe if no sensor measures memory traffic */
-    uint32_t memory_part; /* thousandths of the idle node's bandwidth for one CPU that one CPU has now; 0: saturation is unknown */
+    bool protects; /* hpcbd ends guests here before a primary lacks memory; without that
+                      no memory is lent */
+    uint64_t mem_bandwidth,
+        net_bandwidth;    /* bytes/s, as measured by the node; 0: not known */
+    uint32_t saturation;  /* of its memory, HPCB_LIVE_... above; from a probe if no
+                             sensor measures memory traffic */
+    uint32_t memory_part; /* thousandths of the idle node's bandwidth for one CPU that
+                             one CPU has now; 0: saturation is unknown */
     uint32_t n_jobs;
     hpcb_live_job_t *jobs; /* NULL for none */
 } hpcb_live_node_t;

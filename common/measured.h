@@ -42,13 +42,15 @@ typedef struct {
  * microseconds.  HPCB_RESTRAINT_UNKNOWN: not applicable to the job, or not counted. */
 typedef struct {
     /* Of a primary: */
-    uint64_t steps;     /* steps that restricted guests next to it further */
-    uint64_t requeued;  /* guests whose requeue was requested from Slurm because of it */
+    uint64_t steps;    /* steps that restricted guests next to it further */
+    uint64_t requeued; /* guests whose requeue was requested from Slurm because of it */
     uint64_t sliced_us; /* time for which its tasks had long slices */
     /* Of a guest: */
-    uint64_t throttled_us; /* time for which it ran in a half or a quarter of the time */
-    uint64_t stopped_us;   /* time for which it was stopped because of its harm */
-    uint64_t starved_us;   /* time for which it was stopped because it got next to no CPU time */
+    uint64_t
+        throttled_us;    /* time for which it ran in a half or a quarter of the time */
+    uint64_t stopped_us; /* time for which it was stopped because of its harm */
+    uint64_t starved_us; /* time for which it was stopped because it got next to no CPU
+                            time */
 } hpcb_restraint_t;
 
 typedef struct {

@@ -63,7 +63,9 @@ uint64_t hpcb_profile_axis_max(hpcb_profile_axis_t axis);
 typedef struct {
     uint32_t uid;
     char name[HPCB_PROFILE_NAME_MAX];       /* of the job, not empty */
-    char executable[HPCB_PROFILE_NAME_MAX]; /* argument of sbatch or srun, without directory; "": all executables of that name */
+    char executable[HPCB_PROFILE_NAME_MAX]; /* argument of sbatch or srun, without
+                                               directory; "": all executables of that
+                                               name */
 } hpcb_profile_key_t;
 
 /* Set a key: executable (NULL: unknown) is reduced to the part after its last '/'.

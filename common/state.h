@@ -34,9 +34,11 @@ typedef struct {
     bool yield_waits;          /* preload libhpcb_mpi.so into its tasks */
     hpcb_window_spec_t window; /* coordinated windows; all zero: none */
     char partition[HPCB_NAME_MAX];
-    char sluid[HPCB_SLUID_MAX]; /* Slurm 26.05: the job's own name, also that of its cgroup v2 directory; "" if Slurm has none */
+    char sluid[HPCB_SLUID_MAX]; /* Slurm 26.05: the job's own name, also that of its
+                                   cgroup v2 directory; "" if Slurm has none */
     uint64_t begin_us;          /* CLOCK_REALTIME, microseconds since the epoch */
-    char boot[HPCB_BOOT_MAX];   /* when it was saved, set by hpcb_state_save; "": not known */
+    char boot[HPCB_BOOT_MAX];   /* when it was saved, set by hpcb_state_save; "": not
+                                   known */
 } hpcb_job_state_t;
 
 /* Get the SLUID from the environment of prolog and epilog, which slurmd sets itself; ""

@@ -31,8 +31,10 @@ typedef struct {
     hpcb_class_t klass;            /* as decided */
     const hpcb_options_t *options; /* as given at submission; bw_* may be learned */
     bool learned;                  /* bw_* come from the profile store */
-    const char *program;           /* program of which two instances fit badly together: printable ASCII, chosen by the user; NULL or "": not known */
-    uint64_t peak;                 /* bytes of memory used by earlier runs on a node (hpcb_profile_p95); 0: not known */
+    const char *program; /* program of which two instances fit badly together: printable
+                            ASCII, chosen by the user; NULL or "": not known */
+    uint64_t peak; /* bytes of memory used by earlier runs on a node (hpcb_profile_p95);
+                      0: not known */
 } hpcb_tag_t;
 
 /* Data from the collector about a run that has ended. */
@@ -44,7 +46,8 @@ typedef struct {
     uint64_t guests;
     double efficiency, stolen_fraction; /* negative: not known */
     double cpu_seconds, wall_seconds;
-    double mem_bandwidth, net_bandwidth; /* mean, bytes/s per node; negative: not known */
+    double mem_bandwidth,
+        net_bandwidth; /* mean, bytes/s per node; negative: not known */
 } hpcb_run_t;
 
 /* Data for the select plugin. */

@@ -28,7 +28,9 @@ typedef enum {
     HPCBD_REQUEUE_STARVED, /* it runs: StateDir/ended/<jobid>.starved */
     HPCBD_REQUEUE_HARM,    /* it runs: StateDir/ended/<jobid>.harm */
     HPCBD_REQUEUE_LARGE,   /* it runs: StateDir/ended/<jobid>.large */
-    HPCBD_REQUEUE_KILLED,  /* it has ended; only if Slurm's state is out of memory: StateDir/ended/<jobid>.killed, written and read by hpcbd/memory/killed.h */
+    HPCBD_REQUEUE_KILLED,  /* it has ended; only if Slurm's state is out of memory:
+                              StateDir/ended/<jobid>.killed, written and read by
+                              hpcbd/memory/killed.h */
     HPCBD_REQUEUE_REASONS
 } hpcbd_requeue_t;
 

@@ -23,8 +23,8 @@
 typedef struct {
     pthread_mutex_t mutex;
     char path[PATH_MAX];
-    hpcb_conf_t conf; /* the last valid one */
-    time_t as_of;     /* slurmctld's time of configuration at the last check */
+    hpcb_conf_t conf;        /* the last valid one */
+    time_t as_of;            /* slurmctld's time of configuration at the last check */
     hpcb_file_stamp_t stamp; /* of the file that was read; none if that failed */
     bool ready;
 } hpcb_settings_t;

@@ -67,9 +67,10 @@
  * to; -1: none yet, or none any more. */
 static atomic_int watcher = -1;
 static atomic_int writable = -1;
-static atomic_int ender = -1;    /* the eventfd; -1: none */
-static atomic_bool watches;      /* connections */
-static _Atomic uint64_t look_at; /* time of the next search for connections; NEVER: given up */
+static atomic_int ender = -1; /* the eventfd; -1: none */
+static atomic_bool watches;   /* connections */
+static _Atomic uint64_t
+    look_at; /* time of the next search for connections; NEVER: given up */
 static atomic_flag looking = ATOMIC_FLAG_INIT;
 
 static uint64_t clock_ns(void)

@@ -39,24 +39,26 @@ typedef struct {
     uintptr_t frame;
     unsigned inside; /* number of calls inside of it so far */
     uintptr_t call_site;
-    bool event;          /* a pass since the last reading found something */
-    bool served;         /* data have moved in this wait: moved and burst are valid */
-    bool doubtful;       /* the last burst is a single long pass */
-    bool woken;          /* a message ended the last sleep */
-    bool polls_more;     /* the progress loop polls UCX, and seldom or never yields */
-    unsigned polls;      /* of UCX since the last yield; of the thread, see hook.c */
-    unsigned left;       /* passes without a result until the next reading of the clock */
-    unsigned stride;     /* the same between two readings; of the thread */
-    unsigned since_nap;  /* readings since the last sleep, or since began */
-    uint64_t began;      /* 0: the clock has not been read yet */
-    uint64_t looked;     /* the last reading */
-    uint64_t moved;      /* last time that data moved */
-    uint64_t burst;      /* begin of the present series of moves without a longer pause */
-    uint64_t came;       /* estimated begin of that series, which may lie in a sleep */
-    uint64_t quiet;      /* time before that in which nothing moved */
-    uint64_t first;      /* time of the first arrival after a quiet time; 0: none yet */
-    uint64_t stirred;    /* time of an interruption by another thread or a signal; 0: never */
-    uint64_t blind_from; /* begin of the last sleep, its end if a message ended it; 0: none, or interrupted */
+    bool event;      /* a pass since the last reading found something */
+    bool served;     /* data have moved in this wait: moved and burst are valid */
+    bool doubtful;   /* the last burst is a single long pass */
+    bool woken;      /* a message ended the last sleep */
+    bool polls_more; /* the progress loop polls UCX, and seldom or never yields */
+    unsigned polls;  /* of UCX since the last yield; of the thread, see hook.c */
+    unsigned left;   /* passes without a result until the next reading of the clock */
+    unsigned stride; /* the same between two readings; of the thread */
+    unsigned since_nap; /* readings since the last sleep, or since began */
+    uint64_t began;     /* 0: the clock has not been read yet */
+    uint64_t looked;    /* the last reading */
+    uint64_t moved;     /* last time that data moved */
+    uint64_t burst; /* begin of the present series of moves without a longer pause */
+    uint64_t came;  /* estimated begin of that series, which may lie in a sleep */
+    uint64_t quiet; /* time before that in which nothing moved */
+    uint64_t first; /* time of the first arrival after a quiet time; 0: none yet */
+    uint64_t
+        stirred; /* time of an interruption by another thread or a signal; 0: never */
+    uint64_t blind_from; /* begin of the last sleep, its end if a message ended it; 0:
+                            none, or interrupted */
     uint64_t usual_pass; /* shortest time between two readings */
     hpcb_nap_site_t *site;
 } hpcb_wait_t;

@@ -50,17 +50,16 @@ typedef struct {
     hpcb_balance_kind_t kind;
     unsigned high_util; /* uniform, adaptive: a utilization above this is high */
     unsigned low_util;  /* uniform, adaptive: a utilization below this is low */
-    unsigned global;    /* adaptive: weight of earlier steps; the last step has the rest */
-    unsigned busy;      /* dlrb: the others wait for a rank above this */
-    unsigned threshold; /* dlrb: smaller differences within a core are ignored */
-    unsigned move_gain; /* dlrb: ranks move only if loads come closer by this */
+    unsigned global; /* adaptive: weight of earlier steps; the last step has the rest */
+    unsigned busy;   /* dlrb: the others wait for a rank above this */
+    unsigned threshold;    /* dlrb: smaller differences within a core are ignored */
+    unsigned move_gain;    /* dlrb: ranks move only if loads come closer by this */
     unsigned priority_min; /* initial priority of each rank */
     unsigned priority_max;
     /* Shares follow the weights of policy/share.h, so that the effect of a priority can
      * be predicted.  True for tasks on one CPU, false for hardware threads. */
     bool linear;
-    unsigned
-        n_fixed; /* static: number of priorities; further ranks get the last one */
+    unsigned n_fixed; /* static: number of priorities; further ranks get the last one */
     unsigned char fixed[HPCB_BALANCE_RANKS];
 } hpcb_balance_conf_t;
 
@@ -113,27 +112,31 @@ typedef enum {
 
 typedef struct {
     hpcb_balance_stage_t stage;
-    bool changed;     /* by the last step: the next sample shows the effect of that change */
-    bool pending;     /* a change is made if the next iteration confirms it */
-    uint32_t history; /* one bit per step, the latest is the lowest: something changed */
+    bool
+        changed; /* by the last step: the next sample shows the effect of that change */
+    bool pending; /* a change is made if the next iteration confirms it */
+    uint32_t
+        history; /* one bit per step, the latest is the lowest: something changed */
     unsigned phases;
-    float tried[HPCB_BALANCE_CPUS][HPCB_BALANCE_TRIED]; /* by first place of the group */
+    float tried[HPCB_BALANCE_CPUS]
+               [HPCB_BALANCE_TRIED]; /* by first place of the group */
 } hpcb_balance_dlrb_t;
 
 typedef struct {
     hpcb_balance_kind_t kind; /* in force */
-    uint32_t phases;          /* one bit per step, the latest is the lowest: a phase began */
-    uint32_t changes;         /* one bit per step, the latest is the lowest: priorities changed */
-    double spins;             /* waits: -1, no recent one spins, to 1, all spin */
-    unsigned calm;            /* steps since the last change */
-    double before;            /* seconds of the iteration before the last change; 0: none */
-    double since;             /* seconds of all iterations since that change */
-    double neutral;           /* seconds of an iteration without intervention; 0: not known */
-    double mean;              /* mean of all iterations since the last rest */
-    double lost;              /* excess of these over the expected time, in iterations */
-    unsigned run;             /* steps since the last rest */
-    unsigned resting;         /* steps left in which nothing is tried */
-    unsigned rest;            /* length of the last rest; 0: none yet */
+    uint32_t phases; /* one bit per step, the latest is the lowest: a phase began */
+    uint32_t
+        changes;    /* one bit per step, the latest is the lowest: priorities changed */
+    double spins;   /* waits: -1, no recent one spins, to 1, all spin */
+    unsigned calm;  /* steps since the last change */
+    double before;  /* seconds of the iteration before the last change; 0: none */
+    double since;   /* seconds of all iterations since that change */
+    double neutral; /* seconds of an iteration without intervention; 0: not known */
+    double mean;    /* mean of all iterations since the last rest */
+    double lost;    /* excess of these over the expected time, in iterations */
+    unsigned run;   /* steps since the last rest */
+    unsigned resting; /* steps left in which nothing is tried */
+    unsigned rest;    /* length of the last rest; 0: none yet */
 } hpcb_balance_auto_t;
 
 typedef struct {

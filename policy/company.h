@@ -4,9 +4,9 @@
  */
 /*
  * Bad company: pairs of programs, of a primary and of a guest, that the guard
- * (policy/guard.h) had to separate.  For some hours, placement keeps the guest off nodes
- * where that primary runs.  After that such a node is the last choice, and after some
- * weeks the pair is forgotten.
+ * (policy/guard.h) had to separate.  For some hours, placement keeps the guest off
+ * nodes where that primary runs.  After that such a node is the last choice, and after
+ * some weeks the pair is forgotten.
  *
  * Each time that a pair proves bad adds 1 to its weight, or a part of 1 if several
  * guests were there.  This counts once an hour at most, because a primary on a hundred

@@ -58,12 +58,14 @@ typedef struct {
     bool mem_known; /* false: it counts as a job that uses its share */
     bool net_known;
     unsigned processors; /* at least 1 */
-    unsigned depth;      /* largest number of jobs on one of its CPUs, on any of its nodes */
-    uint64_t meets; /* bit set of the node's seats, in their order, that have a CPU in common with it */
+    unsigned depth; /* largest number of jobs on one of its CPUs, on any of its nodes */
+    uint64_t meets; /* bit set of the node's seats, in their order, that have a CPU in
+                       common with it */
 } hpcb_deal_seat_t;
 
 typedef struct {
-    hpcb_bw_t capacity; /* bytes/s; 0: not known, then the use of jobs is spread evenly */
+    hpcb_bw_t
+        capacity; /* bytes/s; 0: not known, then the use of jobs is spread evenly */
     unsigned processors;   /* of all its seats together */
     uint32_t first, count; /* range in seats */
 } hpcb_deal_node_t;
@@ -78,10 +80,10 @@ typedef struct {
 
 /* Internal state of the policy for one job. */
 typedef struct {
-    uint32_t first, count;    /* range in by_job */
-    unsigned cycle, slot;     /* of this attempt */
-    unsigned longest;         /* longest cycle that it may get */
-    unsigned free;            /* number of slots that no job has with which it shares a CPU */
+    uint32_t first, count; /* range in by_job */
+    unsigned cycle, slot;  /* of this attempt */
+    unsigned longest;      /* longest cycle that it may get */
+    unsigned free; /* number of slots that no job has with which it shares a CPU */
     bool placed, failed;      /* failed: no slot was left */
     bool stale;               /* it is in the deal's list of stale jobs */
     hpcb_fit_square_t weight; /* square of what it uses on all nodes */

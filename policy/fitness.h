@@ -44,7 +44,8 @@ typedef struct {
     bool mem_known, net_known; /* use.mem, use.net are known */
     bool cpu_known;
     uint64_t cpu;        /* CPU time that it needs on a node, millionths of one CPU */
-    uint64_t program;    /* hpcb_fit_program; 0: unknown.  The caller sets hpcb_fit_node_t.same_program by it */
+    uint64_t program;    /* hpcb_fit_program; 0: unknown.  The caller sets
+                            hpcb_fit_node_t.same_program by it */
     unsigned processors; /* on each node; 0: all that are left */
 } hpcb_fit_guest_t;
 
@@ -61,8 +62,10 @@ typedef struct {
     uint64_t cpus, cpus_by_primaries, cpus_by_guests;
     /* Result of a probe (policy/saturation.h), whichever job saturates memory: */
     bool mem_saturated;
-    uint32_t mem_lost; /* thousandths, at most 1000, of the idle node's bandwidth for one CPU that are missing now; 0: none, or unknown */
-    hpcb_bw_t scale; /* for an axis of unknown capacity: the largest use on any of the compared nodes, the same for all of them */
+    uint32_t mem_lost; /* thousandths, at most 1000, of the idle node's bandwidth for
+                          one CPU that are missing now; 0: none, or unknown */
+    hpcb_bw_t scale;   /* for an axis of unknown capacity: the largest use on any of the
+                          compared nodes, the same for all of them */
 } hpcb_fit_node_t;
 
 /*
@@ -90,10 +93,14 @@ enum {
     HPCB_FIT_EXCELLENT, /* distance below 1/8 */
     HPCB_FIT_GOOD,      /* below 1/4 */
     HPCB_FIT_FAIR,      /* larger: mostly because the node would stay underused */
-    HPCB_FIT_UNKNOWN,   /* no axis of known capacity applies, or a job on the node is unknown */
-    HPCB_FIT_POOR,      /* exceeds its share by 1/4 of the capacity or more while other jobs run there; or an unknown guest where nothing is left */
-    HPCB_FIT_TWIN,      /* the same program runs there and needs the same at the same time (section 3: two instances side by side lost most) */
-    HPCB_FIT_COMPANY,   /* bad company is there (policy/company.h), but its last offence is old */
+    HPCB_FIT_UNKNOWN,   /* no axis of known capacity applies, or a job on the node is
+                           unknown */
+    HPCB_FIT_POOR, /* exceeds its share by 1/4 of the capacity or more while other jobs
+                      run there; or an unknown guest where nothing is left */
+    HPCB_FIT_TWIN, /* the same program runs there and needs the same at the same time
+                      (section 3: two instances side by side lost most) */
+    HPCB_FIT_COMPANY, /* bad company is there (policy/company.h), but its last offence
+                         is old */
     HPCB_FIT_CLASSES,
     HPCB_FIT_REFUSED = 255
 };

@@ -177,7 +177,8 @@ hpcb_guard_level_t hpcb_guard_step(const hpcb_guard_conf_t *conf, hpcb_guard_t *
              (blind || (estimate && estimate->high < conf->max_slowdown)))
         give_back(conf, guard, now_ns);
     else if (estimate && (guard->refused || is_harmless(conf, guard, estimate)))
-        begin_anew(conf, guard, false, now_ns); /* evidence of the refusal is mixed by now */
+        begin_anew(conf, guard, false,
+                   now_ns); /* evidence of the refusal is mixed by now */
     return guard->level;
 }
 

@@ -43,11 +43,13 @@
 /* What guests next to a primary may do.  Each level allows less than the one before. */
 typedef enum {
     HPCB_GUARD_FREE,
-    HPCB_GUARD_SLICES,  /* unrestricted; the primary's tasks have long slices from here on; used only on the way back */
+    HPCB_GUARD_SLICES,  /* unrestricted; the primary's tasks have long slices from here
+                           on; used only on the way back */
     HPCB_GUARD_HALF,    /* run half of the time */
     HPCB_GUARD_QUARTER, /* run a quarter of the time */
     HPCB_GUARD_STOP,
-    HPCB_GUARD_REQUEUE, /* stopped, to be requeued; the pair of programs becomes bad company */
+    HPCB_GUARD_REQUEUE, /* stopped, to be requeued; the pair of programs becomes bad
+                           company */
 } hpcb_guard_level_t;
 
 /* Guests at this level run in one of so many turns of equal length; 0: in none. */
@@ -104,8 +106,10 @@ hpcb_guard_level_t hpcb_guard_step(const hpcb_guard_conf_t *conf, hpcb_guard_t *
 typedef struct {
     hpcb_guard_t near; /* guests that share cores with it */
     hpcb_guard_t far;  /* the other guests of the node */
-    hpcb_guard_t left; /* guests to be requeued that are still there; FREE: they belong to the others again */
-    uint64_t heard_ns; /* last time when the primary was compared or could not be compared because of us */
+    hpcb_guard_t left; /* guests to be requeued that are still there; FREE: they belong
+                          to the others again */
+    uint64_t heard_ns; /* last time when the primary was compared or could not be
+                          compared because of us */
 } hpcb_guards_t;
 
 /* Groups that have members. */
@@ -154,7 +158,8 @@ void hpcb_guards_anew(hpcb_guards_t *guards, hpcb_guards_who_t same, uint64_t no
 typedef struct {
     double min_share;     /* a guest with less for patience_ns is stopped */
     uint64_t patience_ns; /* also the time given to a guest that has just started */
-    uint64_t starved_ns;  /* a guest that lacks min_share * starved_ns of CPU time is requeued */
+    uint64_t starved_ns;  /* a guest that lacks min_share * starved_ns of CPU time is
+                             requeued */
 } hpcb_crumbs_conf_t;
 
 typedef enum {

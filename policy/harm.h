@@ -60,8 +60,9 @@ typedef struct {
 
 /* Times of one experiment, ascending, CLOCK_REALTIME in ns since 1970. */
 typedef struct {
-    uint64_t number;    /* of its period */
-    int64_t before_ns;  /* begin of the first time of comparison, which ends with the stop */
+    uint64_t number; /* of its period */
+    int64_t
+        before_ns; /* begin of the first time of comparison, which ends with the stop */
     int64_t from_ns;    /* begin of the stop */
     int64_t settled_ns; /* begin of the time without guests */
     int64_t to_ns;      /* end of the stop */
@@ -96,13 +97,13 @@ hpcb_harm_stop_t hpcb_harm_stop(const hpcb_harm_plan_t *plan,
                                 const hpcb_harm_seed_t *seed, int64_t now_ns);
 
 /*
- * Return the rate (work per second) of the primary if guests had run in the middle of the
- * stop: the straight line through the rates in the middle of both times of comparison.
- * Times have any one unit.  A primary that becomes slower or faster at a steady rate so
- * causes no error, wherever the second time lies; by the mean of both, half of what it
- * loses between them would count as harm.  For a rate that wanders at random the line
- * is the best guess, too.  A second time that is far away has little weight, so that a
- * guest that sleeps after each stop hides little.
+ * Return the rate (work per second) of the primary if guests had run in the middle of
+ * the stop: the straight line through the rates in the middle of both times of
+ * comparison. Times have any one unit.  A primary that becomes slower or faster at a
+ * steady rate so causes no error, wherever the second time lies; by the mean of both,
+ * half of what it loses between them would count as harm.  For a rate that wanders at
+ * random the line is the best guess, too.  A second time that is far away has little
+ * weight, so that a guest that sleeps after each stop hides little.
  */
 double hpcb_harm_between(double before, double before_at, double after, double after_at,
                          double at);

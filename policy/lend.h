@@ -39,11 +39,12 @@ uint64_t hpcb_lend_reserve(const hpcb_lend_reserve_t *reserve, uint64_t real_mem
 
 /* A primary on one node. */
 typedef struct {
-    uint64_t promised; /* by Slurm, on this node */
-    bool reported;     /* used, growth and peak are from a current report */
+    uint64_t promised;           /* by Slurm, on this node */
+    bool reported;               /* used, growth and peak are from a current report */
     uint64_t used, growth, peak; /* common/live.h; growth in bytes/s */
     uint64_t age;                /* seconds since the job started */
-    uint64_t profile;            /* need of the program in earlier runs (95th percentile); 0: unknown program */
+    uint64_t profile; /* need of the program in earlier runs (95th percentile); 0:
+                         unknown program */
 } hpcb_lend_job_t;
 
 /*

@@ -42,7 +42,8 @@ typedef struct {
     uint64_t available; /* bytes at the last reading */
     int64_t time_ms;    /* of that reading, as above; 0: none yet */
     int64_t left_ms;    /* last time at which available memory was not 0 */
-    uint64_t per_sec;   /* bytes per second between the last two readings, 0 if it rises */
+    uint64_t
+        per_sec; /* bytes per second between the last two readings, 0 if it rises */
 } hpcb_memfall_t;
 
 /* Add a reading; one that follows too soon is ignored.  The kernel reports 0 once only
@@ -60,8 +61,8 @@ typedef struct {
     int64_t begin;        /* start time; a later one means a younger guest */
     bool ending;          /* it has been killed, and its memory is being freed */
     bool end;             /* set by hpcb_memguard_decide: end it now */
-    uint64_t own;   /* memory that Slurm grants it; HPCB_MEMGUARD_NO_LIMIT: any */
-    uint64_t limit; /* set by hpcb_memguard_divide */
+    uint64_t own;         /* memory that Slurm grants it; HPCB_MEMGUARD_NO_LIMIT: any */
+    uint64_t limit;       /* set by hpcb_memguard_divide */
 } hpcb_memguest_t;
 
 #define HPCB_MEMGUARD_NO_LIMIT UINT64_MAX
@@ -74,8 +75,10 @@ typedef struct {
     uint64_t growth;    /* of primaries, bytes per second */
     uint64_t falls;     /* recent decrease of available memory, bytes per second */
     bool guests_first;  /* the kernel's OOM killer takes guests before primaries */
-    unsigned spared_ms; /* for how long no guest has been ended because of decision.spares */
-    unsigned stalled;   /* PSI: thousandths of the last moments in which tasks waited for memory */
+    unsigned
+        spared_ms; /* for how long no guest has been ended because of decision.spares */
+    unsigned stalled; /* PSI: thousandths of the last moments in which tasks waited for
+                         memory */
 } hpcb_memnode_t;
 
 typedef struct {
@@ -85,7 +88,8 @@ typedef struct {
     bool at_once;      /* there is no time for SIGTERM: use SIGKILL */
     bool spares;       /* it is too late to end guests */
     unsigned next_ms;  /* time of the next sample of the node */
-    uint64_t headroom; /* bytes of available memory above the minimum; if this halves before the next sample, sample at once */
+    uint64_t headroom; /* bytes of available memory above the minimum; if this halves
+                          before the next sample, sample at once */
 } hpcb_memdecision_t;
 
 /* Lead over a primary's growth: guests are reclaimed for the growth within the first,

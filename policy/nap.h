@@ -60,7 +60,7 @@ typedef struct {
 typedef struct {
     uint64_t late_ns;     /* delay of the end of sleeps */
     uint64_t patience_ns; /* how long to stay awake after data moved; 0: the minimum */
-    int trust;            /* grows if messages end sleeps, shrinks if they do not; starts at 0 */
+    int trust; /* grows if messages end sleeps, shrinks if they do not; starts at 0 */
     hpcb_nap_site_t site[HPCB_NAP_SITES];
 } hpcb_nap_table_t;
 

@@ -44,7 +44,7 @@ typedef enum {
 typedef struct {
     unsigned period; /* events, 0: none */
     unsigned left;   /* events to the end of the iteration */
-    unsigned held; /* events for which it has held, at most the window's length */
+    unsigned held;   /* events for which it has held, at most the window's length */
     unsigned latest;
     bool light; /* held for so long that run is not kept */
     uint16_t history[HPCB_PERIOD_WINDOW + HPCB_PERIOD_SLACK];

@@ -29,7 +29,7 @@ typedef struct {
 typedef enum {
     HPCB_WAITER_SAME,
     HPCB_WAITER_CHANGED, /* whether it spins */
-    HPCB_WAITER_ASK      /* check whether it wants its CPU and call hpcb_waiter_wants() */
+    HPCB_WAITER_ASK /* check whether it wants its CPU and call hpcb_waiter_wants() */
 } hpcb_waiter_said_t;
 
 /* First half of a scan: the rank's count.  The second half, which costs more, is only

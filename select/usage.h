@@ -90,9 +90,10 @@ uint64_t hpcb_usage_expected(const hpcb_usage_t *usage, size_t node);
 typedef struct {
     bool guest;
     int64_t since;
-    uint64_t memory;     /* allocated on that node, MiB */
-    uint64_t peak;       /* bytes, from its demand */
-    uint64_t *expected;  /* of a primary, MiB; points into the table, see hpcb_usage_expect */
+    uint64_t memory; /* allocated on that node, MiB */
+    uint64_t peak;   /* bytes, from its demand */
+    uint64_t
+        *expected; /* of a primary, MiB; points into the table, see hpcb_usage_expect */
     uint32_t processors; /* allocated on that node */
     uint64_t *cpus;      /* CPUs that it uses, millionths; points into the table */
 } hpcb_usage_at_t;

@@ -31,8 +31,8 @@ typedef double hpcb_membench_word_t;
 /* Part of a block between two readings of the clock. */
 typedef struct {
     size_t accesses; /* words read */
-    size_t span;     /* words from the first of this chunk to the first of the next one */
-    size_t bytes;    /* traffic of memory for it: whole lines */
+    size_t span;  /* words from the first of this chunk to the first of the next one */
+    size_t bytes; /* traffic of memory for it: whole lines */
 } hpcb_membench_chunk_t;
 
 /* Return the chunk.  stride in words, 1..HPCB_MEMBENCH_STRIDE_MAX; line: bytes of a

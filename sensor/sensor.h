@@ -63,7 +63,8 @@ typedef struct hpcb_sensor {
     const char *what; /* one line for hpcbctl status */
     bool whole;       /* measures the node, not the job */
     unsigned figures; /* bits 1 << HPCB_FIGURE_... that it can measure */
-    int (*probe)(const hpcb_node_t *node, hpcb_error_t *err); /* 0, or -1 with the reason */
+    int (*probe)(const hpcb_node_t *node,
+                 hpcb_error_t *err); /* 0, or -1 with the reason */
     /* Return a handle, or -1 with err.  A row that measures the whole node is opened
      * once, with job_id 0 and dir NULL. */
     int (*open)(const hpcb_sensor_job_t *job, void **handle, hpcb_error_t *err);

@@ -49,14 +49,16 @@ typedef enum {
 typedef struct {
     uint32_t nodes, cpus; /* all nodes have so many CPUs */
     int64_t memory;       /* KiB per node */
-    double nice_share;   /* part of a CPU that a guest of regime nice gets next to a primary */
-    double guest_cost;   /* slowdown of a primary next to our guests without restrictions, as a part */
+    double nice_share;    /* part of a CPU that a guest of regime nice gets next to a
+                             primary */
+    double guest_cost; /* slowdown of a primary next to our guests without restrictions,
+                          as a part */
     double max_slowdown; /* GuestMaxSlowdown; 0: no restriction */
     double guest_part;   /* part of the jobs that fit on one node that are guests */
     double guest_limit;  /* factor for guests' time limits */
     bool no_requeue;     /* guests are cancelled instead of requeued */
     uint64_t seed;       /* for the choice of guests */
-    int64_t from, to; /* seconds: window for rates; equal: until the end */
+    int64_t from, to;    /* seconds: window for rates; equal: until the end */
 } hpcb_sim_cluster_t;
 
 /* CPU time is that of successful jobs. */
@@ -72,7 +74,8 @@ typedef struct {
     /* In dedicated, too, for the jobs that are guests in the other regimes. */
     double turnaround_mean_s, primary_turnaround_mean_s, guest_turnaround_mean_s;
     double primary_slowdown_mean; /* run time / that in the history */
-    uint64_t evictions, starved;  /* requeued guests; those of them that the guard requeued */
+    uint64_t evictions,
+        starved; /* requeued guests; those of them that the guard requeued */
     uint64_t cancelled, timeouts, guest_timeouts;
 } hpcb_sim_figures_t;
 

@@ -22,8 +22,9 @@
 /* State of a guest for the guard of starving guests (policy/guard). */
 typedef struct {
     hpcb_crumbs_t crumbs;
-    double share; /* of its CPUs since the last step: used, or idle while it was stopped */
-    bool wants;   /* it could have used more */
+    double
+        share; /* of its CPUs since the last step: used, or idle while it was stopped */
+    bool wants; /* it could have used more */
     int64_t check_ns;
 } hpcb_sim_guarded_t;
 
@@ -41,11 +42,11 @@ typedef struct {
     uint32_t free;           /* CPUs without a primary */
     uint32_t guest_cpus;     /* CPUs with a guest */
     uint32_t running;        /* guests that are not stopped */
-    double load, guest_load; /* CPUs that primaries, and guests that are not stopped, would use at full speed */
-    int64_t promised, used, expected,
-        guest_memory;           /* KiB; guests: as requested */
-    uint32_t primaries, guests; /* parts, the latest first */
-    bool slows;                 /* guests here slow primaries here */
+    double load, guest_load; /* CPUs that primaries, and guests that are not stopped,
+                                would use at full speed */
+    int64_t promised, used, expected, guest_memory; /* KiB; guests: as requested */
+    uint32_t primaries, guests;                     /* parts, the latest first */
+    bool slows; /* guests here slow primaries here */
 } hpcb_sim_node_t;
 
 /* Kind of a job's next event. */
@@ -60,7 +61,8 @@ typedef struct {
     double left_ns, rate; /* rest of its work; present speed */
     uint32_t version;     /* of its event in the heap */
     hpcb_sim_next_t next_is;
-    bool starved; /* of a guest: requeued because it starved, so it goes where CPU time is left */
+    bool starved; /* of a guest: requeued because it starved, so it goes where CPU time
+                     is left */
     uint32_t parts;
     uint32_t slowed;     /* on so many of its nodes */
     uint32_t next, prev; /* in its queue */
@@ -100,7 +102,7 @@ typedef struct {
     hpcb_sim_queue_t primaries, guests; /* waiting jobs */
     bool no_memory;                     /* memory was short: the run is void */
     bool guests_changed;                /* since the first of them was tried */
-    bool guests_wait;                   /* and the others have not been tried since then */
+    bool guests_wait; /* and the others have not been tried since then */
     bool tick;
     int64_t next_backfill_ns;
     hpcb_sim_sums_t sums;

@@ -90,7 +90,8 @@ typedef struct {
 /* Jobs are in the order of their submission. */
 typedef struct {
     char name[128];
-    bool listed; /* four applications, each on all nodes, which are alike, so that one node is simulated for all */
+    bool listed; /* four applications, each on all nodes, which are alike, so that one
+                    node is simulated for all */
     uint32_t nodes; /* of the cluster */
     uint32_t n_nodes, n_jobs, n_seats;
     hpcb_sim_gang_job_t *job;
@@ -111,7 +112,8 @@ void hpcb_sim_gang_mix_free(hpcb_sim_gang_mix_t *mix);
 typedef struct {
     double *progress;   /* of each job: seconds of its run alone */
     double cpu_seconds; /* of all CPUs that have jobs */
-    double idle, split; /* of these: without a turn; of a job whose turn was not on all of its nodes */
+    double idle, split; /* of these: without a turn; of a job whose turn was not on all
+                           of its nodes */
     double wide_turns;  /* seconds on all their nodes, of all jobs of several nodes */
     double wait, wide_wait; /* seconds: longest time without a turn on a node */
     double wide_gap;        /* the same on all nodes of a job at once */

@@ -59,7 +59,7 @@ typedef struct {
     uint64_t passed_over[HPCB_SIM_REASONS];
     uint64_t first_line[HPCB_SIM_REASONS];
     char first_text[HPCB_SIM_REASONS][64]; /* the invalid text */
-    uint64_t unsorted; /* jobs submitted before their predecessor */
+    uint64_t unsorted;                     /* jobs submitted before their predecessor */
 } hpcb_sim_history_t;
 
 const char *hpcb_sim_reason_name(hpcb_sim_reason_t reason);

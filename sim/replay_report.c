@@ -176,9 +176,10 @@ static void print_notes(const hpcb_sim_outcome_t *outcome)
     uint64_t late = outcome->figures[HPCB_SIM_GUESTS_MEMORY].guest_timeouts;
     hpcb_sim_load_t load = hpcb_sim_offered(&outcome->order->cluster, outcome->history);
 
-    printf("\nIn the history primaries left %.0f of their allocated CPU hours idle: the "
-           "most that guests next to them could have had.\n",
-           outcome->figures[HPCB_SIM_GUESTS].left_idle_cpu_seconds / 3600);
+    printf(
+        "\nIn the history primaries left %.0f of their allocated CPU hours idle: the "
+        "most that guests next to them could have had.\n",
+        outcome->figures[HPCB_SIM_GUESTS].left_idle_cpu_seconds / 3600);
     if (load.all >= 0)
         printf("Jobs ask for %.3g %% of the CPUs' time, guests among them for %.3g %%. "
                "%s\n",

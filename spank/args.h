@@ -14,8 +14,9 @@
  */
 typedef struct {
     const char *conf; /* conf=PATH: hpc-balance.conf; NULL: the usual one */
-    const char *root; /* root=DIR: location of proc/ and the cgroup mounts ("/"); tests */
-    bool epilog;      /* epilog=yes: job_epilog removes the job's traces */
+    const char
+        *root;   /* root=DIR: location of proc/ and the cgroup mounts ("/"); tests */
+    bool epilog; /* epilog=yes: job_epilog removes the job's traces */
 } hpcb_spank_args_t;
 
 /* Parse ac words of av, which must outlive args.  Unknown words are logged once per

@@ -46,7 +46,8 @@
 #define ROUNDS_MAX  90  /* 3 min; Slurm has given up: again as in the first */
 #define STACK_BYTES (256 * 1024)
 #define WEIGHT      11u /* cpu.weight of a job that is woken, in the first periods */
-#define GLANCE_MS   100 /* maximum time for which a new process in it runs with that weight */
+#define GLANCE_MS                                                                      \
+    100 /* maximum time for which a new process in it runs with that weight */
 
 static struct {
     pthread_mutex_t lock;

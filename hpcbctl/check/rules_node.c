@@ -283,7 +283,8 @@ void hpcb_rule_munge(const hpcb_facts_t *facts, hpcb_report_t *report)
                    "AuthType=auth/slurm, and no MUNGE: records stay on their nodes, "
                    "and guests get allocated memory only (%s)",
                    why.text);
-        hpcb_mend(report, "install MUNGE with one key on all hosts, in addition to auth/slurm");
+        hpcb_mend(report,
+                  "install MUNGE with one key on all hosts, in addition to auth/slurm");
         return;
     }
     hpcb_found(report, HPCB_VERDICT_FAIL, NULL, "%s", why.text);

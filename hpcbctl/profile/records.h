@@ -16,11 +16,13 @@ typedef struct {
     char cluster[HPCB_NAME_MAX];
     uint32_t job_id, restart, uid;
     uint64_t submit; /* seconds since the epoch; 0: not known */
-    bool whole; /* from the collector: of all nodes, and a later line replaces it; false: of one node */
+    bool whole;      /* from the collector: of all nodes, and a later line replaces it;
+                        false: of one node */
     char name[HPCB_PROFILE_NAME_MAX]; /* "": not known */
     char executable[HPCB_PROFILE_NAME_MAX];
     bool known[HPCB_PROFILE_FIGURES];
-    double value[HPCB_PROFILE_FIGURES]; /* bytes/s or bytes per node; CPU: a part of its CPUs */
+    double value[HPCB_PROFILE_FIGURES]; /* bytes/s or bytes per node; CPU: a part of its
+                                           CPUs */
 } hpcb_job_line_t;
 
 /* Parse a node's record or one that the collector merged.  Return 0, or -1 with err and

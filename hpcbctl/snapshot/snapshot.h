@@ -20,7 +20,8 @@ typedef struct {
     uint64_t bytes;
     unsigned jobs;      /* Slurm's, with a process here */
     unsigned processes; /* one per set of cgroups, at most 64 */
-    bool truncated;     /* there were more files than the maximum, or 8 MiB: the rest is missing */
+    bool truncated;     /* there were more files than the maximum, or 8 MiB: the rest is
+                           missing */
 } hpcb_snapshot_t;
 
 /* Maximum number of files: 20000; only the unit test changes it. */

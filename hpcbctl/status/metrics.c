@@ -285,8 +285,7 @@ static void put_one(FILE *out, const char *name, const char *help, uint64_t valu
 
 static void put_memory(json_object *memory, FILE *out)
 {
-    put_one(out, "hpcb_memory_lent_bytes",
-            "Memory that guests may use on this node.",
+    put_one(out, "hpcb_memory_lent_bytes", "Memory that guests may use on this node.",
             hpcb_json_get_u64(memory, "lent"));
     put_one(out, "hpcb_memory_guests_bytes", "Memory that guests use on this node.",
             hpcb_json_get_u64(memory, "guests"));

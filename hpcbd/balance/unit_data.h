@@ -63,19 +63,19 @@ typedef struct {
     unsigned n;
     unsigned n_cpus; /* that they share */
     hpcbd_unit_stage_t stage;
-    unsigned at;      /* rank with which the stage continues */
-    pid_t mover;      /* 0: none */
-    bool gathered;    /* its ranks are in our groups */
-    bool waits;       /* a task has not begun: check it again at the next scan */
-    bool pins;        /* it has bound its ranks itself */
-    bool acting;      /* it changes its ranks */
-    bool weighs;      /* ranks share CPUs: weights have an effect */
-    bool limits;      /* ranks are on threads of one core: quotas or PPR have an effect */
-    bool hints;       /* each rank has a core: cpufreq gets hints */
-    bool free;        /* ranks are not bound: they share all CPUs, which count as one */
-    bool speaking;    /* its ranks report the ends of iterations */
-    bool spun;        /* one of them has spun in a wait since the last step */
-    double usual;     /* seconds of an iteration before any change; 0: unknown */
+    unsigned at;   /* rank with which the stage continues */
+    pid_t mover;   /* 0: none */
+    bool gathered; /* its ranks are in our groups */
+    bool waits;    /* a task has not begun: check it again at the next scan */
+    bool pins;     /* it has bound its ranks itself */
+    bool acting;   /* it changes its ranks */
+    bool weighs;   /* ranks share CPUs: weights have an effect */
+    bool limits;   /* ranks are on threads of one core: quotas or PPR have an effect */
+    bool hints;    /* each rank has a core: cpufreq gets hints */
+    bool free;     /* ranks are not bound: they share all CPUs, which count as one */
+    bool speaking; /* its ranks report the ends of iterations */
+    bool spun;     /* one of them has spun in a wait since the last step */
+    double usual;  /* seconds of an iteration before any change; 0: unknown */
     unsigned changed; /* by the last step of the policy */
     unsigned turn;    /* rank to scan next */
     bool lost;        /* its changes were undone by others: open it anew */

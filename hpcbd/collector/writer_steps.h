@@ -15,7 +15,8 @@
 typedef struct {
     uint64_t written;   /* comments set */
     uint64_t unchanged; /* already had the figures */
-    uint64_t unknown;   /* jobs that were given up: slurmdbd did not know of their end in time, or refuses their comment */
+    uint64_t unknown; /* jobs that were given up: slurmdbd did not know of their end in
+                         time, or refuses their comment */
     uint64_t
         no_room; /* comments of others that leave no space, or that cannot be kept */
 } hpcbd_writer_totals_t;

@@ -40,7 +40,8 @@ static void judge(char *wrong, size_t size, int64_t quantum_ns)
                      "it is %s those of most peers by more than %" PRId64 " ms",
                      offset_ns > 0 ? "behind" : "ahead of", limit_ns / MS);
     } else if (is_left_alone()) {
-        snprintf(wrong, size, "the kernel reports that it is not synchronized (adjtimex)");
+        snprintf(wrong, size,
+                 "the kernel reports that it is not synchronized (adjtimex)");
     }
 }
 

@@ -42,9 +42,10 @@ typedef struct {
     hpcb_job_state_t state;
     hpcbd_stamp_t stamp; /* of the record that state was read from */
     char dir[PATH_MAX];  /* Slurm's directory of the job, "" until its first step */
-    bool marked;         /* guest without a record and so without a user (HPCBD_NO_USER) */
-    bool seen;           /* by the present refresh */
-    bool gang;           /* takes turns (hpcbd/gang/gang.h): it may be stopped though it is no guest */
+    bool marked; /* guest without a record and so without a user (HPCBD_NO_USER) */
+    bool seen;   /* by the present refresh */
+    bool gang;   /* takes turns (hpcbd/gang/gang.h): it may be stopped though it is no
+                    guest */
     hpcbd_turns_t turns;
     uint64_t guest_since_ns; /* when hpcbd/harm/guarded.c found it, CLOCK_MONOTONIC */
     uint64_t guest_program;  /* of its tag at that time; 0: not known */

@@ -7,7 +7,7 @@
  * one MUNGE credential (hpcbd/records/seal.h) with one JSON object.
  *
  *   frame     "HPB1", the length of the rest in 4 bytes (big endian), the credential
- *   request   {"version":1,"type":"records","nonce":N,"records":[{"id":I,"record":R},…]}
+ *   request {"version":1,"type":"records","nonce":N,"records":[{"id":I,"record":R},…]}
  *   answer    {"version":1,"type":"ack","nonce":N,"kept":[I,…],"refused":[I,…]}
  *
  * R is the record of a node (doc/record.md), I its name chosen by the sender.  An

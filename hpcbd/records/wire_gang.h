@@ -14,10 +14,10 @@
  *            "from":Q,"cycle":C,"slot":S},…],"nonce":N}
  *
  * CAPACITY and B are bytes/s; B is null if it is not known.  D is the largest number of
- * jobs on one of the job's CPUs.  A deal is valid from quantum number Q until time T (seconds since
- * the epoch); of several for a job the one with the latest Q that has begun.  Q is the
- * version of a deal: two different deals have different Q.  Unknown members are
- * skipped.
+ * jobs on one of the job's CPUs.  A deal is valid from quantum number Q until time T
+ * (seconds since the epoch); of several for a job the one with the latest Q that has
+ * begun.  Q is the version of a deal: two different deals have different Q.  Unknown
+ * members are skipped.
  */
 #ifndef HPCB_HPCBD_RECORDS_WIRE_GANG_H
 #define HPCB_HPCBD_RECORDS_WIRE_GANG_H
