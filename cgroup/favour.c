@@ -175,8 +175,7 @@ int hpcb_favour_look(hpcb_favour_t *favour, hpcb_error_t *err)
 
     memcpy(before, favour->threads, n_before * sizeof(before[0]));
     rc = list_threads(favour, err);
-    /* A shell counts only as long as no step runs; nothing would end its boost later.
-     */
+    /* A shell counts only while no step runs; nothing would end its boost later. */
     for (size_t i = 0; i < n_before; i++)
         if (!listed(favour, before[i].tid))
             hpcb_favour_let_down(&before[i]);

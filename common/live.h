@@ -70,8 +70,7 @@ typedef struct {
     uint64_t available;       /* bytes: MemAvailable */
     bool protects; /* hpcbd ends guests here before a primary lacks memory; without that
                       no memory is lent */
-    uint64_t mem_bandwidth,
-        net_bandwidth;    /* bytes/s, as measured by the node; 0: not known */
+    uint64_t mem_bandwidth, net_bandwidth; /* bytes/s, measured; 0: not known */
     uint32_t saturation;  /* of its memory, HPCB_LIVE_... above; from a probe if no
                              sensor measures memory traffic */
     uint32_t memory_part; /* thousandths of the idle node's bandwidth for one CPU that

@@ -18,8 +18,7 @@
 
 typedef enum {
     HPCB_POLICY_NONE,
-    HPCB_POLICY_WAIT, /* MPI waits become sleeps, as with all that follow; nothing else
-                       */
+    HPCB_POLICY_WAIT, /* MPI waits become sleeps, as with all that follow */
     HPCB_POLICY_AUTO,
     HPCB_POLICY_STATIC,
     HPCB_POLICY_UNIFORM,

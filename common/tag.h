@@ -46,8 +46,7 @@ typedef struct {
     uint64_t guests;
     double efficiency, stolen_fraction; /* negative: not known */
     double cpu_seconds, wall_seconds;
-    double mem_bandwidth,
-        net_bandwidth; /* mean, bytes/s per node; negative: not known */
+    double mem_bandwidth, net_bandwidth; /* mean, bytes/s per node; < 0: not known */
 } hpcb_run_t;
 
 /* Data for the select plugin. */

@@ -14,8 +14,7 @@
 typedef struct hpcbd_worker {
     const char *name;
     bool (*wanted)(const hpcb_conf_t *conf);
-    int (*work)(
-        void *conf); /* as in hpcbd_child_start, with the daemon's configuration */
+    int (*work)(void *conf); /* as in hpcbd_child_start */
     hpcbd_child_t *child;
 } hpcbd_worker_t;
 

@@ -126,8 +126,7 @@ static inline void hpcb_observe_leave(hpcb_observer_t *observer, bool blocks)
         (observer->timing || --observer->left % HPCB_OBSERVE_CHECK == 0))
         hpcb_observe_end(observer);
     observer->inside = 0;
-    /* A system call, of which there may have been some, ends with the default priority.
-     */
+    /* A system call, if there was one, ends with the default priority. */
     if (blocks && observer->priority)
         hpcb_ppr_write(observer->priority);
 }

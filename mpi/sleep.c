@@ -69,8 +69,7 @@ static atomic_int watcher = -1;
 static atomic_int writable = -1;
 static atomic_int ender = -1; /* the eventfd; -1: none */
 static atomic_bool watches;   /* connections */
-static _Atomic uint64_t
-    look_at; /* time of the next search for connections; NEVER: given up */
+static _Atomic uint64_t look_at; /* next search for connections; NEVER: given up */
 static atomic_flag looking = ATOMIC_FLAG_INIT;
 
 static uint64_t clock_ns(void)

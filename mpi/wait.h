@@ -55,8 +55,7 @@ typedef struct {
     uint64_t came;  /* estimated begin of that series, which may lie in a sleep */
     uint64_t quiet; /* time before that in which nothing moved */
     uint64_t first; /* time of the first arrival after a quiet time; 0: none yet */
-    uint64_t
-        stirred; /* time of an interruption by another thread or a signal; 0: never */
+    uint64_t stirred; /* time of the last interruption (thread, signal); 0: never */
     uint64_t blind_from; /* begin of the last sleep, its end if a message ended it; 0:
                             none, or interrupted */
     uint64_t usual_pass; /* shortest time between two readings */

@@ -112,21 +112,18 @@ typedef enum {
 
 typedef struct {
     hpcb_balance_stage_t stage;
-    bool
-        changed; /* by the last step: the next sample shows the effect of that change */
+    bool changed; /* by the last step: the next sample shows its effect */
     bool pending; /* a change is made if the next iteration confirms it */
-    uint32_t
-        history; /* one bit per step, the latest is the lowest: something changed */
+    uint32_t history; /* one bit per step, the latest lowest: something changed */
     unsigned phases;
-    float tried[HPCB_BALANCE_CPUS]
-               [HPCB_BALANCE_TRIED]; /* by first place of the group */
+    /* by first place of the group */
+    float tried[HPCB_BALANCE_CPUS][HPCB_BALANCE_TRIED];
 } hpcb_balance_dlrb_t;
 
 typedef struct {
     hpcb_balance_kind_t kind; /* in force */
     uint32_t phases; /* one bit per step, the latest is the lowest: a phase began */
-    uint32_t
-        changes;    /* one bit per step, the latest is the lowest: priorities changed */
+    uint32_t changes; /* one bit per step, the latest lowest: priorities changed */
     double spins;   /* waits: -1, no recent one spins, to 1, all spin */
     unsigned calm;  /* steps since the last change */
     double before;  /* seconds of the iteration before the last change; 0: none */

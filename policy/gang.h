@@ -51,8 +51,7 @@ typedef struct {
     uint32_t waited; /* quanta since it last ran, or since it was added */
     uint64_t turns;  /* number of quanta for which it was elected */
     unsigned n_samples;
-    hpcb_fit_sample_t
-        samples[HPCB_GANG_WINDOW_MAX]; /* of quanta in which it ran, latest first */
+    hpcb_fit_sample_t samples[HPCB_GANG_WINDOW_MAX]; /* of its quanta, latest first */
 } hpcb_gang_job_t;
 
 /* All zero except window: empty. */

@@ -75,8 +75,7 @@ typedef struct {
     uint64_t growth;    /* of primaries, bytes per second */
     uint64_t falls;     /* recent decrease of available memory, bytes per second */
     bool guests_first;  /* the kernel's OOM killer takes guests before primaries */
-    unsigned
-        spared_ms; /* for how long no guest has been ended because of decision.spares */
+    unsigned spared_ms; /* time without an end because of decision.spares */
     unsigned stalled; /* PSI: thousandths of the last moments in which tasks waited for
                          memory */
 } hpcb_memnode_t;

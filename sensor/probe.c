@@ -46,8 +46,7 @@ struct hpcb_probe {
     size_t block, touched; /* bytes; those from the beginning that have been written */
     size_t at;             /* the next word */
     double sum;            /* for the compiler */
-    hpcb_cpus_t
-        before; /* affinity of the calling thread, while a burst has changed it */
+    hpcb_cpus_t before; /* affinity of the calling thread before a burst changed it */
 };
 
 static uint64_t now_us(void)

@@ -22,8 +22,7 @@
 /* State of a guest for the guard of starving guests (policy/guard). */
 typedef struct {
     hpcb_crumbs_t crumbs;
-    double
-        share; /* of its CPUs since the last step: used, or idle while it was stopped */
+    double share; /* of its CPUs since the last step: used, or idle if stopped */
     bool wants; /* it could have used more */
     int64_t check_ns;
 } hpcb_sim_guarded_t;

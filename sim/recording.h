@@ -21,8 +21,7 @@
 #define HPCB_SIM_DETOURS_MAX 4000000 /* per regime */
 
 typedef struct {
-    int64_t at_ns,
-        length_ns; /* at_ns: on the tape; the next one begins after its end */
+    int64_t at_ns, length_ns; /* on the tape; the next one begins after its end */
 } hpcb_sim_recorded_t;
 
 typedef struct {

@@ -14,8 +14,7 @@
  */
 typedef struct {
     const char *conf; /* conf=PATH: hpc-balance.conf; NULL: the usual one */
-    const char
-        *root;   /* root=DIR: location of proc/ and the cgroup mounts ("/"); tests */
+    const char *root; /* root=DIR: location of proc/ and cgroup mounts ("/"); tests */
     bool epilog; /* epilog=yes: job_epilog removes the job's traces */
 } hpcb_spank_args_t;
 

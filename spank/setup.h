@@ -22,8 +22,7 @@ typedef struct {
     hpcb_conf_t conf; /* defaults if the file is invalid */
     bool recorded;    /* job is root's record of it */
     hpcb_job_state_t job;
-    hpcb_class_t
-        klass; /* from the record, otherwise the kernel's mark, otherwise the hints */
+    hpcb_class_t klass; /* from the record, else the kernel's mark, else the hints */
     hpcb_node_t *node; /* NULL if the system could not be read */
     hpcb_error_t node_error;
 } hpcb_step_t;

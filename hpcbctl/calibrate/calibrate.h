@@ -18,8 +18,7 @@
 /* ---- Other load on the node ---- */
 
 typedef struct {
-    size_t
-        primaries; /* jobs other than the caller's, including those without a record */
+    size_t primaries; /* jobs other than the caller's, also without a record */
     size_t guests;
     uint32_t a_primary; /* one of them; 0 if there is none */
     double busy;        /* part of all CPUs that was in use before the measurement */
@@ -52,9 +51,9 @@ typedef struct {
     size_t huge;  /* bytes of all blocks in huge pages */
     size_t rows;
     hpcb_memory_row_t row[HPCB_CALIBRATE_ROWS];
-    uint64_t
-        capacity;    /* bytes/s: the median for a stride of one line, of reading or
-                        writing, whichever is lower: what memory transfers in any case */
+    /* bytes/s: the median for a stride of one line, of reading or writing, whichever is
+     * lower: what memory transfers in any case */
+    uint64_t capacity;
     double cpu_part; /* part of the time for which the threads had their CPUs */
 } hpcb_memory_t;
 
@@ -72,8 +71,7 @@ int hpcb_calibrate_memory(const hpcb_cpus_t *cpus, double seconds,
 #define HPCB_LINK_MAX 64
 
 typedef struct {
-    uint64_t
-        bytes_per_second; /* both directions together; 0: no link has a known speed */
+    uint64_t bytes_per_second; /* in both directions; 0: no link has a known speed */
     char link[HPCB_LINK_MAX]; /* "eth0", "mlx5_0 port 1" */
     unsigned silent;          /* number of links that are up and have no known speed */
 } hpcb_network_t;

@@ -15,8 +15,7 @@ typedef struct {
     unsigned problems;   /* its count of problems */
     hpcb_totals_t totals[HPCB_N_CLASSES];
     uint64_t spooled; /* records waiting in SpoolDir */
-    json_object
-        *collector;      /* CollectorDir/stats.json; NULL: no collector on this host */
+    json_object *collector; /* CollectorDir/stats.json; NULL: no collector here */
     json_object *memory; /* hpcbd's status of the node's memory; NULL: none */
     json_object *crumbs; /* of starving guests */
     json_object *harm;   /* of harmful guests */

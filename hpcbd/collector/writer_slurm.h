@@ -19,8 +19,7 @@
 
 typedef enum {
     HPCBD_DONE,
-    HPCBD_NOT_ENDED, /* slurmdbd does not know of its end yet, or does not know the job
-                      */
+    HPCBD_NOT_ENDED, /* slurmdbd does not know the job, or not yet its end */
     HPCBD_FAILED,    /* slurmdbd or slurmctld does not answer */
     HPCBD_NO_DBD,    /* the cluster has none */
     HPCBD_NO_REQUEUE /* slurmctld does not know the job, or must not requeue it */

@@ -17,8 +17,7 @@ typedef struct {
     uint64_t unchanged; /* already had the figures */
     uint64_t unknown; /* jobs that were given up: slurmdbd did not know of their end in
                          time, or refuses their comment */
-    uint64_t
-        no_room; /* comments of others that leave no space, or that cannot be kept */
+    uint64_t no_room; /* comments of others that leave no space or cannot be kept */
 } hpcbd_writer_totals_t;
 
 /* The caller sets the first four members and read; the others are initially 0. */

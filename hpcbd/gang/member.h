@@ -24,8 +24,7 @@ typedef struct {
     bool stopped;      /* for another job's turn */
     bool dirty;        /* must be scanned */
     int64_t looked_ns; /* time of the last scan; 0: never */
-    const hpcbd_job_t
-        *job; /* entry of the registry, valid in this iteration of the loop only */
+    const hpcbd_job_t *job; /* entry of the registry, valid in this iteration only */
     /* Of the present quantum, if it runs (CLOCK_MONOTONIC): */
     int64_t since_ns;
     int64_t read_ns; /* time of moved */

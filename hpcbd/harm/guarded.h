@@ -28,8 +28,7 @@ typedef struct {
     hpcb_guards_who_t there; /* groups in the last iteration, at stepped_ns */
     uint64_t stepped_ns;
     hpcbd_regulars_t near, far; /* members of the two groups */
-    hpcb_guards_who_t
-        ran; /* groups that ran in any iteration since evidence is collected */
+    hpcb_guards_who_t ran; /* groups that ran since evidence is collected */
     bool doubted, capped; /* logged */
 } hpcbd_guarded_t;
 

@@ -20,8 +20,7 @@ typedef struct {
     double idle;   /* not used by any task; 0 unless two rounds have read it */
     unsigned cpus; /* number of these CPUs */
     bool waited;   /* a task waited for a CPU for at least half of its time */
-    bool
-        suspended; /* by Slurm, or it was not its turn; used and waited are void then */
+    bool suspended; /* by Slurm, or not its turn; used and waited are void then */
 } hpcbd_share_t;
 
 typedef struct hpcbd_shares hpcbd_shares_t;
