@@ -18,48 +18,46 @@
 static const char general_help[] =
     "Usage: hpcbctl [--config FILE] [--json] VERB\n"
     "\n"
-    "Looks after slurm-hpc-balance on this host.\n"
+    "Manage slurm-hpc-balance on this host.\n"
     "\n"
-    "  check       test every setting of the cluster and of this host that a promise\n"
-    "              depends on; name the file, the value and the line that mends it\n"
-    "  status      mechanisms of this node, jobs and their classes here\n"
-    "  release     undo everything that was done to jobs on this node\n"
+    "  check       test the settings of the cluster and of this host that guests and\n"
+    "              primaries depend on; print file, value and the line that fixes it\n"
+    "  status      show the mechanisms of this node, its jobs and their classes\n"
+    "  release     undo all changes to jobs on this node\n"
     "  guests      stop, drain or resume guests on all nodes (controller)\n"
-    "  top         what the jobs on this node use now\n"
-    "  gang        list, pause or resume jobs of this node that take turns, let jobs "
-    "join\n"
-    "              or leave them, or set their quantum\n"
-    "  company     guests that placement keeps off primaries that they harmed "
-    "(controller)\n"
-    "  snapshot    write what discovery reads of this node, to be sent in with a "
-    "report\n"
-    "  calibrate   measure what this node can move; print its line of "
-    "hpc-balance.conf\n"
-    "  profile     show, set, forget or learn what bandwidth users' jobs need\n"
+    "  top         show what the jobs on this node use now\n"
+    "  gang        list, pause or resume jobs of this node that take turns, let jobs\n"
+    "              join or leave them, or set their quantum\n"
+    "  company     show guests that placement keeps off primaries that they harmed\n"
+    "              (collector)\n"
+    "  snapshot    write the files that discovery reads on this node, for a report\n"
+    "  calibrate   measure the bandwidth of this node; print its line of\n"
+    "              hpc-balance.conf\n"
+    "  profile     show, set, forget or learn the bandwidth that users' jobs need\n"
     "  metrics     print figures of this node for Prometheus\n"
     "  records     verify, vacuum or import the collector's records\n"
-    "  help        this text, or with a verb that of the verb\n"
+    "  help        print this text, or the text of a verb\n"
     "  job begin   record the class of a job (called by the prolog)\n"
-    "  job end     write the record of a job, remove its traces (called by the "
-    "epilog)\n"
+    "  job end     write the record of a job and remove its state (called by the\n"
+    "              epilog)\n"
     "\n"
-    "  -c, --config FILE   hpc-balance.conf to use instead of the one next to "
-    "slurm.conf\n"
+    "  -c, --config FILE   hpc-balance.conf to use instead of the one next to\n"
+    "                      slurm.conf\n"
     "  -j, --json          print one JSON object\n"
-    "  -o, --output PATH   snapshot: the directory or .tar.gz to make; metrics: the "
-    "file\n"
-    "      --keep-names    snapshot: leave names and ids as they are\n"
+    "  -o, --output PATH   snapshot: the directory or .tar.gz to create; metrics: the\n"
+    "                      file\n"
+    "      --keep-names    snapshot: do not replace names and IDs\n"
     "      --cpus LIST     calibrate: the CPUs to use\n"
-    "      --seconds N     calibrate: how long\n"
+    "      --seconds N     calibrate: duration\n"
     "      --net SIZE      calibrate: bandwidth of the network, or none\n"
-    "      --force         calibrate: although primaries are here\n"
-    "      --nodes LIST    guests: these nodes only; check: these nodes too\n"
-    "      --remote CMD    guests stop, check: how nodes are reached (ssh), or none\n"
-    "      --wait SECONDS  guests stop: how long (60)\n"
-    "      --state-dir DIR release: StateDir, if hpc-balance.conf cannot tell\n"
+    "      --force         calibrate: measure next to primaries\n"
+    "      --nodes LIST    guests: only these nodes; check: these nodes, too\n"
+    "      --remote CMD    guests stop, check: how to reach nodes (ssh), or none\n"
+    "      --wait SECONDS  guests stop: how long to wait (60)\n"
+    "      --state-dir DIR release: StateDir, if hpc-balance.conf cannot be read\n"
     "  -u, --user USER, -n, --name NAME, -e, --executable NAME, -a, --all\n"
-    "                      profile: which ones\n"
-    "  -h, --help          this text, or that of the verb\n"
+    "                      profile: select profiles\n"
+    "  -h, --help          print this text, or that of the verb\n"
     "  -V, --version       print the version\n";
 
 typedef struct {
@@ -76,204 +74,168 @@ static int run_check(const hpcb_ctl_t *ctl)
 
 static const verb_t verbs[] = {
     {"check", NULL, run_check,
-     "Usage: hpcbctl [--config FILE] check [--nodes LIST|ALL [--remote CMD]] "
-     "[--json]\n"
+     "Usage: hpcbctl [--config FILE] check [--nodes LIST|ALL [--remote CMD]] [--json]\n"
      "\n"
-     "Tests the running cluster (through scontrol) and this host, and prints one line\n"
-     "per setting that is wrong with the line that mends it.  Exit code: 0 when "
-     "nothing\n"
-     "is broken, 1 when something is or slurmctld does not answer.  With --nodes, "
-     "runs\n"
-     "it on these nodes too (ALL: those of the guest partition) and prints each "
-     "finding\n"
-     "once, with its nodes.\n"},
+     "Test the running cluster (through scontrol) and this host.  Print one line per\n"
+     "wrong setting with the line that fixes it.  With --nodes, run it on these\n"
+     "nodes, too (ALL: those of the guest partition), and print each finding once,\n"
+     "with its nodes.  Exit code: 0 if nothing is broken, 1 if something is or\n"
+     "slurmctld does not answer.\n"},
     {"status", NULL, hpcb_status,
      "Usage: hpcbctl [--config FILE] status [--json]\n"
      "\n"
-     "Prints which mechanisms this node has and why not the others, its topology, and\n"
-     "the jobs here with class, mechanism in force and usage so far.\n"},
+     "Print the mechanisms of this node and why others are missing, its topology,\n"
+     "and its jobs with class, mechanism in force and usage so far.\n"},
     {"release", NULL, hpcb_release,
      "Usage: hpcbctl [--config FILE] release [--state-dir DIR] [--json]\n"
      "\n"
-     "Undoes everything that was done to jobs on this node: tasks leave the guests'\n"
-     "groups, knobs get their previous values, our groups are removed.  Records "
-     "of\n"
-     "running jobs stay, so that later steps of guests are guests.  Works without a "
-     "valid\n"
-     "configuration too; then --state-dir says where StateDir is.  Needs root.\n"},
+     "Undo all changes to jobs on this node: tasks leave the guests' groups, knobs\n"
+     "get their previous values, our groups are removed.  Records of running jobs\n"
+     "stay, so that later steps of guests are guests.  If there is no valid\n"
+     "configuration, set StateDir with --state-dir.  Requires root.\n"},
     {"release", "windows", hpcb_release_windows,
      "Usage: hpcbctl [--config FILE] release windows [--state-dir DIR]\n"
      "\n"
-     "Makes favoured and balanced jobs normal again and thaws guests, after hpcbd was\n"
-     "killed; guests stay guests.  Needs root.\n"},
+     "End the boost and balance of jobs and thaw guests after hpcbd was killed.\n"
+     "Guests stay guests.  Requires root.\n"},
     {"guests", "stop", hpcb_guests,
      "Usage: hpcbctl [--config FILE] guests stop [--nodes LIST] [--remote CMD]\n"
      "                [--wait SECONDS] [--json]\n"
      "\n"
-     "Switches guests off: none starts, those that run are requeued (jobs without a\n"
-     "batch script and with --no-requeue: cancelled), and each node is released.\n"
-     "Exit code: 0 when no guest is left and each node is released.\n"},
+     "Turn guests off: no guest starts, running guests are requeued (jobs without a\n"
+     "batch script or with --no-requeue are cancelled), and each node is released.\n"
+     "Exit code: 0 if no guest is left and each node is released.\n"},
     {"guests", "drain", hpcb_guests,
      "Usage: hpcbctl [--config FILE] guests drain [--nodes LIST] [--json]\n"
      "\n"
-     "From now on no guest starts; those that run go on.\n"},
+     "Start no more guests; running guests continue.\n"},
     {"guests", "resume", hpcb_guests,
      "Usage: hpcbctl [--config FILE] guests resume [--nodes LIST] [--json]\n"
      "\n"
-     "Guests start again.\n"},
+     "Let guests start again.\n"},
     {"top", NULL, hpcb_top,
      "Usage: hpcbctl [--config FILE] top [--json]\n"
      "\n"
-     "Shows the jobs on this node, the busiest first, with the CPU time that they "
-     "took\n"
-     "and waited for in the last second; below, windows and balance of jobs (users: "
-     "their\n"
-     "own).  Every second on a terminal, else once.  With --json, what hpcbd says.\n"},
+     "Show the jobs on this node, the busiest first, with the CPU time that they\n"
+     "used and waited for in the last second, followed by windows and balance of\n"
+     "jobs. Users see their own jobs.  Updates every second on a terminal, otherwise\n"
+     "prints once.  With --json, print the answer of hpcbd.\n"},
     {"gang", "list", hpcb_gang_list,
      "Usage: hpcbctl [--config FILE] gang list [--json]\n"
      "\n"
-     "Prints the jobs on this node that take turns, with the bandwidth that is "
-     "expected\n"
-     "of each, and for how long it was elected (users: their own).  With --json also "
-     "the\n"
-     "last decisions and what they rested on (root).\n"},
+     "Print the jobs on this node that take turns, with the expected bandwidth of\n"
+     "each and the time for which it was elected.  Users see their own jobs.  With\n"
+     "--json, also print the last decisions and their inputs (root).\n"},
     {"gang", "pause", hpcb_gang_pause,
      "Usage: hpcbctl [--config FILE] gang pause [JOB] [--json]\n"
      "\n"
-     "Stops a job (of one's own; root: any) on this node until it is resumed.  Without "
-     "a\n"
-     "job, no turns are taken on this node: all jobs run that are not stopped "
-     "themselves.\n"
-     "That needs root.\n"},
+     "Stop a job on this node until it is resumed (its owner or root).  Without a\n"
+     "job, no turns are taken on this node: all jobs run except those that are\n"
+     "paused themselves.  That requires root.\n"},
     {"gang", "resume", hpcb_gang_resume,
      "Usage: hpcbctl [--config FILE] gang resume [JOB] [--json]\n"
      "\n"
-     "Undoes gang pause.\n"},
+     "Undo gang pause.\n"},
     {"gang", "join", hpcb_gang_join,
      "Usage: hpcbctl [--config FILE] gang join JOB [--json]\n"
      "\n"
-     "Lets a job (of one's own; root: any) take turns on this node, though its "
-     "partition\n"
-     "does not, until it leaves or hpcbd ends.  Undoes gang leave.\n"},
+     "Let a job of another partition take turns on this node, until it leaves or\n"
+     "hpcbd ends (its owner or root).  Undoes gang leave.\n"},
     {"gang", "leave", hpcb_gang_leave,
      "Usage: hpcbctl [--config FILE] gang leave JOB [--json]\n"
      "\n"
-     "Undoes gang join.  Root may let any job leave: it runs all the time.\n"},
+     "Undo gang join.  Root may let any job leave: it then runs all the time.\n"},
     {"gang", "set", hpcb_gang_set,
      "Usage: hpcbctl [--config FILE] gang set [partition=NAME] [quantum=SECONDS]\n"
      "                [window=QUANTA] [--json]\n"
      "\n"
-     "Sets how long a turn is on this node, and from how many of them bandwidth is\n"
-     "predicted, for the jobs of one partition (not where those of another take turns "
-     "with\n"
-     "them) or of all, until hpcbd reads its configuration again.  Needs root.\n"},
+     "Set the length of a turn on this node, and the number of turns from which\n"
+     "bandwidth is predicted, for the jobs of one partition (unless those of another\n"
+     "take turns with them) or of all.  Valid until hpcbd reads its configuration\n"
+     "again.  Requires root.\n"},
     {"company", NULL, hpcb_company,
      "Usage: hpcbctl [--config FILE] company [--json]\n"
      "\n"
-     "Prints the pairs of programs of which the guest was requeued because it slowed "
-     "the\n"
-     "primary down, and until when placement keeps it off nodes where that primary "
-     "runs;\n"
-     "after that such nodes are its last choice, until the pair is forgotten.  Run it "
-     "on\n"
-     "the collector's host.\n"},
+     "Print the pairs of programs of which the guest was requeued because it slowed\n"
+     "the primary down, and until when placement keeps it off nodes where that\n"
+     "primary runs.  After that such nodes are its last choice, until the pair is\n"
+     "forgotten. Run it on the collector's host.\n"},
     {"snapshot", NULL, hpcb_snapshot,
-     "Usage: hpcbctl [--config FILE] snapshot [--output DIR|FILE.tar.gz] "
-     "[--keep-names]\n"
-     "                [--json]\n"
+     "Usage: hpcbctl [--config FILE] snapshot [--output DIR|FILE.tar.gz]\n"
+     "                [--keep-names] [--json]\n"
      "\n"
-     "Writes the files that discovery reads on this node: cgroup mounts, the cgroups "
-     "of\n"
-     "Slurm's jobs and their settings, CPU topology, kernel release.  No command "
-     "lines,\n"
-     "environments or addresses; names of nodes, users and jobs are replaced.  The "
-     "path\n"
-     "must not exist (default: hpcb-snapshot); only its owner can read it.\n"},
+     "Write the files that discovery reads on this node: cgroup mounts, the cgroups\n"
+     "of Slurm's jobs and their settings, CPU topology, kernel release.  It contains\n"
+     "no command lines, environments or addresses, and replaces names of nodes,\n"
+     "users and jobs.  The path must not exist (default: hpcb-snapshot).  Only its\n"
+     "owner can read it.\n"},
     {"calibrate", NULL, hpcb_calibrate,
      "Usage: hpcbctl [--config FILE] calibrate [--cpus LIST] [--seconds N]\n"
      "                [--net SIZE|none] [--force] [--json]\n"
      "\n"
-     "Measures how many bytes this node's memory moves in a second when all its CPUs "
-     "(or\n"
-     "those of LIST, such as 0-3,8) ask for as much as they can, for N seconds "
-     "(default\n"
-     "10), reads the speed of its network links, and prints the node's line of\n"
-     "hpc-balance.conf.  Takes up to half of the memory that is available.  Nothing "
-     "is\n"
-     "measured while a job that is no guest is here, unless --force is given.\n"},
+     "Measure the memory bandwidth of this node with all CPUs (or those of LIST,\n"
+     "such as 0-3,8) for N seconds (default 10), read the speed of its network\n"
+     "links, and print the node's line of hpc-balance.conf.  Uses up to half of the\n"
+     "available memory.  Without --force, nothing is measured next to primaries.\n"},
     {"profile", "show", hpcb_profile_show,
      "Usage: hpcbctl [--config FILE] profile show [--user USER] [--name NAME]\n"
      "                [--executable NAME] [--json]\n"
      "\n"
-     "Prints what earlier runs of jobs have used, or what was set: all profiles, or "
-     "those\n"
-     "of a user, of jobs of a name, of an executable.\n"},
+     "Print all profiles, or those of a user, job name or executable: what earlier\n"
+     "runs used, or what was set.\n"},
     {"profile", "set", hpcb_profile_set,
      "Usage: hpcbctl [--config FILE] profile set --user USER --name NAME\n"
      "                [--executable NAME] mem=SIZE,net=SIZE[,cpu=N%]\n"
      "\n"
-     "Sets the profile of a user's jobs of that name, as --bw-profile would; from then "
-     "on\n"
-     "nothing is learned about them.\n"},
+     "Set the profile of a user's jobs of that name, like --bw-profile.  It is not\n"
+     "changed by learning any more.\n"},
     {"profile", "forget", hpcb_profile_forget,
      "Usage: hpcbctl [--config FILE] profile forget --user USER | --name NAME |\n"
      "                --executable NAME | --all [--json]\n"
      "\n"
-     "Removes the profiles that match all that is given.\n"},
+     "Remove the profiles that match all given options.\n"},
     {"profile", "learn", hpcb_profile_learn,
      "Usage: hpcbctl [--config FILE] profile learn [--user USER] [--name NAME]\n"
      "                [--executable NAME] [--json] RECORD...\n"
      "\n"
-     "Folds records of jobs, the collector's of a day or nodes' own, into the "
-     "profiles:\n"
-     "each record once.  Bandwidths are in them only where the site measures them "
-     "(see\n"
-     "hpcbctl(8)).  --name and --executable go before what the records say; --user "
-     "passes\n"
-     "over those of other users.\n"},
+     "Merge records of jobs, from the collector or from nodes, into the profiles,\n"
+     "each record once.  They contain bandwidths only if the site measures them (see\n"
+     "hpcbctl(8)).  --name and --executable override the records.  With --user,\n"
+     "records of other users are skipped.\n"},
     {"metrics", NULL, hpcb_metrics,
      "Usage: hpcbctl [--config FILE] metrics [--output FILE]\n"
      "\n"
-     "Prints figures of this node in Prometheus' text format: jobs, CPU time and "
-     "stolen\n"
-     "time by class, evictions, the mechanisms in force.  With --output FILE (named "
-     "*.prom,\n"
-     "in the directory of node_exporter's textfile collector) the file is replaced as "
-     "a\n"
-     "whole.\n"},
+     "Print figures of this node in Prometheus' text format: jobs, CPU time and\n"
+     "stolen time by class, evictions, the mechanisms in force.  With --output FILE\n"
+     "(named *.prom, in the directory of node_exporter's textfile collector), the\n"
+     "file is replaced as a whole.\n"},
     {"records", "verify", hpcb_records_verify,
      "Usage: hpcbctl [--config FILE] records verify [--json]\n"
      "\n"
-     "Reads all of the collector's database and says whether it is whole.  Exit code: "
-     "0\n"
-     "when it is, 1 when it is damaged or cannot be read.\n"},
+     "Read the whole database of the collector and report whether it is intact.\n"
+     "Exit code: 0 if it is, 1 if it is damaged or cannot be read.\n"},
     {"records", "vacuum", hpcb_records_vacuum,
      "Usage: hpcbctl [--config FILE] records vacuum [YYYY-MM-DD] [--json]\n"
      "\n"
-     "Removes runs that ended before that day (UTC), if one is given, and gives free\n"
-     "space of the collector's database back to the file system.  A collector that "
-     "runs\n"
-     "acknowledges nothing meanwhile.  Needs root.\n"},
+     "Remove runs that ended before that day (UTC), if one is given, and return free\n"
+     "space of the collector's database to the file system.  A running collector\n"
+     "acknowledges nothing meanwhile.  Requires root.\n"},
     {"records", "import", hpcb_records_import,
      "Usage: hpcbctl [--config FILE] records import FILE... [--json]\n"
      "\n"
-     "Adds records in JSON Lines (- for standard input) to the collector's database:\n"
-     "runs as hpcb-report --export=jsonl or earlier releases wrote them, or nodes' "
-     "own\n"
-     "records.  What is known changes nothing.  Needs root.\n"},
+     "Add records in JSON Lines (- for standard input) to the collector's database:\n"
+     "runs from hpcb-report --export=jsonl or from earlier releases, or records of\n"
+     "nodes.  Known runs are skipped.  Requires root.\n"},
     {"job", "begin", hpcb_job_begin,
      "Usage: hpcbctl [--config FILE] job begin\n"
      "\n"
-     "Called by slurmd's prolog, whose environment says which job it is.  Records the\n"
-     "job's class.  Exit code 0 whatever happens; one line on stderr says what "
-     "failed.\n"},
+     "Called by slurmd's prolog, whose environment identifies the job.  Record the\n"
+     "job's class.  The exit code is always 0; one line on stderr reports a failure.\n"},
     {"job", "end", hpcb_job_end,
      "Usage: hpcbctl [--config FILE] job end\n"
      "\n"
-     "Called by slurmd's epilog.  Writes the job's record to SpoolDir and removes "
-     "every\n"
-     "trace of the job.  Exit code 0 whatever happens; one line on stderr says what\n"
-     "failed.\n"},
+     "Called by slurmd's epilog.  Write the job's record to SpoolDir and remove the\n"
+     "job's state.  The exit code is always 0; one line on stderr reports a failure.\n"},
     /* End of verbs */
 };
 
