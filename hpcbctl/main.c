@@ -118,7 +118,7 @@ static const verb_t verbs[] = {
      "\n"
      "Show the jobs on this node, the busiest first, with the CPU time that they\n"
      "used and waited for in the last second, followed by windows and balance of\n"
-     "jobs. Users see their own jobs.  Updates every second on a terminal, otherwise\n"
+     "jobs.  Users see their own jobs.  Updates every second on a terminal, otherwise\n"
      "prints once.  With --json, print the answer of hpcbd.\n"},
     {"gang", "list", hpcb_gang_list,
      "Usage: hpcbctl [--config FILE] gang list [--json]\n"
@@ -159,7 +159,7 @@ static const verb_t verbs[] = {
      "Print the pairs of programs of which the guest was requeued because it slowed\n"
      "the primary down, and until when placement keeps it off nodes where that\n"
      "primary runs.  After that such nodes are its last choice, until the pair is\n"
-     "forgotten. Run it on the collector's host.\n"},
+     "forgotten.  Run it on the collector's host.\n"},
     {"snapshot", NULL, hpcb_snapshot,
      "Usage: hpcbctl [--config FILE] snapshot [--output DIR|FILE.tar.gz]\n"
      "                [--keep-names] [--json]\n"
@@ -230,12 +230,12 @@ static const verb_t verbs[] = {
      "Usage: hpcbctl [--config FILE] job begin\n"
      "\n"
      "Called by slurmd's prolog, whose environment identifies the job.  Record the\n"
-     "job's class.  The exit code is always 0; one line on stderr reports a failure.\n"},
+     "job's class.  The exit code is always 0.  Failures are one line on stderr.\n"},
     {"job", "end", hpcb_job_end,
      "Usage: hpcbctl [--config FILE] job end\n"
      "\n"
      "Called by slurmd's epilog.  Write the job's record to SpoolDir and remove the\n"
-     "job's state.  The exit code is always 0; one line on stderr reports a failure.\n"},
+     "job's state.  The exit code is always 0.  Failures are one line on stderr.\n"},
     /* End of verbs */
 };
 
