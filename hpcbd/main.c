@@ -44,17 +44,16 @@
 static const char help[] =
     "Usage: hpcbd [--collector] [--config FILE] [--debug]\n"
     "\n"
-    "The daemon of slurm-hpc-balance; it stays in the foreground (hpcbd(8)).\n"
+    "Run the daemon of slurm-hpc-balance in the foreground (hpcbd(8)).\n"
     "\n"
-    "      --collector     on the controller's host: merge the records that nodes "
-    "send\n"
-    "  -c, --config FILE   hpc-balance.conf to use instead of the one next to "
-    "slurm.conf\n"
+    "      --collector     merge the records of all nodes, on the controller's host\n"
+    "  -c, --config FILE   hpc-balance.conf to use instead of the one next to\n"
+    "                      slurm.conf\n"
     "  -d, --debug         log more\n"
-    "  -h, --help          this text\n"
+    "  -h, --help          print this text\n"
     "  -V, --version       print the version\n"
     "\n"
-    "SIGHUP reads the configuration again; SIGTERM and SIGINT end it.\n";
+    "SIGHUP reads the configuration again, SIGTERM and SIGINT end the daemon.\n";
 
 static const hpcbd_part_t *const node_parts[] = {
     /* These fork: before others lock memory. */
