@@ -17,12 +17,12 @@ static const char help[] =
     "       hpcb-sim replay (--swf FILE | --sacct FILE | --records DIR) --nodes N\n"
     "                       --cpus-per-node C [OPTION]...\n"
     "\n"
-    "Runs the policies of slurm-hpc-balance at sizes that no test machine has.\n"
+    "Run the policies of slurm-hpc-balance on simulated clusters of any size.\n"
     "\n"
     "  run      run a scenario file\n"
-    "  replay   run a site's own history again, without guests and with\n"
+    "  replay   run a site's own history again, without and with guests\n"
     "\n"
-    "  -h, --help      this text, or that of the verb\n"
+    "  -h, --help      print this text, or that of the verb\n"
     "  -V, --version   print the version\n";
 
 static const struct {

@@ -222,14 +222,14 @@ static const char help[] =
     "Usage: hpcb-sim run SCENARIO [--seed N] [--seeds N] [--set MEMBER=VALUE]\n"
     "                    [--json | --csv] [--html FILE]\n"
     "\n"
-    "Runs a scenario, a JSON file, and prints its figures.\n"
+    "Run a scenario from a JSON file and print its figures.\n"
     "\n"
-    "  -s, --seed N            the chance that it runs with (default: 1)\n"
-    "  -n, --seeds N           run it with N seeds, from --seed on, in parallel\n"
+    "  -s, --seed N            seed of the random numbers (default: 1)\n"
+    "  -n, --seeds N           run N seeds in parallel, the first is --seed\n"
     "  -S, --set MEMBER=VALUE  replace a member of the scenario: job.work_ns=1000000\n"
     "  -j, --json              print one JSON object\n"
     "  -c, --csv               print comma-separated values\n"
-    "  -H, --html FILE         write a page with pictures (hpcb-report's package)\n";
+    "  -H, --html FILE         write an HTML page with plots (hpcb-report's package)\n";
 
 static int take_option(order_t *order, int option)
 {
