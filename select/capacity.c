@@ -83,7 +83,9 @@ extern void hpcb_capacity_refresh(void)
 	int node_inx;
 	size_t i;
 
-	if (!n_capacities || (now - looked < REPEAT_SECONDS))
+	/* Also after the clock was set back. */
+	if (!n_capacities ||
+	    ((now >= looked) && (now - looked < REPEAT_SECONDS)))
 		return;
 	looked = now;
 	reports = hpcb_reports_refresh(now);

@@ -146,6 +146,7 @@ extern bool hpcb_fits_without(const hpcb_test_t *test, bitstr_t *nodes,
 	hpcb_before_t before = hpcb_before(job_ptr);
 	hpcb_test_t probe = *test;
 	hpcb_view_t *view;
+	bool now;
 	int rc;
 
 	probe.mode = SELECT_MODE_WILL_RUN;
@@ -153,11 +154,14 @@ extern bool hpcb_fits_without(const hpcb_test_t *test, bitstr_t *nodes,
 	probe.preemptees = guests;
 	probe.preemptee_list = NULL;
 	job_ptr->bit_flags |= TEST_NOW_ONLY;
+	job_ptr->start_time = 0;
 	view = hpcb_memory_view_without(guests);
 	rc = hpcb_stock_test(&probe);
 	hpcb_memory_unview(view);
+	/* Newer stock forecasts with preemptees in spite of TEST_NOW_ONLY. */
+	now = (rc == SLURM_SUCCESS) && (job_ptr->start_time <= time(NULL));
 	hpcb_as_before(job_ptr, &before);
-	return rc == SLURM_SUCCESS;
+	return now;
 }
 
 static int _find_job(void *x, void *key)

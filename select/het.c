@@ -46,6 +46,18 @@ static bitstr_t *_candidates(const job_record_t *job_ptr,
 	return nodes;
 }
 
+/* No reservation excludes anything. Since 23.11 stock does not accept NULL. */
+static hpcb_exc_t *_no_exclusion(void)
+{
+#if HPCB_EXC_BY_NODE
+	static hpcb_exc_t nothing;
+
+	return &nothing;
+#else
+	return NULL;
+#endif
+}
+
 /* As slurmctld would ask; test's node_bitmap is the caller's. */
 static hpcb_test_t _test_of(const hpcb_test_t *first, job_record_t *job_ptr,
 			    bitstr_t *nodes)
@@ -60,7 +72,7 @@ static hpcb_test_t _test_of(const hpcb_test_t *first, job_record_t *job_ptr,
 	if (details->max_nodes)
 		test.max_nodes = MIN(test.max_nodes, details->max_nodes);
 	test.req_nodes = details->max_nodes ? test.max_nodes : test.min_nodes;
-	test.exc = NULL;
+	test.exc = _no_exclusion();
 	return test;
 }
 

@@ -272,7 +272,7 @@ extern hpcb_view_t *hpcb_memory_view_without(struct xlist *guests)
 {
 	hpcb_view_t *view;
 
-	if (!hpcb_lends_somewhere())
+	if (!guests || !hpcb_lends_somewhere())
 		return NULL;
 	view = xmalloc(sizeof(*view));
 	list_for_each(guests, _hide_with_components, view);

@@ -229,6 +229,10 @@ extern int select_p_job_begin(job_record_t *job_ptr)
 	if ((rc == SLURM_SUCCESS) && job_ptr) {
 		_let_guests_in(job_ptr);
 		hpcb_unclaim(job_ptr->job_id);
+		/* The task has an ID of its own by now; the test had that of
+		 * the array. */
+		if (job_ptr->array_job_id)
+			hpcb_unclaim(job_ptr->array_job_id);
 		hpcb_spread_begin(job_ptr);
 		hpcb_jobs_begin(job_ptr);
 	}

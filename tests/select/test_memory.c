@@ -529,6 +529,40 @@ START_TEST(a_primary_starts_where_guests_have_all_memory)
 }
 END_TEST
 
+/* Of the second component it is asked whether it fits with all guests staying. */
+START_TEST(a_heterogeneous_primary_starts_beside_guests_with_lent_memory)
+{
+	struct xlist *list = list_create(NULL), *gone = NULL;
+	job_record_t *parts[2];
+	model_t *guest;
+	bitstr_t *at;
+	int i;
+
+	_load();
+	_report_all();
+	guest = _start(_pending(guests, 9000));
+	ck_assert_ptr_nonnull(guest);
+	list_append(list, guest->job);
+	for (i = 0; i < 2; i++)
+		parts[i] = _pending(primaries, 100);
+	parts[0]->het_job_list = list_create(NULL);
+	for (i = 0; i < 2; i++) {
+		parts[i]->het_job_id = parts[0]->job_id;
+		list_append(parts[0]->het_job_list, parts[i]);
+	}
+	at = bit_copy(primaries->node_bitmap);
+	ck_assert_int_eq(tables_ask(test, parts[0], at, SELECT_MODE_RUN_NOW,
+				    list, &gone),
+			 SLURM_SUCCESS);
+	ck_assert_ptr_null(gone);
+	free_job_resources(&parts[0]->job_resrcs);
+	FREE_NULL_BITMAP(at);
+	FREE_NULL_LIST(list);
+	_check_table();
+	_check_log();
+}
+END_TEST
+
 START_TEST(without_a_fresh_report_all_is_used)
 {
 	model_t *guest;
@@ -1035,6 +1069,9 @@ static Suite *_suite(void)
 	tcase_add_test(few, guests_go_where_primaries_leave_cpu_time);
 	tcase_add_test(few, a_guests_memory_is_lent_once);
 	tcase_add_test(few, a_primary_starts_where_guests_have_all_memory);
+	tcase_add_test(
+		few,
+		a_heterogeneous_primary_starts_beside_guests_with_lent_memory);
 	tcase_add_test(few, without_a_fresh_report_all_is_used);
 	tcase_add_test(few, a_primary_waits_for_guests_that_nobody_would_end);
 	tcase_add_test(few, a_young_primary_may_touch_all);
