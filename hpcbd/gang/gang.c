@@ -26,6 +26,7 @@
 #include "hpcbd/gang/gang.h"
 #include "hpcbd/gang/roster.h"
 #include "hpcbd/gang/tuning.h"
+#include "hpcbd/harm/restrain.h"
 #include "hpcbd/windows/windows.h"
 
 _Static_assert(HPCB_GANG_WINDOW_LIMIT == HPCB_GANG_WINDOW_MAX,
@@ -77,13 +78,11 @@ static int64_t clock_ns(clockid_t clock)
 
 /* ---- a quantum ---- */
 
-/* A job that is stopped for long for another reason would leave its turn unused. */
+/* A job that is stopped for another reason would leave its turn unused.  Not so for
+ * GuestMinShare: hpcbd/harm/share.c decides by the guest's turns whether it continues. */
 static bool is_paused(const hpcbd_member_t *member)
 {
-    unsigned why = hpcbd_window_why_stopped(member->policy.job_id);
-
-    return member->held || member->suspended ||
-           (why & (HPCBD_FREEZE_GUARD | (unsigned)HPCBD_FREEZE_CRUMBS));
+    return member->held || member->suspended || hpcbd_restrain_holds(member->job);
 }
 
 /* All but those that have been paused. */

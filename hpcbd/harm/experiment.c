@@ -299,10 +299,12 @@ static unsigned next_edge(void)
     return edge;
 }
 
-/* If the clock is set meanwhile, the next expiration detects that it is not due. */
+/* If the clock is set meanwhile, the next expiration detects that it is not due.  After a
+ * step back that would be late: no planned time is two periods away. */
 static void set_timer(int64_t at_ns)
 {
-    if (hpcb_timer_at(engine.timer, (uint64_t)at_ns, 0) < 0)
+    if (hpcb_timer_at(engine.timer, (uint64_t)at_ns, 0) < 0 ||
+        at_ns - clock_ns(CLOCK_REALTIME) > 2 * plan.period_ns)
         hpcb_timer_in(engine.timer, 1, 0);
 }
 

@@ -51,11 +51,11 @@ static hpcb_guard_level_t level_of(const hpcbd_job_t *guest)
 }
 
 /* Return whether a guest at this level runs in this turn. */
-static bool has_turn(hpcb_guard_level_t level)
+static bool has_turn(hpcb_guard_level_t level, int64_t turn)
 {
     unsigned turns = hpcb_guard_turns(level);
 
-    return turns > 0 && engine.turn % turns == 0;
+    return turns > 0 && turn % turns == 0;
 }
 
 static void let_go(const hpcbd_job_t *guest)
@@ -65,7 +65,7 @@ static void let_go(const hpcbd_job_t *guest)
 
 static void take_turn(const hpcbd_job_t *guest)
 {
-    if (has_turn(level_of(guest)))
+    if (has_turn(level_of(guest), engine.turn))
         let_go(guest);
     else
         hpcbd_window_stop_guest(guest->state.job_id, HPCBD_FREEZE_GUARD);
@@ -98,6 +98,14 @@ static int64_t clock_ns(clockid_t clock)
 
     clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * SECOND + now.tv_nsec;
+}
+
+/* Gang turns begin at the same edges (hpcbd/gang/gang.c), and it elects before or after
+ * on_turn. */
+bool hpcbd_restrain_holds(const hpcbd_job_t *job)
+{
+    return job->state.klass == HPCB_CLASS_GUEST &&
+           !has_turn(level_of(job), clock_ns(CLOCK_REALTIME) / TURN_NS);
 }
 
 /* The kernel reports clock steps while the timer waits; one between our reading of the

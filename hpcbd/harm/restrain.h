@@ -32,6 +32,10 @@ typedef hpcb_guard_level_t (*hpcbd_restrain_fn)(const hpcbd_job_t *guest);
  * further than before. */
 void hpcbd_restrain_guests(hpcbd_restrain_fn level_of, bool further);
 
+/* Return whether the level of the job stops it in the present turn of the wall clock,
+ * whether that turn has been carried out yet or not.  False for primaries. */
+bool hpcbd_restrain_holds(const hpcbd_job_t *job);
+
 /* For the experiments: have Slurm requeue the guest, whatever its level is. */
 void hpcbd_restrain_requeue(const hpcbd_job_t *guest);
 

@@ -190,14 +190,16 @@ static double own_time(const reading_t *from, const reading_t *to)
                      : (double)to->time_us - (double)from->time_us;
 }
 
-/* Since the last reading.  False if there is none to compare with; without a turn the
- * last one remains. */
+/* Since the last reading.  False if there is none to compare with, as for a guest that
+ * has left turns and joined again, whose time begins anew; without a turn the last one
+ * remains. */
 static bool compare(guest_t *guest, const reading_t *now, hpcbd_share_t *share)
 {
     reading_t before = guest->last;
     double own_us = own_time(&before, now);
 
-    if (before.time_us && now->turns && before.turns && own_us < TURN_MIN_US) {
+    if (before.time_us && now->turns && before.turns && own_us >= 0 &&
+        own_us < TURN_MIN_US) {
         share->suspended = true;
         return true;
     }

@@ -51,7 +51,7 @@ static struct {
     uint32_t het_job;
     bool frozen, suspended;
     bool has_no_step; /* what is to be stopped will be stopped when it has one */
-    unsigned why;     /* other reasons for which it is stopped */
+    bool held;        /* by the guard, in this turn */
     uint64_t mem_rate, net_rate; /* bytes/s while it runs */
     hpcbd_moved_t moved;
 } world[WORLD];
@@ -136,9 +136,9 @@ void hpcbd_window_let_guest_go(uint32_t job_id, hpcbd_freeze_reason_t reason)
     world[job_id].frozen = false;
 }
 
-unsigned hpcbd_window_why_stopped(uint32_t job_id)
+bool hpcbd_restrain_holds(const hpcbd_job_t *job)
 {
-    return world[job_id].why | (world[job_id].frozen ? HPCBD_FREEZE_GANG : 0);
+    return world[job->state.job_id].held;
 }
 
 void hpcbd_window_decide_by(hpcbd_watchdog_deadline_t which, int64_t end_ns)
@@ -672,16 +672,38 @@ START_TEST(who_is_stopped_for_harm_takes_no_turns)
     begin(2, "none");
     add_job(1, HPCB_CLASS_GUEST, "0");
     add_job(2, HPCB_CLASS_GUEST, "0");
-    world[1].why = HPCBD_FREEZE_GUARD;
+    world[1].held = true;
     pass();
     for (unsigned i = 0; i < 4; i++) {
         pass();
         ck_assert(!world[2].frozen);
     }
-    world[1].why = 0;
+    world[1].held = false;
     for (unsigned i = 0; i < 4; i++)
         pass();
     ck_assert_uint_gt(hpcbd_gang_member(1)->policy.turns, 0);
+    end();
+}
+END_TEST
+
+/* At half of the time the guard's turns are as long as a quantum: what it has in the
+ * turn that ends says nothing of the one that begins. */
+START_TEST(who_is_restricted_to_half_has_the_other_half)
+{
+    unsigned ran = 0;
+
+    begin(2, "none");
+    add_job(1, HPCB_CLASS_GUEST, "0");
+    add_job(2, HPCB_CLASS_GUEST, "0");
+    for (unsigned i = 0; i < 4; i++)
+        pass();
+    for (unsigned i = 0; i < 20; i++) {
+        world[1].held = i % 2;
+        pass();
+        ck_assert(!world[1].held || !(running() & 1U << 1));
+        ran += (running() & 1U << 1) != 0;
+    }
+    ck_assert_uint_ge(ran, 8);
     end();
 }
 END_TEST
@@ -1387,6 +1409,7 @@ int main(void)
     tcase_add_test(tc, who_had_no_step_when_it_was_stopped_is_let_go);
     tcase_add_test(tc, nodes_that_are_known_late_count);
     tcase_add_test(tc, who_is_stopped_for_harm_takes_no_turns);
+    tcase_add_test(tc, who_is_restricted_to_half_has_the_other_half);
     tcase_add_test(tc, slurm_suspends_and_owners_pause);
     tcase_add_test(tc, jobs_join_and_leave);
     tcase_add_test(tc, nobody_leaves_a_partition_by_having_joined);

@@ -213,6 +213,26 @@ START_TEST(all_nodes_have_the_same_turns)
 }
 END_TEST
 
+/* Gang turns ask at the same edge, before the turn is carried out. */
+START_TEST(who_is_held_follows_from_the_clock)
+{
+    begin();
+    restrain(HPCB_GUARD_HALF);
+    for (int i = 0; i < 20; i++) {
+        take_turn();
+        wall_ns = due_ns;
+        ck_assert_int_eq(hpcbd_restrain_holds(&guest), wall_ns / TURN_NS % 2 != 0);
+        ck_assert(!hpcbd_restrain_holds(&primary));
+        turn_fn(NULL, 1);
+    }
+    restrain(HPCB_GUARD_STOP);
+    ck_assert(hpcbd_restrain_holds(&guest));
+    restrain(HPCB_GUARD_FREE);
+    ck_assert(!hpcbd_restrain_holds(&guest));
+    end();
+}
+END_TEST
+
 START_TEST(a_clock_that_is_set_moves_turns)
 {
     static const int64_t steps[] = {3600 * 2 * TURN_NS + TURN_NS, -7201 * TURN_NS};
@@ -370,6 +390,7 @@ int main(void)
 
     tcase_add_test(tc, each_level_leaves_less);
     tcase_add_test(tc, all_nodes_have_the_same_turns);
+    tcase_add_test(tc, who_is_held_follows_from_the_clock);
     tcase_add_test(tc, a_clock_that_is_set_moves_turns);
     tcase_add_test(tc, who_comes_later_is_in_it);
     tcase_add_test(tc, each_guest_has_a_level_of_its_own);

@@ -209,6 +209,28 @@ START_TEST(of_its_turns_it_waits_for_most)
 }
 END_TEST
 
+/* It has left turns and joined again, and its time in them begins anew. */
+START_TEST(who_joins_again_is_not_excused)
+{
+    hpcbd_share_t share;
+
+    begin();
+    turns = true;
+    elected_us = 3600000000;
+    ck_assert_int_eq(look(&share, false), -1);
+    elected_us = 0;
+    now_ms += 1000;
+    ck_assert_int_eq(look(&share, false), -1);
+    elected_us = 250000;
+    put(1001000, 1240000, 1000000);
+    now_ms += 998;
+    ck_assert_int_eq(look(&share, false), 0);
+    ck_assert(!share.suspended);
+    ck_assert_double_eq_tol(share.used, 0.004, 1e-9);
+    end();
+}
+END_TEST
+
 /* It is opened anew. */
 START_TEST(a_sensor_that_has_failed_is_not_lost)
 {
@@ -306,6 +328,7 @@ int main(void)
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, parts_of_the_guests_own_cpus);
     tcase_add_test(tc, of_its_turns_it_waits_for_most);
+    tcase_add_test(tc, who_joins_again_is_not_excused);
     tcase_add_loop_test(tc, a_sensor_that_has_failed_is_not_lost, 0, 2);
     tcase_add_test(tc, a_guest_that_was_not_looked_at_is_new);
     tcase_add_test(tc, who_is_suspended_or_without_processes_is_known);
