@@ -94,10 +94,16 @@ typedef struct {
     const char *dir; /* NULL: the caller has asked whose the process is */
     bool (*change)(pid_t tid, pid_t pid, uint64_t start);
     int changed;
-    size_t skip;  /* processes that were visited before */
-    size_t seen;  /* and by this call */
-    size_t looks; /* that are left */
+    size_t skip;   /* processes that earlier calls have visited */
+    size_t first;  /* thread with which the next process begins */
+    size_t seen;   /* processes visited by this call, all of their threads */
+    size_t thread; /* of the process after these, the one with which to continue */
+    size_t looks;  /* left */
 } walk_t;
+
+/* Position of a walk: the process, and its thread in the lower bits. */
+#define THREAD_BITS 24
+#define THREAD_MASK ((UINT64_C(1) << THREAD_BITS) - 1)
 
 /* The ID may have been reused since the list was read. */
 static bool is_of_job(const walk_t *walk, pid_t pid)
@@ -109,17 +115,20 @@ static bool is_of_job(const walk_t *walk, pid_t pid)
             strcmp(dir, walk->dir) == 0);
 }
 
-static void change_threads(walk_t *walk, pid_t pid)
+/* Return whether the rest of its threads has been visited. */
+static bool change_threads(walk_t *walk, pid_t pid)
 {
     hpcb_autofree pid_t *tids = NULL;
-    size_t count = 0;
+    size_t count = 0, i;
     uint64_t start;
 
     if (hpcb_task_start(pid, &start) < 0 || !is_of_job(walk, pid) ||
         hpcb_task_threads(pid, &tids, &count, NULL) < 0)
-        return;
-    for (size_t i = 0; i < count && walk->looks > 0; i++, walk->looks--)
+        return true;
+    for (i = walk->first; i < count && walk->looks > 0; i++, walk->looks--)
         walk->changed += walk->change(tids[i], pid, start);
+    walk->thread = i;
+    return i >= count;
 }
 
 static int visit(pid_t pid, void *arg)
@@ -132,32 +141,36 @@ static int visit(pid_t pid, void *arg)
     }
     if (walk->looks == 0)
         return 1;
-    walk->seen++;
     walk->looks--;
-    change_threads(walk, pid);
+    if (!change_threads(walk, pid))
+        return 1;
+    walk->first = walk->thread = 0;
+    walk->seen++;
     return 0;
 }
 
-static int change_job(const hpcb_node_t *node, const char *dir, size_t *from,
+static int change_job(const hpcb_node_t *node, const char *dir, uint64_t *from,
                       bool (*change)(pid_t tid, pid_t pid, uint64_t start))
 {
     walk_t walk = {.node = node,
                    .dir = dir,
                    .change = change,
-                   .skip = *from,
+                   .skip = (size_t)(*from >> THREAD_BITS),
+                   .first = (size_t)(*from & THREAD_MASK),
                    .looks = HPCB_SLICES_MAX};
     int rc = hpcb_steps_each(node, dir, visit, &walk);
+    uint64_t process = (*from >> THREAD_BITS) + walk.seen;
 
-    *from = rc > 0 ? *from + walk.seen : 0;
+    *from = rc > 0 ? process << THREAD_BITS | walk.thread : 0;
     return rc < 0 ? -1 : walk.changed;
 }
 
-int hpcb_slices_lengthen(const hpcb_node_t *node, const char *dir, size_t *from)
+int hpcb_slices_lengthen(const hpcb_node_t *node, const char *dir, uint64_t *from)
 {
     return change_job(node, dir, from, lengthen_thread);
 }
 
-int hpcb_slices_restore(const hpcb_node_t *node, const char *dir, size_t *from)
+int hpcb_slices_restore(const hpcb_node_t *node, const char *dir, uint64_t *from)
 {
     return change_job(node, dir, from, restore_thread);
 }

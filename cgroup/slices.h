@@ -16,7 +16,7 @@
 #ifndef HPCB_CGROUP_SLICES_H
 #define HPCB_CGROUP_SLICES_H
 
-#include <stddef.h>
+#include <stdint.h>
 #include "cgroup/node.h"
 #include "common/error.h"
 
@@ -25,8 +25,7 @@
 #define HPCB_SLICE_GUEST   "100000000"
 #define HPCB_SLICE_PRIMARY "99999999"
 
-/* Maximum number of threads per call, and per process: further threads keep the
- * kernel's slice. */
+/* Maximum number of threads and processes that a call visits. */
 #define HPCB_SLICES_MAX 256
 
 /* Return 0 if this node's kernel supports slices; -1 with err. */
@@ -39,8 +38,8 @@ int hpcb_slices_probe(const hpcb_node_t *node, hpcb_error_t *err);
  * then the position at which to continue, 0: all have been scanned.  Return the number
  * of changed threads, or -1 if dir cannot be read.
  */
-int hpcb_slices_lengthen(const hpcb_node_t *node, const char *dir, size_t *from);
-int hpcb_slices_restore(const hpcb_node_t *node, const char *dir, size_t *from);
+int hpcb_slices_lengthen(const hpcb_node_t *node, const char *dir, uint64_t *from);
+int hpcb_slices_restore(const hpcb_node_t *node, const char *dir, uint64_t *from);
 
 /* After a crash: restore the slices of all jobs of this node.  Harmless if there is
  * nothing.  Return the number of changed threads, or -1 with err. */

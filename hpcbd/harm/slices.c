@@ -26,7 +26,7 @@ typedef struct {
     uint32_t job_id;
     uint64_t begin_us; /* of the job */
     bool wanted;       /* false: they are being taken back */
-    size_t from;       /* position at which to continue */
+    uint64_t from;     /* position at which to continue */
     bool changes;      /* since the last complete scan */
 } long_job_t;
 
@@ -85,7 +85,8 @@ static const hpcbd_job_t *is_there(const long_job_t *job)
                : NULL;
 }
 
-/* Return true if there is more to scan soon. */
+/* Return true if there is more to scan soon.  A job whose slices could not be restored is
+ * tried again. */
 static bool change(long_job_t *job)
 {
     const hpcbd_job_t *found = is_there(job);
@@ -95,10 +96,10 @@ static bool change(long_job_t *job)
         changed = job->wanted
                       ? hpcb_slices_lengthen(engine.node, found->dir, &job->from)
                       : hpcb_slices_restore(engine.node, found->dir, &job->from);
-    job->changes |= changed > 0;
+    job->changes |= changed > 0 || (found && changed < 0 && !job->wanted);
     if (changed >= 0 && job->from)
         return true;
-    if (changed < 0 || (!job->wanted && !job->changes))
+    if ((changed < 0 || !job->wanted) && !job->changes)
         forget(job);
     else
         job->changes = false;

@@ -19,12 +19,13 @@
 #include "tests/cgroup/fake_kernel.h"
 
 static hpcb_node_t *node;
-static size_t from;
+static uint64_t from;
+static const char *root;
 static char job[PATH_MAX];
 static pid_t task;
 
-/* The task is in the group that its /proc says. */
-static void list_task(void)
+/* pid is in the group that the task's /proc says. */
+static void list_process(pid_t pid, const char *mode)
 {
     char dir[PATH_MAX], path[PATH_MAX + 16];
     FILE *procs;
@@ -32,9 +33,9 @@ static void list_task(void)
     ck_assert_int_eq(
         hpcb_node_task_dir(node, task, HPCB_CTL_FREEZER, dir, sizeof(dir), NULL), 0);
     snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
-    procs = fopen(path, "w");
+    procs = fopen(path, mode);
     ck_assert_ptr_nonnull(procs);
-    fprintf(procs, "%d\n", (int)task);
+    fprintf(procs, "%d\n", (int)pid);
     ck_assert_int_eq(fclose(procs), 0);
 }
 
@@ -44,10 +45,11 @@ static bool begin(const char *snapshot)
 
     if (hpcb_task_get(getpid(), "slice", text, sizeof(text), NULL) < 0)
         return false;
-    ck_assert_int_eq(hpcb_node_open(fake_start(snapshot), &node, NULL), 0);
+    root = fake_start(snapshot);
+    ck_assert_int_eq(hpcb_node_open(root, &node, NULL), 0);
     task = fake_task(101);
     ck_assert_int_eq(hpcb_steps_job(node, task, job, sizeof(job), NULL), 0);
-    list_task();
+    list_process(task, "w");
     return true;
 }
 
@@ -79,6 +81,82 @@ START_TEST(a_primary_gets_them_and_gives_them_back)
     ck_assert_int_ge(hpcb_slices_restore(node, job, &from), 1);
     ck_assert_str_eq(slice_of(task), own);
     ck_assert_int_eq(hpcb_slices_restore(node, job, &from), 0);
+    end();
+}
+END_TEST
+
+static void *wait_for_end(void *arg)
+{
+    (void)arg;
+    for (;;)
+        pause();
+    return NULL;
+}
+
+/* A process of the job with that many threads. */
+static pid_t wide_process(unsigned threads)
+{
+    char command[3 * PATH_MAX], byte;
+    int ready[2];
+    pid_t pid;
+
+    ck_assert_int_eq(pipe(ready), 0);
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        for (unsigned i = 1; i < threads; i++) {
+            pthread_t thread;
+
+            if (pthread_create(&thread, NULL, wait_for_end, NULL) != 0)
+                _exit(1);
+        }
+        if (write(ready[1], "", 1) == 1)
+            wait_for_end(NULL);
+        _exit(1);
+    }
+    close(ready[1]);
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    snprintf(command, sizeof(command), "cp -r '%s/proc/%d' '%s/proc/%d'", root,
+             (int)task, root, (int)pid);
+    ck_assert_int_eq(system(command), 0); /* NOLINT(cert-env33-c) */
+    list_process(pid, "a");
+    return pid;
+}
+
+/* Return the number of threads that a complete scan changes, and that of its calls. */
+static int scan(int (*change)(const hpcb_node_t *, const char *, uint64_t *),
+                unsigned *calls)
+{
+    int changed = 0;
+
+    from = 0;
+    *calls = 0;
+    do {
+        int some = change(node, job, &from);
+
+        ck_assert_int_ge(some, 0);
+        changed += some;
+        ++*calls;
+    } while (from > 0 && *calls < 100);
+    return changed;
+}
+
+START_TEST(threads_that_a_call_does_not_reach_follow)
+{
+    unsigned calls;
+    pid_t wide;
+
+    if (!begin("real-22.05-v1"))
+        return;
+    wide = wide_process(HPCB_SLICES_MAX + 50);
+    ck_assert_int_eq(scan(hpcb_slices_lengthen, &calls), HPCB_SLICES_MAX + 51);
+    ck_assert_uint_eq(calls, 2);
+    ck_assert_int_eq(scan(hpcb_slices_lengthen, &calls), 0);
+    ck_assert_int_eq(scan(hpcb_slices_restore, &calls), HPCB_SLICES_MAX + 51);
+    ck_assert_int_eq(scan(hpcb_slices_restore, &calls), 0);
+    kill(wide, SIGKILL);
+    ck_assert_int_eq(waitpid(wide, NULL, 0), wide);
     end();
 }
 END_TEST

@@ -85,7 +85,7 @@ int hpcb_slices_probe(const hpcb_node_t *node, hpcb_error_t *err)
 }
 
 /* The directory of a job is its id. */
-static int change(const char *dir, int wanted, size_t *from)
+static int change(const char *dir, int wanted, uint64_t *from)
 {
     int job = atoi(dir), some = abs(wanted * threads[job] - with_slices[job]);
 
@@ -96,13 +96,13 @@ static int change(const char *dir, int wanted, size_t *from)
     return some;
 }
 
-int hpcb_slices_lengthen(const hpcb_node_t *node, const char *dir, size_t *from)
+int hpcb_slices_lengthen(const hpcb_node_t *node, const char *dir, uint64_t *from)
 {
     (void)node;
     return change(dir, 1, from);
 }
 
-int hpcb_slices_restore(const hpcb_node_t *node, const char *dir, size_t *from)
+int hpcb_slices_restore(const hpcb_node_t *node, const char *dir, uint64_t *from)
 {
     (void)node;
     return change(dir, 0, from);
