@@ -48,6 +48,7 @@
 #define GONE_MS     5000  /* a guest that still has memory then is none that ends */
 #define STUCK_MS    10000 /* a guest whose page cache cannot be taken back */
 #define PSI_TRIGGER "some 20000 1000000"
+#define ROUND_MS    100  /* of reclaim in one sample, and of limits */
 #define STALL_MS    200  /* from a stall to the sample that weighs it */
 #define NEW_JOB_MS  50   /* until the place of a new job is known */
 #define AGAIN_MS    25   /* from a sample that comes after a fall to the next one */
@@ -92,6 +93,7 @@ typedef struct {
     hpcbd_job_t *guest_jobs[HPCBD_JOBS_MAX];
     track_t *guest_tracks[HPCBD_JOBS_MAX];
     size_t n_guests;
+    size_t turn; /* guest whose limit is set first */
     unsigned cpus;
     int psi;  /* -1: the kernel has none */
     int jobs; /* reports new records in StateDir/jobs; -1: not available */
@@ -418,15 +420,15 @@ static void see_to_killed(guard_t *guard, bool spares)
 }
 
 /* In parts by what can be had of each; the guests that can give it first. */
-static void reclaim(guard_t *guard, uint64_t bytes)
+static void reclaim(guard_t *guard, uint64_t bytes, int64_t until_ms)
 {
-    for (size_t i = 0; i < guard->n_guests && bytes > 0; i++) {
+    for (size_t i = 0; i < guard->n_guests && bytes > 0 && now_ms() < until_ms; i++) {
         track_t *track = guard->guest_tracks[i];
         uint64_t part = least(bytes, guard->guests[i].reclaimable);
 
         if (!track->limited || guard->guests[i].ending || guard->guests[i].end)
             continue;
-        hpcbd_limit_reclaim(version_of(guard), track->memory.dir, part);
+        part = hpcbd_limit_reclaim(version_of(guard), track->memory.dir, part);
         track->asked = part;
         track->used_then = track->memory.used;
         bytes -= part;
@@ -475,10 +477,19 @@ static void limit_guest(guard_t *guard, size_t i)
                       err.text);
 }
 
+/* Each may block for 20 ms.  Those that are left come first in the next round. */
+static void limit_guests(guard_t *guard, int64_t until_ms)
+{
+    for (size_t n = 0; n < guard->n_guests && now_ms() < until_ms; n++)
+        limit_guest(guard, guard->turn++ % guard->n_guests);
+}
+
 /* With GuestMemory=allocated what a guest has is its own.  Ends come first: what
  * follows waits for the kernel to take back page cache. */
 static void protect(guard_t *guard, hpcb_memdecision_t *decision)
 {
+    int64_t until_ms;
+
     hpcb_memguard_decide(&guard->seen, guard->guests, guard->n_guests, decision);
     guard->spares_ms = !decision->spares  ? 0
                        : guard->spares_ms ? guard->spares_ms
@@ -489,10 +500,10 @@ static void protect(guard_t *guard, hpcb_memdecision_t *decision)
         note_output(guard, guard->guest_tracks[i], guard->guest_jobs[i]->dir);
     if (decision->ended)
         return;
-    reclaim(guard, decision->reclaim);
+    until_ms = now_ms() + ROUND_MS;
+    reclaim(guard, decision->reclaim, until_ms);
     hpcb_memguard_divide(decision->limit, guard->guests, guard->n_guests);
-    for (size_t i = 0; i < guard->n_guests; i++)
-        limit_guest(guard, i);
+    limit_guests(guard, until_ms + ROUND_MS);
 }
 
 /* A job of which nothing is known is left out: all that it was promised counts then. */

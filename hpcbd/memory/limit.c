@@ -193,13 +193,17 @@ void hpcbd_limit_forget_kills(hpcbd_limit_t *limit, int version, const char *dir
     limit->kills = all_kills(version, dir);
 }
 
-void hpcbd_limit_reclaim(int version, const char *dir, uint64_t bytes)
+uint64_t hpcbd_limit_reclaim(int version, const char *dir, uint64_t bytes)
 {
     char text[32];
 
-    snprintf(text, sizeof(text), "%" PRIu64, bytes < RECLAIM_MAX ? bytes : RECLAIM_MAX);
-    if (version == 2)
-        write_once(dir, "memory.reclaim", text, NULL);
+    if (version != 2)
+        return bytes;
+    if (bytes > RECLAIM_MAX)
+        bytes = RECLAIM_MAX;
+    snprintf(text, sizeof(text), "%" PRIu64, bytes);
+    write_once(dir, "memory.reclaim", text, NULL);
+    return bytes;
 }
 
 void hpcbd_limit_end(hpcbd_limit_t *limit, const char *state_dir, uint32_t job_id)

@@ -49,8 +49,9 @@ bool hpcbd_limit_killed(hpcbd_limit_t *limit, int version, const char *dir);
 void hpcbd_limit_forget_kills(hpcbd_limit_t *limit, int version, const char *dir);
 
 /* Request reclaim of up to bytes from the group, if the kernel supports it (v2, Linux
- * 5.19); page cache goes first. */
-void hpcbd_limit_reclaim(int version, const char *dir, uint64_t bytes);
+ * 5.19); page cache goes first.  Blocks for 20 ms at most.  Return the requested bytes,
+ * a part of bytes on v2; on v1 bytes, for which the caller lowers the limit. */
+uint64_t hpcbd_limit_reclaim(int version, const char *dir, uint64_t bytes);
 
 /* End the limit, because the job has ended or gets Slurm's limit again. */
 void hpcbd_limit_end(hpcbd_limit_t *limit, const char *state_dir, uint32_t job_id);
