@@ -30,6 +30,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,7 @@
 
 #define APPEND_TRIES 8 /* against compactions, one after the other */
 #define LARGE_LOG    (256 * 1024)
-#define COMPACT_MAX  (64 * 1024 * 1024) /* it takes the square of the lines */
+#define COMPACT_MAX  (64 * 1024 * 1024)
 #define CARRY_BYTES  (256 * 1024)
 #define FIELDS       5
 #define RECORD_MAX   (4 * (PATH_MAX + HPCB_TASK_TEXT_MAX) + 128)
@@ -231,15 +232,22 @@ char *hpcb_undo_log_read(const char *path, hpcb_error_t *err)
     return text;
 }
 
-static bool seen(const hpcb_undo_entry_t *entry, const char *kept)
+static int by_name(const void *a, const void *b)
 {
-    char record[RECORD_MAX], *end;
+    return strcmp(a, b);
+}
 
-    if (entry->pid || render(entry, record, sizeof(record)) < 0)
-        return false;
-    end = strrchr(record, ' ');
-    end[1] = '\0';
-    return strstr(kept, record) != NULL;
+static void leave_name(void *name)
+{
+    (void)name;
+}
+
+/* Of a file that an earlier line has named.  names: of such files (tsearch(3)). */
+static bool seen(const hpcb_undo_entry_t *entry, void **names)
+{
+    char **node = entry->pid ? NULL : tsearch(entry->name, names, by_name);
+
+    return node && *node != entry->name;
 }
 
 /* Write the lines that still matter: those of tasks that live, and of each file the
@@ -249,14 +257,13 @@ static char *compact_text(char *text)
     size_t count, used = 0, size = strlen(text) * 2 + RECORD_MAX;
     char **lines = hpcb_undo_log_lines(text, &count);
     char *kept = malloc(size);
+    void *names = NULL;
 
-    if (kept)
-        kept[0] = '\0'; /* for seen() */
     for (size_t i = 0; lines && kept && i < count; i++) {
         hpcb_undo_entry_t entry;
 
         if (hpcb_undo_log_parse(lines[i], &entry) < 0 ||
-            (entry.pid && !hpcb_undo_log_lives(&entry)) || seen(&entry, kept) ||
+            (entry.pid && !hpcb_undo_log_lives(&entry)) || seen(&entry, &names) ||
             render(&entry, kept + used, size - used) < 0)
             continue;
         used += strlen(kept + used);
@@ -267,6 +274,7 @@ static char *compact_text(char *text)
         free(kept);
         kept = NULL;
     }
+    tdestroy(names, leave_name);
     free(lines);
     return kept;
 }

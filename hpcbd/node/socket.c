@@ -6,12 +6,14 @@
 
 #include <errno.h>
 #include <json-c/json.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -27,6 +29,7 @@
 #include "hpcbd/windows/windows.h"
 
 #define CLIENTS_MAX  64
+#define OF_USER_MAX  16 /* of these at the users' door */
 #define BACKLOG      256
 #define TICK_NS      UINT64_C(100000000)
 #define TICKS_IDLE   20 /* then a client that says nothing is cut off */
@@ -34,6 +37,8 @@
 #define STATUS_PRICE 8  /* in messages */
 #define STATUS_PAGE  32 /* jobs in one answer: about half a millisecond */
 #define DEPTH_MAX    8
+#define CLOSE_US     1000
+#define FILES_PRICE  (PER_TICK_MAX / 2) /* of a message with descriptors */
 
 typedef struct door door_t;
 
@@ -89,10 +94,40 @@ static void spend(door_t *door, unsigned price)
         pause_door(door, true);
 }
 
+static void wake(int signo)
+{
+    (void)signo;
+}
+
+/*
+ * A message may carry descriptors.  The kernel closes them in the thread that takes the
+ * message or closes its socket.  That blocks as long as their sender wants (SO_LINGER),
+ * unless there is a signal.
+ */
+static void close_soon(int fd)
+{
+    const struct itimerval limit = {.it_interval = {.tv_usec = CLOSE_US},
+                                    .it_value = {.tv_usec = CLOSE_US}};
+    const struct itimerval none = {.it_value = {.tv_sec = 0}};
+
+    setitimer(ITIMER_REAL, &limit, NULL);
+    close(fd);
+    setitimer(ITIMER_REAL, &none, NULL);
+}
+
+/* A peek takes references of its own, so it closes nothing. */
+static bool carries_files(int fd)
+{
+    struct msghdr message = {.msg_name = NULL};
+
+    return recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT) >= 0 &&
+           message.msg_flags & MSG_CTRUNC;
+}
+
 static void drop(client_t *client)
 {
     hpcb_source_remove(client->source);
-    close(client->fd);
+    close_soon(client->fd);
     client->fd = -1;
     client->door->n_clients--;
 }
@@ -340,10 +375,17 @@ static void on_message(void *arg, uint64_t what)
 {
     client_t *client = arg;
     char text[HPCB_TELL_MAX];
-    ssize_t length = recv(client->fd, text, sizeof(text), MSG_DONTWAIT | MSG_TRUNC);
+    ssize_t length;
 
     (void)what;
     spend(client->door, 1);
+    if (carries_files(client->fd)) {
+        spend(client->door, FILES_PRICE);
+        node.refused++;
+        drop(client);
+        return;
+    }
+    length = recv(client->fd, text, sizeof(text), MSG_DONTWAIT | MSG_TRUNC);
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     client->quiet = 0;
@@ -352,12 +394,18 @@ static void on_message(void *arg, uint64_t what)
         drop(client);
 }
 
-static client_t *free_place(door_t *door)
+/* One user does not have all places of the users' door. */
+static client_t *free_place(door_t *door, uid_t uid)
 {
+    client_t *free_one = NULL;
+    unsigned same = 0;
+
     for (unsigned i = 0; i < CLIENTS_MAX; i++)
         if (door->clients[i].fd < 0)
-            return &door->clients[i];
-    return NULL;
+            free_one = &door->clients[i];
+        else
+            same += door->clients[i].uid == uid;
+    return door == &node.root || same < OF_USER_MAX ? free_one : NULL;
 }
 
 static void on_connect(void *arg, uint64_t what)
@@ -373,14 +421,14 @@ static void on_connect(void *arg, uint64_t what)
     if (fd < 0)
         return;
     client = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0
-                 ? free_place(door)
+                 ? free_place(door, peer.uid)
                  : NULL;
     if (client)
         client->source = hpcb_loop_fd(node.loop, fd, door->paused ? 0 : EPOLLIN,
                                       on_message, client, NULL);
     if (!client || !client->source) {
         node.refused++;
-        close(fd);
+        close_soon(fd);
         return;
     }
     client->fd = fd;
@@ -425,7 +473,7 @@ static void close_door(door_t *door)
         if (door->clients[i].fd >= 0)
             drop(&door->clients[i]);
     hpcb_source_remove(door->source);
-    close(door->fd);
+    close_soon(door->fd);
     unlink(door->path);
 }
 
@@ -457,8 +505,10 @@ static void notify_ready(void)
 static int start(hpcbd_t *daemon, hpcb_error_t *err)
 {
     const char *state_dir = daemon->conf.state_dir;
+    const struct sigaction interrupt = {.sa_handler = wake};
 
     node.loop = daemon->loop;
+    sigaction(SIGALRM, &interrupt, NULL);
     if (hpcb_tell_path(state_dir, node.users.path, sizeof(node.users.path)) ||
         hpcb_tell_root_path(state_dir, node.root.path, sizeof(node.root.path)))
         return hpcb_error(err, "StateDir=%.200s is too long for a socket in it",

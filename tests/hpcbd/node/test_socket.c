@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
@@ -253,6 +254,71 @@ START_TEST(many_connections_and_silence_harm_nobody)
     for (int i = 0; i < MANY; i++)
         close(fds[i]);
     ck_assert(answered);
+}
+END_TEST
+
+/* A TCP connection over which nothing goes any more, and that lingers when closed. */
+static int lingering(void)
+{
+    const struct linger forever = {.l_onoff = 1, .l_linger = INT_MAX};
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof(address);
+    int server = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET, SOCK_STREAM, 0);
+    static char bytes[65536];
+
+    ck_assert_int_eq(bind(server, (struct sockaddr *)&address, size), 0);
+    ck_assert_int_eq(listen(server, 1), 0);
+    ck_assert_int_eq(getsockname(server, (struct sockaddr *)&address, &size), 0);
+    ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, size), 0);
+    while (send(fd, bytes, sizeof(bytes), MSG_DONTWAIT) > 0)
+        ;
+    ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_LINGER, &forever, sizeof(forever)),
+                     0);
+    return fd;
+}
+
+/* The last reference to it is in the message. */
+static void send_file(int to, int fd)
+{
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {.header = {.cmsg_len = CMSG_LEN(sizeof(int)),
+                            .cmsg_level = SOL_SOCKET,
+                            .cmsg_type = SCM_RIGHTS}};
+    struct iovec text = {.iov_base = "{\"verb\":\"status\"}", .iov_len = 17};
+    struct msghdr message = {.msg_iov = &text,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof(control)};
+
+    memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+    ck_assert_int_eq(sendmsg(to, &message, MSG_NOSIGNAL), 17);
+    close(fd);
+}
+
+/* Whoever takes the message or closes its socket closes what it carries. */
+START_TEST(descriptors_in_messages_hold_nobody_up)
+{
+    int fd;
+
+    start_daemon("");
+    for (int i = 0; i < 3; i++) {
+        fd = hpcb_tell_connect(scratch("run"), NULL);
+        ck_assert_int_ge(fd, 0);
+        if (i > 0)
+            ck_assert_int_eq(send(fd, "{}", 2, MSG_NOSIGNAL), 2);
+        send_file(fd, lingering());
+        if (i == 2)
+            close(fd);
+        sleep_ms(100);
+        ck_assert_ptr_nonnull(
+            strstr(answer_to("{\"verb\":\"status\"}"), "\"version\""));
+        if (i < 2)
+            close(fd);
+    }
+    stop_daemon();
 }
 END_TEST
 
@@ -502,6 +568,7 @@ int main(void)
     tcase_add_test(tc, what_is_no_job_is_not_all_jobs);
     tcase_add_test(tc, users_see_their_own_jobs_and_say_nothing);
     tcase_add_test(tc, many_connections_and_silence_harm_nobody);
+    tcase_add_test(tc, descriptors_in_messages_hold_nobody_up);
     tcase_add_test(tc, users_do_not_spend_what_is_roots);
     tcase_add_test(tc, a_job_is_favoured_in_turns);
     tcase_add_test(tc, an_ordinary_end_leaves_nothing_favoured);
