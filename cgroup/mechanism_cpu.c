@@ -127,13 +127,13 @@ static int idle_job(const hpcb_target_t *target, hpcb_error_t *err)
 {
     char dir[PATH_MAX], path[PATH_MAX], weight[32];
 
-    if (job_dir(target, dir, sizeof(dir), err) < 0)
-        return -1;
-    if (is_idle(dir))
-        return 0;
-    if (hpcb_knob_read(dir, "cpu.weight", weight, sizeof(weight), err) < 0 ||
+    if (job_dir(target, dir, sizeof(dir), err) < 0 ||
+        hpcb_knob_read(dir, "cpu.weight", weight, sizeof(weight), err) < 0 ||
         hpcb_knob_path(dir, "cpu.weight", path, sizeof(path), err) < 0)
         return -1;
+    /* After the weight, because an idle group shows another one. */
+    if (is_idle(dir))
+        return 0;
     if (target->undo && hpcb_undo_note_file(target->undo, path, weight, err) < 0)
         return -1;
     if (hpcb_row_write(target, dir, HPCB_KNOB_IDLE, "1", err) < 0)

@@ -29,6 +29,7 @@
 
 #define THREADS_MAX    65536
 #define IOPRIO_PROCESS 1 /* IOPRIO_WHO_PROCESS of linux/ioprio.h */
+#define IOPRIO_SHIFT   13 /* of the class: IOPRIO_CLASS_SHIFT */
 
 typedef cpu_set_t cpu_mask_t[HPCB_CPUS_MAX / CPU_SETSIZE];
 #define MASK_NIBBLES (sizeof(cpu_mask_t) * 2)
@@ -103,6 +104,10 @@ static int get_ioprio(pid_t pid, char *text, size_t size)
 
     if (value < 0)
         return -1;
+    /* Before Linux 5.15 class "none" is shown with a level, with which it cannot be
+     * set. */
+    if (value >> IOPRIO_SHIFT == 0)
+        value = 0;
     snprintf(text, size, "%ld", value);
     return 0;
 }

@@ -32,13 +32,24 @@ static void *open_object(const void *address)
     return dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-/* name among what the object of caller depends on. */
+static bool is_ours(const void *address)
+{
+    Dl_info found, own;
+
+    return dladdr(address, &found) && dladdr(&scope, &own) &&
+           found.dli_fbase == own.dli_fbase;
+}
+
+/* name among what the object of caller depends on.  From the program itself this library
+ * is found first. */
 static void *address_near(const char *name, const void *caller)
 {
     void *handle = open_object(caller);
     void *address = handle ? dlsym(handle, name) : NULL;
     void *none = NULL;
 
+    if (address && is_ours(address))
+        address = NULL;
     if (handle && (!address || !atomic_compare_exchange_strong(&scope, &none, handle)))
         dlclose(handle);
     return address;

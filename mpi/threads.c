@@ -39,6 +39,8 @@ static unsigned entries_of(uint64_t word)
  * that it knows of. */
 static _Thread_local uintptr_t own_frame;
 static _Thread_local unsigned known;
+/* The present sleep is in state: counting may begin during a sleep. */
+static _Thread_local bool sleeps;
 
 void hpcb_threads_setup(void)
 {
@@ -73,7 +75,8 @@ bool hpcb_threads_nap_begin(bool locked)
 {
     uint64_t before;
 
-    if (!atomic_load_explicit(&counts, memory_order_relaxed))
+    sleeps = atomic_load_explicit(&counts, memory_order_relaxed);
+    if (!sleeps)
         return true;
     before = atomic_fetch_add(&state, SLEEPER);
     if (entries_of(before) == known && (!locked || inside_of(before) <= 1))
@@ -86,7 +89,7 @@ bool hpcb_threads_nap_begin(bool locked)
  * the others depend. */
 void hpcb_threads_nap_end(bool early)
 {
-    if (!atomic_load_explicit(&counts, memory_order_relaxed))
+    if (!sleeps)
         return;
     if (sleepers_of(atomic_fetch_sub(&state, SLEEPER)) > 1 && early)
         hpcb_sleep_end_one();

@@ -174,6 +174,9 @@ static int each(delay_t *delay, const char *dir, const char *prefix, const char 
     char path[PATH_MAX];
     int rc = 0;
 
+    /* Tasks that are not seen are dropped, and counted again when they are. */
+    if (!handle && !hpcb_knob_gone(errno))
+        return hpcb_error(err, "%s: %s", dir, strerror(errno));
     while (handle && rc == 0 && (entry = readdir(handle))) {
         if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
             strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&

@@ -27,6 +27,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "common/cleanup.h"
+#include "policy/cpus.h"
 #include "sensor/counters.h"
 #include "sensor/papi.h"
 #include "sensor/rows.h"
@@ -348,21 +349,17 @@ typedef struct {
 /* The first CPU of each socket, as the kernel's driver of the controllers wants it. */
 static size_t first_cpus(const hpcb_node_t *node, unsigned *cpus, size_t max)
 {
-    char text[1024], *next = text;
+    hpcb_cpus_t firsts;
+    char text[1024];
     size_t n = 0;
 
     if (hpcb_node_read(node, "sys/bus/event_source/devices/uncore_imc_0/cpumask", text,
-                       sizeof(text), NULL) < 0)
+                       sizeof(text), NULL) < 0 ||
+        hpcb_cpus_parse(text, &firsts) < 0)
         return 0;
-    while (n < max && *next) {
-        char *end;
-
-        cpus[n] = (unsigned)strtoul(next, &end, 10);
-        if (end == next)
-            break;
-        n++;
-        next = end + (*end == ',');
-    }
+    for (unsigned cpu = hpcb_cpus_from(&firsts, 0); n < max && cpu < HPCB_CPUS_MAX;
+         cpu = hpcb_cpus_from(&firsts, cpu + 1))
+        cpus[n++] = cpu;
     return n;
 }
 

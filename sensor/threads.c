@@ -16,6 +16,9 @@
 
 #define DEPTH_MAX 8
 
+/* Of a step's slurmstepd on cgroup v2: its children would have its counters, too. */
+#define STEPD_GROUP "slurm"
+
 typedef struct {
     const hpcb_threads_visitor_t *visitor;
     void *arg;
@@ -56,6 +59,7 @@ static int walk_groups(const walk_t *walk, const char *dir, ino_t group, int dep
         char below[PATH_MAX];
 
         if (entry->d_type != DT_DIR || entry->d_name[0] == '.' ||
+            strcmp(entry->d_name, STEPD_GROUP) == 0 ||
             hpcb_knob_path(dir, entry->d_name, below, sizeof(below), NULL) < 0)
             continue;
         if (walk_groups(walk, below, entry->d_ino, depth - 1) < 0)

@@ -312,6 +312,24 @@ START_TEST(sockets_count_reads_and_writes)
 }
 END_TEST
 
+/* Sockets whose first CPUs follow one another. */
+START_TEST(first_cpus_may_be_a_range)
+{
+    const hpcb_sensor_t *row = &hpcb_sensor_papi_sockets;
+    void *handle;
+
+    start("skx_unc_imc", NULL);
+    controllers("0-1\n", 1);
+    asked[0] = '\0';
+    handle = opened(row);
+    ck_assert_ptr_nonnull(strstr(asked, ":cpu=0 "));
+    ck_assert_ptr_nonnull(strstr(asked, ":cpu=1 "));
+    ck_assert_ptr_null(strstr(asked, ":cpu=4294967295"));
+    row->close(handle);
+    stop();
+}
+END_TEST
+
 START_TEST(a_failure_to_read_is_told)
 {
     const hpcb_sensor_t *row = &hpcb_sensor_papi_sockets;
@@ -383,6 +401,7 @@ int main(void)
     tcase_add_test(tcase, no_event_no_sensor);
     tcase_add_test(tcase, half_of_a_row_is_none);
     tcase_add_loop_test(tcase, sockets_count_reads_and_writes, 0, 7);
+    tcase_add_test(tcase, first_cpus_may_be_a_range);
     tcase_add_test(tcase, a_failure_to_read_is_told);
     tcase_add_test(tcase, counts_become_rates);
     tcase_add_test(tcase, asks_papi);
