@@ -194,27 +194,6 @@ int hpcb_rank_open(const hpcb_rank_spec_t *spec, hpcb_rank_t **rank, hpcb_error_
     return 0;
 }
 
-void hpcb_rank_close(hpcb_rank_t *rank)
-{
-    if (!rank)
-        return;
-    hpcb_undo_revert(rank->spec.undo, MECHANISM, rank->spec.pid, NULL);
-    if (rank->ours)
-        hpcb_tree_remove(rank->group, hpcb_node_mount(rank->spec.node, HPCB_CTL_CPU),
-                         NULL);
-    free(rank);
-}
-
-void hpcb_rank_leave(hpcb_rank_t *rank)
-{
-    if (!rank)
-        return;
-    hpcb_undo_revert(rank->spec.undo, MECHANISM, rank->spec.pid, NULL);
-    if (rank->ours)
-        hpcb_rank_weigh(rank, rank->top, NULL);
-    free(rank);
-}
-
 /* Up to PROCESSES_MAX of the group at dir. */
 static unsigned list(const char *dir, pid_t pids[static PROCESSES_MAX])
 {
@@ -494,16 +473,51 @@ int hpcb_rank_hint(hpcb_rank_t *rank, unsigned cpu, unsigned below, hpcb_error_t
 
 int hpcb_rank_pin(hpcb_rank_t *rank, unsigned cpu, hpcb_error_t *err)
 {
+    int rc;
+
     if (rank->pinned && rank->cpu == cpu)
         return 0;
     if (!rank->pinned && note_places(rank, rank->spec.pid, err) < 0)
         return -1;
     rank->pinned = true;
     rank->cpu = cpu;
-    if (pin_all(rank, err) < 0)
-        return -1;
+    rc = pin_all(rank, err);
+    /* Some are pinned also if it failed. */
     hpcb_cpus_add(&rank->held, cpu);
-    return 0;
+    return rc;
+}
+
+/* Children since the last look have inherited the pinning, too. */
+static void note_children(hpcb_rank_t *rank)
+{
+    pid_t pids[PROCESSES_MAX];
+    unsigned n = rank->pinned ? list(rank->group, pids) : 0;
+
+    for (unsigned i = 0; i < n; i++)
+        note_places(rank, pids[i], NULL);
+}
+
+void hpcb_rank_close(hpcb_rank_t *rank)
+{
+    if (!rank)
+        return;
+    note_children(rank);
+    hpcb_undo_revert(rank->spec.undo, MECHANISM, rank->spec.pid, NULL);
+    if (rank->ours)
+        hpcb_tree_remove(rank->group, hpcb_node_mount(rank->spec.node, HPCB_CTL_CPU),
+                         NULL);
+    free(rank);
+}
+
+void hpcb_rank_leave(hpcb_rank_t *rank)
+{
+    if (!rank)
+        return;
+    note_children(rank);
+    hpcb_undo_revert(rank->spec.undo, MECHANISM, rank->spec.pid, NULL);
+    if (rank->ours)
+        hpcb_rank_weigh(rank, rank->top, NULL);
+    free(rank);
 }
 
 int hpcb_rank_times(const hpcb_rank_t *rank, hpcb_rank_times_t *times)

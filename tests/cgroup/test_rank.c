@@ -454,7 +454,8 @@ START_TEST(places_come_back_also_for_children)
     ck_assert_int_eq(sched_setaffinity(child, sizeof(one), &one), 0);
     snprintf(text, sizeof(text), "%d\n%d\n", (int)pid, (int)child);
     put(OURS "0/cgroup.procs", text);
-    ck_assert_int_eq(hpcb_rank_look(rank, &err), 0);
+    if (_i == 0)
+        ck_assert_int_eq(hpcb_rank_look(rank, &err), 0);
     hpcb_rank_close(rank);
     ck_assert(same_places(pid));
     ck_assert(same_places(child));
@@ -693,7 +694,7 @@ int main(void)
     tcase_add_test(v1, v1_leaves_tasks_in_other_groups_alone);
     tcase_add_loop_test(v1, v1_a_crash_leaves_nothing, 1, CRASHES);
     tcase_add_test(v1, groups_of_others_are_not_removed);
-    tcase_add_test(v1, places_come_back_also_for_children);
+    tcase_add_loop_test(v1, places_come_back_also_for_children, 0, 2);
     tcase_add_test(v1, programs_that_place_their_threads_are_left_alone);
     tcase_add_test(v1, whether_a_task_has_begun);
     tcase_add_test(v1, times_are_summed);
