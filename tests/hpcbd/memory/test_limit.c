@@ -86,6 +86,19 @@ START_TEST(slurms_limit_comes_back_when_there_is_room)
 }
 END_TEST
 
+/* What the kernel was not asked for is not missed. */
+START_TEST(reclaim_is_asked_for_in_parts)
+{
+    put(group, "memory.reclaim", "");
+    ck_assert_uint_eq(hpcbd_limit_reclaim(2, group, 150 * MIB), 64 * MIB);
+    is("memory.reclaim", "67108864");
+    ck_assert_uint_eq(hpcbd_limit_reclaim(2, group, 3 * MIB), 3 * MIB);
+    is("memory.reclaim", "3145728");
+    ck_assert_uint_eq(hpcbd_limit_reclaim(1, group, 150 * MIB), 150 * MIB);
+    is("memory.reclaim", "3145728");
+}
+END_TEST
+
 START_TEST(what_a_killed_guard_left_behind_is_undone)
 {
     hpcbd_limit_t limit = {0}, another = {0};
@@ -198,6 +211,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, set_up, NULL);
     tcase_add_test(tcase, a_limit_above_slurms_changes_nothing);
     tcase_add_test(tcase, slurms_limit_comes_back_when_there_is_room);
+    tcase_add_test(tcase, reclaim_is_asked_for_in_parts);
     tcase_add_test(tcase, what_a_killed_guard_left_behind_is_undone);
     tcase_add_test(tcase, slurm_may_write_its_limit_again);
     tcase_add_test(tcase, a_kill_at_our_limit_is_seen);
