@@ -134,6 +134,27 @@ extern int hpcb_is_elsewhere(void *x, void *key)
 	       !bit_overlap_any(key, guest->node_bitmap);
 }
 
+/* Since 24.11 stock's forecast rewrites them. The caller frees the array. */
+static uint64_t *_weights(void)
+{
+	uint64_t *weights = xcalloc(node_record_count, sizeof(*weights));
+	int i;
+
+	for (i = 0; i < node_record_count; i++)
+		if (node_record_table_ptr[i])
+			weights[i] = node_record_table_ptr[i]->sched_weight;
+	return weights;
+}
+
+static void _restore_weights(const uint64_t *weights)
+{
+	int i;
+
+	for (i = 0; i < node_record_count; i++)
+		if (node_record_table_ptr[i])
+			node_record_table_ptr[i]->sched_weight = weights[i];
+}
+
 /*
  * Would the job start now on (some of) these nodes, were these guests gone?
  * Stock answers that in one go for a forecast. nodes becomes those that it
@@ -142,6 +163,7 @@ extern int hpcb_is_elsewhere(void *x, void *key)
 extern bool hpcb_fits_without(const hpcb_test_t *test, bitstr_t *nodes,
 			      struct xlist *guests)
 {
+	uint64_t *weights = _weights();
 	job_record_t *job_ptr = test->job_ptr;
 	hpcb_before_t before = hpcb_before(job_ptr);
 	hpcb_test_t probe = *test;
@@ -158,6 +180,8 @@ extern bool hpcb_fits_without(const hpcb_test_t *test, bitstr_t *nodes,
 	view = hpcb_memory_view_without(guests);
 	rc = hpcb_stock_test(&probe);
 	hpcb_memory_unview(view);
+	_restore_weights(weights);
+	xfree(weights);
 	/* Newer stock forecasts with preemptees in spite of TEST_NOW_ONLY. */
 	now = (rc == SLURM_SUCCESS) && (job_ptr->start_time <= time(NULL));
 	hpcb_as_before(job_ptr, &before);

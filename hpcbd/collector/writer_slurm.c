@@ -256,7 +256,7 @@ static hpcbd_outcome_t end_of(const slurm_job_info_t *job, time_t then)
         return job->start_time <= then ? HPCBD_DONE : HPCBD_NO_REQUEUE;
     case JOB_RUNNING:
     case JOB_SUSPENDED:
-        return job->start_time <= then ? HPCBD_NOT_ENDED : HPCBD_NO_REQUEUE;
+        return job->start_time <= then ? HPCBD_NOT_ENDED : HPCBD_RUNS_ANEW;
     default:
         return HPCBD_NO_REQUEUE;
     }

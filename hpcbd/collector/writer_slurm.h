@@ -19,10 +19,11 @@
 
 typedef enum {
     HPCBD_DONE,
-    HPCBD_NOT_ENDED, /* slurmdbd does not know the job, or not yet its end */
-    HPCBD_FAILED,    /* slurmdbd or slurmctld does not answer */
-    HPCBD_NO_DBD,    /* the cluster has none */
-    HPCBD_NO_REQUEUE /* slurmctld does not know the job, or must not requeue it */
+    HPCBD_NOT_ENDED,  /* slurmdbd does not know the job, or not yet its end */
+    HPCBD_FAILED,     /* slurmdbd or slurmctld does not answer */
+    HPCBD_NO_DBD,     /* the cluster has none */
+    HPCBD_NO_REQUEUE, /* slurmctld does not know the job, or must not requeue it */
+    HPCBD_RUNS_ANEW   /* another run of the job has begun */
 } hpcbd_outcome_t;
 
 typedef struct {
@@ -41,8 +42,8 @@ typedef struct {
     hpcbd_outcome_t (*requeue)(uint32_t job_id, const char *text, bool ended);
 
     /* Return HPCBD_DONE if the run of the job that had begun by then ended out of
-     * memory; HPCBD_NOT_ENDED if it is still running anywhere, HPCBD_NO_REQUEUE if it
-     * ended otherwise or has another run. */
+     * memory; HPCBD_NOT_ENDED if it is still running anywhere, HPCBD_RUNS_ANEW if
+     * another one is, HPCBD_NO_REQUEUE in all other cases. */
     hpcbd_outcome_t (*how_it_ended)(uint32_t job_id, time_t then);
 } hpcbd_slurm_t;
 

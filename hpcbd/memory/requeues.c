@@ -23,6 +23,7 @@
 /* slurmctld forgets a job MinJobAge (300 s) after its end, and cannot requeue it then.
  * A guest that harmed or starved so long ago may not do so any more. */
 #define REQUEUE_SECONDS 3600
+#define ANEW_SECONDS    60 /* a note that old may be of an earlier run */
 
 static bool has_slurm(hpcbd_requeues_t *requeues)
 {
@@ -99,6 +100,7 @@ static bool requeue_killed(hpcbd_requeues_t *requeues, uint32_t job_id,
     case HPCBD_DONE:
         break;
     case HPCBD_NO_REQUEUE:
+    case HPCBD_RUNS_ANEW:
         return true;
     default:
         return false;
@@ -129,6 +131,19 @@ static bool requeue_running(hpcbd_requeues_t *requeues, uint32_t job_id,
     }
 }
 
+/* A guest whose processes are gone.  Long after that, the requeue of another node may
+ * have been served, and the next run must stay. */
+static bool requeue_ended(hpcbd_requeues_t *requeues, uint32_t job_id,
+                          hpcbd_requeue_t reason, const char *path)
+{
+    time_t then = time_of(path);
+
+    if (time(NULL) - then > ANEW_SECONDS &&
+        requeues->slurm->how_it_ended(job_id, then) == HPCBD_RUNS_ANEW)
+        return true;
+    return requeue(requeues, job_id, reason);
+}
+
 static bool deal_with(hpcbd_requeues_t *requeues, const char *path, uint32_t job_id,
                       hpcbd_requeue_t reason)
 {
@@ -147,7 +162,7 @@ static bool deal_with(hpcbd_requeues_t *requeues, const char *path, uint32_t job
     case HPCBD_REQUEUE_LARGE:
         return requeue_running(requeues, job_id, reason, path);
     default:
-        return requeue(requeues, job_id, reason);
+        return requeue_ended(requeues, job_id, reason, path);
     }
 }
 

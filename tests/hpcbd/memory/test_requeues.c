@@ -165,6 +165,21 @@ START_TEST(whose_memory_was_needed_is_requeued)
 }
 END_TEST
 
+/* Two nodes ended it, and one could not tell slurmctld for some minutes. */
+START_TEST(the_next_run_of_a_guest_that_was_ended_stays)
+{
+    begin();
+    end_of_run = HPCBD_RUNS_ANEW;
+    leave_note(HPCBD_REQUEUE_MEMORY, 300);
+    ck_assert(!carry_out(HPCBD_REQUEUE_MEMORY));
+    ck_assert_uint_eq(requeued, 0);
+    end_of_run = HPCBD_NO_REQUEUE;
+    leave_note(HPCBD_REQUEUE_MEMORY, 300);
+    ck_assert(!carry_out(HPCBD_REQUEUE_MEMORY));
+    ck_assert_uint_eq(requeued, 1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("requeues");
@@ -175,6 +190,7 @@ int main(void)
     tcase_add_loop_test(tc, a_note_waits_for_slurmctld, 0, 2);
     tcase_add_loop_test(tc, an_old_note_is_dropped, 0, 2);
     tcase_add_test(tc, whose_memory_was_needed_is_requeued);
+    tcase_add_test(tc, the_next_run_of_a_guest_that_was_ended_stays);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }
