@@ -8,9 +8,12 @@
 
 #include <check.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "cgroup/mechanism.h"
 #include "cgroup/slices.h"
@@ -231,6 +234,7 @@ int main(void)
     int failed;
 
     tcase_add_loop_test(tcase, a_primary_gets_them_and_gives_them_back, 0, 2);
+    tcase_add_test(tcase, threads_that_a_call_does_not_reach_follow);
     tcase_add_test(tcase, a_slice_that_was_chosen_stays);
     tcase_add_test(tcase, other_policies_are_left_alone);
     tcase_add_test(tcase, guests_have_the_longest);
