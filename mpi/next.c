@@ -40,8 +40,8 @@ static bool is_ours(const void *address)
            found.dli_fbase == own.dli_fbase;
 }
 
-/* name among what the object of caller depends on.  From the program itself this library
- * is found first. */
+/* name among what the object of caller depends on.  From the program itself this
+ * library is found first. */
 static void *address_near(const char *name, const void *caller)
 {
     void *handle = open_object(caller);

@@ -247,16 +247,16 @@ static bool was_killed(const slurm_job_info_t *job)
 
 static hpcbd_outcome_t end_of(const slurm_job_info_t *job, time_t then)
 {
+    if (job->start_time > then)
+        return HPCBD_RUNS_ANEW;
     switch (job->job_state & JOB_STATE_BASE) {
     case JOB_FAILED:
-        if (!was_killed(job))
-            return HPCBD_NO_REQUEUE;
-        /* fall through */
+        return was_killed(job) ? HPCBD_DONE : HPCBD_NO_REQUEUE;
     case JOB_OOM:
-        return job->start_time <= then ? HPCBD_DONE : HPCBD_NO_REQUEUE;
+        return HPCBD_DONE;
     case JOB_RUNNING:
     case JOB_SUSPENDED:
-        return job->start_time <= then ? HPCBD_NOT_ENDED : HPCBD_RUNS_ANEW;
+        return HPCBD_NOT_ENDED;
     default:
         return HPCBD_NO_REQUEUE;
     }

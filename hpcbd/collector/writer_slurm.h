@@ -23,7 +23,7 @@ typedef enum {
     HPCBD_FAILED,     /* slurmdbd or slurmctld does not answer */
     HPCBD_NO_DBD,     /* the cluster has none */
     HPCBD_NO_REQUEUE, /* slurmctld does not know the job, or must not requeue it */
-    HPCBD_RUNS_ANEW   /* another run of the job has begun */
+    HPCBD_RUNS_ANEW   /* another run of the job has begun, or will */
 } hpcbd_outcome_t;
 
 typedef struct {
@@ -43,7 +43,7 @@ typedef struct {
 
     /* Return HPCBD_DONE if the run of the job that had begun by then ended out of
      * memory; HPCBD_NOT_ENDED if it is still running anywhere, HPCBD_RUNS_ANEW if
-     * another one is, HPCBD_NO_REQUEUE in all other cases. */
+     * another one has begun or will, HPCBD_NO_REQUEUE in all other cases. */
     hpcbd_outcome_t (*how_it_ended)(uint32_t job_id, time_t then);
 } hpcbd_slurm_t;
 

@@ -79,7 +79,8 @@ static int64_t clock_ns(clockid_t clock)
 /* ---- a quantum ---- */
 
 /* A job that is stopped for another reason would leave its turn unused.  Not so for
- * GuestMinShare: hpcbd/harm/share.c decides by the guest's turns whether it continues. */
+ * GuestMinShare: hpcbd/harm/share.c decides by the guest's turns whether it
+ * continues. */
 static bool is_paused(const hpcbd_member_t *member)
 {
     return member->held || member->suspended || hpcbd_restrain_holds(member->job);

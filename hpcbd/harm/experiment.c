@@ -299,8 +299,8 @@ static unsigned next_edge(void)
     return edge;
 }
 
-/* If the clock is set meanwhile, the next expiration detects that it is not due.  After a
- * step back that would be late: no planned time is two periods away. */
+/* If the clock is set meanwhile, the next expiration detects that it is not due.  After
+ * a step back that would be late: no planned time is two periods away. */
 static void set_timer(int64_t at_ns)
 {
     if (hpcb_timer_at(engine.timer, (uint64_t)at_ns, 0) < 0 ||

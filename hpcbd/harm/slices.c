@@ -85,8 +85,8 @@ static const hpcbd_job_t *is_there(const long_job_t *job)
                : NULL;
 }
 
-/* Return true if there is more to scan soon.  A job whose slices could not be restored is
- * tried again. */
+/* Return true if there is more to scan soon.  A job whose slices could not be restored
+ * is tried again. */
 static bool change(long_job_t *job)
 {
     const hpcbd_job_t *found = is_there(job);

@@ -477,11 +477,16 @@ static void limit_guest(guard_t *guard, size_t i)
                       err.text);
 }
 
-/* Each may block for 20 ms.  Those that are left come first in the next round. */
+/* Each may block for 20 ms.  Those that are left come first in the next round; on v1
+ * nothing has been asked of them. */
 static void limit_guests(guard_t *guard, int64_t until_ms)
 {
-    for (size_t n = 0; n < guard->n_guests && now_ms() < until_ms; n++)
+    size_t n = 0;
+
+    for (; n < guard->n_guests && now_ms() < until_ms; n++)
         limit_guest(guard, guard->turn++ % guard->n_guests);
+    for (size_t i = guard->turn; version_of(guard) == 1 && n < guard->n_guests; n++)
+        guard->guest_tracks[i++ % guard->n_guests]->asked = 0;
 }
 
 /* With GuestMemory=allocated what a guest has is its own.  Ends come first: what

@@ -19,6 +19,7 @@
 #include "hpcbd/gang/control.h"
 #include "hpcbd/gang/decision.h"
 #include "hpcbd/gang/gang.h"
+#include "hpcbd/harm/restrain.h"
 #include "hpcbd/node/capacity.h"
 #include "hpcbd/windows/peers.h"
 #include "hpcbd/windows/windows.h"
