@@ -22,7 +22,7 @@
 
 #define DEPTH_MAX   8    /* job_N/step_N/user/task_N is 4 */
 #define THREADS_MAX 4096 /* per round */
-#define LOWER_MAX   512 /* processes per call */
+#define LOWER_MAX   512  /* processes per call */
 
 /* Microseconds of each second: for all guests of the node together, and for one job.
  * If so much is not available, because other groups have it, half of it is tried, and

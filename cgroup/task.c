@@ -28,7 +28,7 @@
 #include "common/file.h"
 
 #define THREADS_MAX    65536
-#define IOPRIO_PROCESS 1 /* IOPRIO_WHO_PROCESS of linux/ioprio.h */
+#define IOPRIO_PROCESS 1  /* IOPRIO_WHO_PROCESS of linux/ioprio.h */
 #define IOPRIO_SHIFT   13 /* of the class: IOPRIO_CLASS_SHIFT */
 
 typedef cpu_set_t cpu_mask_t[HPCB_CPUS_MAX / CPU_SETSIZE];

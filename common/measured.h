@@ -47,7 +47,7 @@ typedef struct {
     uint64_t sliced_us; /* time for which its tasks had long slices */
     /* Of a guest: */
     uint64_t throttled_us; /* time in which it ran half or a quarter of the time */
-    uint64_t stopped_us; /* time for which it was stopped because of its harm */
+    uint64_t stopped_us;   /* time for which it was stopped because of its harm */
     uint64_t starved_us; /* time for which it was stopped because it got next to no CPU
                             time */
 } hpcb_restraint_t;

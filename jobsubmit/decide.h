@@ -58,8 +58,8 @@ bool hpcb_tell_spread(const hpcb_conf_t *conf, const hpcb_options_t *options,
                       bool has_layout, hpcb_error_t *line);
 
 typedef struct {
-    hpcb_class_t klass; /* present class of the job; UNKNOWN if undetermined */
-    bool privileged; /* requested by an operator, SlurmUser or root */
+    hpcb_class_t klass;    /* present class of the job; UNKNOWN if undetermined */
+    bool privileged;       /* requested by an operator, SlurmUser or root */
     const char *partition; /* new value; NULL: unchanged */
     const char *qos;
     bool priority; /* sets a number; hold and release do not */

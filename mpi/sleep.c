@@ -67,8 +67,8 @@
  * to; -1: none yet, or none any more. */
 static atomic_int watcher = -1;
 static atomic_int writable = -1;
-static atomic_int ender = -1; /* the eventfd; -1: none */
-static atomic_bool watches;   /* connections */
+static atomic_int ender = -1;    /* the eventfd; -1: none */
+static atomic_bool watches;      /* connections */
 static _Atomic uint64_t look_at; /* next search for connections; NEVER: given up */
 static atomic_flag looking = ATOMIC_FLAG_INIT;
 

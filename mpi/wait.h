@@ -51,10 +51,10 @@ typedef struct {
     uint64_t began;     /* 0: the clock has not been read yet */
     uint64_t looked;    /* the last reading */
     uint64_t moved;     /* last time that data moved */
-    uint64_t burst; /* begin of the present series of moves without a longer pause */
-    uint64_t came;  /* estimated begin of that series, which may lie in a sleep */
-    uint64_t quiet; /* time before that in which nothing moved */
-    uint64_t first; /* time of the first arrival after a quiet time; 0: none yet */
+    uint64_t burst;   /* begin of the present series of moves without a longer pause */
+    uint64_t came;    /* estimated begin of that series, which may lie in a sleep */
+    uint64_t quiet;   /* time before that in which nothing moved */
+    uint64_t first;   /* time of the first arrival after a quiet time; 0: none yet */
     uint64_t stirred; /* time of the last interruption (thread, signal); 0: never */
     uint64_t blind_from; /* begin of the last sleep, its end if a message ended it; 0:
                             none, or interrupted */

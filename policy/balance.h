@@ -112,8 +112,8 @@ typedef enum {
 
 typedef struct {
     hpcb_balance_stage_t stage;
-    bool changed; /* by the last step: the next sample shows its effect */
-    bool pending; /* a change is made if the next iteration confirms it */
+    bool changed;     /* by the last step: the next sample shows its effect */
+    bool pending;     /* a change is made if the next iteration confirms it */
     uint32_t history; /* one bit per step, the latest lowest: something changed */
     unsigned phases;
     /* by first place of the group */
@@ -122,16 +122,16 @@ typedef struct {
 
 typedef struct {
     hpcb_balance_kind_t kind; /* in force */
-    uint32_t phases; /* one bit per step, the latest is the lowest: a phase began */
+    uint32_t phases;  /* one bit per step, the latest is the lowest: a phase began */
     uint32_t changes; /* one bit per step, the latest lowest: priorities changed */
-    double spins;   /* waits: -1, no recent one spins, to 1, all spin */
-    unsigned calm;  /* steps since the last change */
-    double before;  /* seconds of the iteration before the last change; 0: none */
-    double since;   /* seconds of all iterations since that change */
-    double neutral; /* seconds of an iteration without intervention; 0: not known */
-    double mean;    /* mean of all iterations since the last rest */
-    double lost;    /* excess of these over the expected time, in iterations */
-    unsigned run;   /* steps since the last rest */
+    double spins;     /* waits: -1, no recent one spins, to 1, all spin */
+    unsigned calm;    /* steps since the last change */
+    double before;    /* seconds of the iteration before the last change; 0: none */
+    double since;     /* seconds of all iterations since that change */
+    double neutral;   /* seconds of an iteration without intervention; 0: not known */
+    double mean;      /* mean of all iterations since the last rest */
+    double lost;      /* excess of these over the expected time, in iterations */
+    unsigned run;     /* steps since the last rest */
     unsigned resting; /* steps left in which nothing is tried */
     unsigned rest;    /* length of the last rest; 0: none yet */
 } hpcb_balance_auto_t;

@@ -64,7 +64,7 @@ typedef struct {
 } hpcb_deal_seat_t;
 
 typedef struct {
-    hpcb_bw_t capacity; /* bytes/s; 0: not known, then use is spread evenly */
+    hpcb_bw_t capacity;    /* bytes/s; 0: not known, then use is spread evenly */
     unsigned processors;   /* of all its seats together */
     uint32_t first, count; /* range in seats */
 } hpcb_deal_node_t;

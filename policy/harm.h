@@ -60,8 +60,8 @@ typedef struct {
 
 /* Times of one experiment, ascending, CLOCK_REALTIME in ns since 1970. */
 typedef struct {
-    uint64_t number; /* of its period */
-    int64_t before_ns; /* begin of the first time of comparison, until the stop */
+    uint64_t number;    /* of its period */
+    int64_t before_ns;  /* begin of the first time of comparison, until the stop */
     int64_t from_ns;    /* begin of the stop */
     int64_t settled_ns; /* begin of the time without guests */
     int64_t to_ns;      /* end of the stop */

@@ -42,7 +42,7 @@ typedef struct {
     uint64_t available; /* bytes at the last reading */
     int64_t time_ms;    /* of that reading, as above; 0: none yet */
     int64_t left_ms;    /* last time at which available memory was not 0 */
-    uint64_t per_sec; /* bytes/s between the last two readings; 0 if it rises */
+    uint64_t per_sec;   /* bytes/s between the last two readings; 0 if it rises */
 } hpcb_memfall_t;
 
 /* Add a reading; one that follows too soon is ignored.  The kernel reports 0 once only

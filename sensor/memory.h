@@ -40,11 +40,11 @@ int hpcb_memory_node(const hpcb_node_t *node, hpcb_memory_node_t *memory,
 int hpcb_memory_parse(const char *meminfo, hpcb_memory_node_t *memory);
 
 typedef struct {
-    uint64_t used;  /* bytes */
-    uint64_t cache; /* bytes: clean, inactive page cache; 0 without a group */
+    uint64_t used;        /* bytes */
+    uint64_t cache;       /* bytes: clean, inactive page cache; 0 without a group */
     uint64_t reclaimable; /* bytes: part of used, active and dirty page cache */
-    uint64_t peak;   /* bytes: largest charge of the group; 0: unknown */
-    bool huge;       /* used includes huge pages of hugetlbfs */
+    uint64_t peak;        /* bytes: largest charge of the group; 0: unknown */
+    bool huge;            /* used includes huge pages of hugetlbfs */
     bool exiting; /* all of its processes are exiting, so that dir is before's (v1) */
     char dir[PATH_MAX]; /* its group of the memory controller; "": it has none */
 } hpcb_memory_t;

@@ -74,7 +74,7 @@ typedef struct {
     /* In dedicated, too, for the jobs that are guests in the other regimes. */
     double turnaround_mean_s, primary_turnaround_mean_s, guest_turnaround_mean_s;
     double primary_slowdown_mean; /* run time / that in the history */
-    uint64_t evictions, starved; /* requeued guests; by the guard of these */
+    uint64_t evictions, starved;  /* requeued guests; by the guard of these */
     uint64_t cancelled, timeouts, guest_timeouts;
 } hpcb_sim_figures_t;
 

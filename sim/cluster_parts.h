@@ -23,7 +23,7 @@
 typedef struct {
     hpcb_crumbs_t crumbs;
     double share; /* of its CPUs since the last step: used, or idle if stopped */
-    bool wants; /* it could have used more */
+    bool wants;   /* it could have used more */
     int64_t check_ns;
 } hpcb_sim_guarded_t;
 

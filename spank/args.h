@@ -15,7 +15,7 @@
 typedef struct {
     const char *conf; /* conf=PATH: hpc-balance.conf; NULL: the usual one */
     const char *root; /* root=DIR: location of proc/ and cgroup mounts ("/"); tests */
-    bool epilog; /* epilog=yes: job_epilog removes the job's traces */
+    bool epilog;      /* epilog=yes: job_epilog removes the job's traces */
 } hpcb_spank_args_t;
 
 /* Parse ac words of av, which must outlive args.  Unknown words are logged once per

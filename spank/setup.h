@@ -23,7 +23,7 @@ typedef struct {
     bool recorded;    /* job is root's record of it */
     hpcb_job_state_t job;
     hpcb_class_t klass; /* from the record, else the kernel's mark, else the hints */
-    hpcb_node_t *node; /* NULL if the system could not be read */
+    hpcb_node_t *node;  /* NULL if the system could not be read */
     hpcb_error_t node_error;
 } hpcb_step_t;
 

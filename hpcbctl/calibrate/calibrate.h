@@ -72,8 +72,8 @@ int hpcb_calibrate_memory(const hpcb_cpus_t *cpus, double seconds,
 
 typedef struct {
     uint64_t bytes_per_second; /* in both directions; 0: no link has a known speed */
-    char link[HPCB_LINK_MAX]; /* "eth0", "mlx5_0 port 1" */
-    unsigned silent;          /* number of links that are up and have no known speed */
+    char link[HPCB_LINK_MAX];  /* "eth0", "mlx5_0 port 1" */
+    unsigned silent;           /* number of links that are up and have no known speed */
 } hpcb_network_t;
 
 /*

@@ -14,12 +14,12 @@ typedef struct {
     json_object *status; /* hpcb_status_collect */
     unsigned problems;   /* its count of problems */
     hpcb_totals_t totals[HPCB_N_CLASSES];
-    uint64_t spooled; /* records waiting in SpoolDir */
+    uint64_t spooled;       /* records waiting in SpoolDir */
     json_object *collector; /* CollectorDir/stats.json; NULL: no collector here */
-    json_object *memory; /* hpcbd's status of the node's memory; NULL: none */
-    json_object *crumbs; /* of starving guests */
-    json_object *harm;   /* of harmful guests */
-    json_object *jobs;   /* of each job */
+    json_object *memory;    /* hpcbd's status of the node's memory; NULL: none */
+    json_object *crumbs;    /* of starving guests */
+    json_object *harm;      /* of harmful guests */
+    json_object *jobs;      /* of each job */
 } hpcb_metrics_t;
 
 /* Add the usage of the jobs of status at now_us (CLOCK_REALTIME) to totals. */

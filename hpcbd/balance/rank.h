@@ -19,11 +19,11 @@
 typedef struct {
     pid_t pid;
     uint64_t start;
-    hpcb_rank_t *hands; /* NULL: the rank is not changed */
-    int page;           /* -1: it has no valid page */
-    bool speaks;        /* it has reported iterations recently */
+    hpcb_rank_t *hands;  /* NULL: the rank is not changed */
+    int page;            /* -1: it has no valid page */
+    bool speaks;         /* it has reported iterations recently */
     uint64_t said, seen; /* samples: the last one used by a step; the last one */
-    int64_t heard_ns; /* time of the last new sample */
+    int64_t heard_ns;    /* time of the last new sample */
     int64_t patience_ns; /* a rank without a sample for so long counts as silent */
     hpcb_waiter_t waiter;
     bool asked;              /* a priority of POWER was requested */

@@ -17,13 +17,13 @@ typedef struct {
     hpcb_gang_job_t policy; /* must be first: the policy's list points here */
     uint64_t begin_us;      /* of the job, to recognize a requeued one */
     uid_t uid;
-    bool held;         /* paused by its owner or root */
-    bool suspended;    /* by Slurm */
-    bool counted;      /* nodes is known */
-    uint32_t nodes;    /* valid if counted */
-    bool stopped;      /* for another job's turn */
-    bool dirty;        /* must be scanned */
-    int64_t looked_ns; /* time of the last scan; 0: never */
+    bool held;              /* paused by its owner or root */
+    bool suspended;         /* by Slurm */
+    bool counted;           /* nodes is known */
+    uint32_t nodes;         /* valid if counted */
+    bool stopped;           /* for another job's turn */
+    bool dirty;             /* must be scanned */
+    int64_t looked_ns;      /* time of the last scan; 0: never */
     const hpcbd_job_t *job; /* entry of the registry, valid in this iteration only */
     /* Of the present quantum, if it runs (CLOCK_MONOTONIC): */
     int64_t since_ns;

@@ -28,8 +28,8 @@ typedef struct {
     hpcb_guards_who_t there; /* groups in the last iteration, at stepped_ns */
     uint64_t stepped_ns;
     hpcbd_regulars_t near, far; /* members of the two groups */
-    hpcb_guards_who_t ran; /* groups that ran since evidence is collected */
-    bool doubted, capped; /* logged */
+    hpcb_guards_who_t ran;      /* groups that ran since evidence is collected */
+    bool doubted, capped;       /* logged */
 } hpcbd_guarded_t;
 
 /* Take a step, if one is due.  limit: GuestMaxSlowdown, as a part of the run time.

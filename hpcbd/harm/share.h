@@ -17,9 +17,9 @@
  * takes turns (hpcbd/gang/gang.h). */
 typedef struct {
     double used;
-    double idle;   /* not used by any task; 0 unless two rounds have read it */
-    unsigned cpus; /* number of these CPUs */
-    bool waited;   /* a task waited for a CPU for at least half of its time */
+    double idle;    /* not used by any task; 0 unless two rounds have read it */
+    unsigned cpus;  /* number of these CPUs */
+    bool waited;    /* a task waited for a CPU for at least half of its time */
     bool suspended; /* by Slurm, or not its turn; used and waited are void then */
 } hpcbd_share_t;
 

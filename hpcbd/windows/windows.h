@@ -18,10 +18,10 @@
 #include "hpcbd/windows/watchdog.h"
 
 typedef struct {
-    uint64_t edges;      /* switches of jobs */
-    uint64_t missed;     /* missed switches */
-    uint64_t clock_sets; /* number of times that the clock was set */
-    hpcb_histogram_t late; /* from the time of a switch until it was done, ns */
+    uint64_t edges;         /* switches of jobs */
+    uint64_t missed;        /* missed switches */
+    uint64_t clock_sets;    /* number of times that the clock was set */
+    hpcb_histogram_t late;  /* from the time of a switch until it was done, ns */
     hpcb_histogram_t turns; /* duration of the loop's iterations, ns */
     const char *suspended;  /* why no job is boosted; NULL: windows are active */
     bool realtime;          /* the daemon itself runs as SCHED_FIFO */
