@@ -115,13 +115,17 @@ static void close_soon(int fd)
     setitimer(ITIMER_REAL, &none, NULL);
 }
 
-/* A peek takes references of its own, so it closes nothing. */
-static bool carries_files(int fd)
+/* Return 0 if the next message carries no descriptors; else -1 with errno.  A peek takes
+ * references of its own, so it closes nothing.  After an error (ECONNRESET) the next
+ * message is unknown. */
+static int check_next(int fd)
 {
     struct msghdr message = {.msg_name = NULL};
 
-    return recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT) >= 0 &&
-           message.msg_flags & MSG_CTRUNC;
+    if (recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT) < 0)
+        return -1;
+    errno = EPERM;
+    return message.msg_flags & MSG_CTRUNC ? -1 : 0;
 }
 
 static void drop(client_t *client)
@@ -375,19 +379,16 @@ static void on_message(void *arg, uint64_t what)
 {
     client_t *client = arg;
     char text[HPCB_TELL_MAX];
-    ssize_t length;
+    ssize_t length = -1;
 
     (void)what;
     spend(client->door, 1);
-    if (carries_files(client->fd)) {
-        spend(client->door, FILES_PRICE);
-        node.refused++;
-        drop(client);
-        return;
-    }
-    length = recv(client->fd, text, sizeof(text), MSG_DONTWAIT | MSG_TRUNC);
+    if (check_next(client->fd) == 0)
+        length = recv(client->fd, text, sizeof(text), MSG_DONTWAIT | MSG_TRUNC);
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return;
+    if (length < 0)
+        spend(client->door, FILES_PRICE);
     client->quiet = 0;
     if (length <= 0 || (size_t)length > sizeof(text) ||
         handle_message(client, text, (size_t)length) < 0)

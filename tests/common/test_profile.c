@@ -616,7 +616,7 @@ START_TEST(waiting_for_a_writer_ends)
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(flock(fd, LOCK_EX), 0);
     ck_assert_int_eq(hpcb_profiles_update(path, learn_once, NULL, &err), -1);
-    ck_assert_ptr_nonnull(strstr(err.text, "has been writing to it for 5 s"));
+    ck_assert_ptr_nonnull(strstr(err.text, "has locked it for 5 s"));
     close(fd);
     ck_assert_int_eq(hpcb_profiles_update(path, learn_once, NULL, &err), 0);
 }

@@ -351,7 +351,7 @@ class Models(unittest.TestCase):
         self.bad("sandbox-balance", 'cases=[{"name":"x","waits":"poll","waiters":1}]',
                  "x: waiters=1: not true or false")
         self.bad("sandbox-memory", "guest_part=2", "guest_part=2: not a number of 0 to 1")
-        self.bad("sandbox-memory", "kernel_mib=1500", "hold more than the node has")
+        self.bad("sandbox-memory", "kernel_mib=1500", "use more than the node has")
 
 
 if __name__ == "__main__":
