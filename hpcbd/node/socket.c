@@ -115,9 +115,9 @@ static void close_soon(int fd)
     setitimer(ITIMER_REAL, &none, NULL);
 }
 
-/* Return 0 if the next message carries no descriptors; else -1 with errno.  A peek takes
- * references of its own, so it closes nothing.  After an error (ECONNRESET) the next
- * message is unknown. */
+/* Return 0 if the next message carries no descriptors; else -1 with errno.  A peek
+ * takes references of its own, so it closes nothing.  After an error (ECONNRESET) the
+ * next message is unknown. */
 static int check_next(int fd)
 {
     struct msghdr message = {.msg_name = NULL};
