@@ -487,22 +487,23 @@ int hpcb_rank_pin(hpcb_rank_t *rank, unsigned cpu, hpcb_error_t *err)
     return rc;
 }
 
-/* Children since the last look have inherited the pinning, too. */
-static void note_children(hpcb_rank_t *rank)
+/* Restore all that was changed.  Children since the last look have inherited the
+ * pinning, too. */
+static void revert(hpcb_rank_t *rank)
 {
     pid_t pids[PROCESSES_MAX];
     unsigned n = rank->pinned ? list(rank->group, pids) : 0;
 
     for (unsigned i = 0; i < n; i++)
         note_places(rank, pids[i], NULL);
+    hpcb_undo_revert(rank->spec.undo, MECHANISM, rank->spec.pid, NULL);
 }
 
 void hpcb_rank_close(hpcb_rank_t *rank)
 {
     if (!rank)
         return;
-    note_children(rank);
-    hpcb_undo_revert(rank->spec.undo, MECHANISM, rank->spec.pid, NULL);
+    revert(rank);
     if (rank->ours)
         hpcb_tree_remove(rank->group, hpcb_node_mount(rank->spec.node, HPCB_CTL_CPU),
                          NULL);
@@ -513,8 +514,7 @@ void hpcb_rank_leave(hpcb_rank_t *rank)
 {
     if (!rank)
         return;
-    note_children(rank);
-    hpcb_undo_revert(rank->spec.undo, MECHANISM, rank->spec.pid, NULL);
+    revert(rank);
     if (rank->ours)
         hpcb_rank_weigh(rank, rank->top, NULL);
     free(rank);

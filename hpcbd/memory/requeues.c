@@ -139,8 +139,10 @@ static bool requeue_ended(hpcbd_requeues_t *requeues, uint32_t job_id,
     time_t then = time_of(path);
 
     if (time(NULL) - then > ANEW_SECONDS &&
-        requeues->slurm->how_it_ended(job_id, then) == HPCBD_RUNS_ANEW)
+        requeues->slurm->how_it_ended(job_id, then) == HPCBD_RUNS_ANEW) {
+        hpcb_log(HPCB_LOG_INFO, "job %u: was requeued already", job_id);
         return true;
+    }
     return requeue(requeues, job_id, reason);
 }
 

@@ -38,7 +38,7 @@
 #define STATUS_PAGE  32 /* jobs in one answer: about half a millisecond */
 #define DEPTH_MAX    8
 #define CLOSE_US     1000
-#define FILES_PRICE  (PER_TICK_MAX / 2) /* of a message with descriptors */
+#define CLOSE_PRICE  (PER_TICK_MAX / 2) /* of a close that takes longer */
 
 typedef struct door door_t;
 
@@ -94,25 +94,30 @@ static void spend(door_t *door, unsigned price)
         pause_door(door, true);
 }
 
+static volatile sig_atomic_t woken;
+
 static void wake(int signo)
 {
     (void)signo;
+    woken = 1;
 }
 
 /*
  * A message may carry descriptors.  The kernel closes them in the thread that takes the
  * message or closes its socket.  That blocks as long as their sender wants (SO_LINGER),
- * unless there is a signal.
+ * unless there is a signal.  Return whether it took one.
  */
-static void close_soon(int fd)
+static bool close_soon(int fd)
 {
     const struct itimerval limit = {.it_interval = {.tv_usec = CLOSE_US},
                                     .it_value = {.tv_usec = CLOSE_US}};
     const struct itimerval none = {.it_value = {.tv_sec = 0}};
 
+    woken = 0;
     setitimer(ITIMER_REAL, &limit, NULL);
     close(fd);
     setitimer(ITIMER_REAL, &none, NULL);
+    return woken;
 }
 
 /* Return 0 if the next message carries no descriptors; else -1 with errno.  A peek
@@ -130,10 +135,13 @@ static int check_next(int fd)
 
 static void drop(client_t *client)
 {
+    int fd = client->fd;
+
     hpcb_source_remove(client->source);
-    close_soon(client->fd);
     client->fd = -1;
     client->door->n_clients--;
+    if (close_soon(fd))
+        spend(client->door, CLOSE_PRICE);
 }
 
 /* True if the door needs the next tick. */
@@ -387,8 +395,6 @@ static void on_message(void *arg, uint64_t what)
         length = recv(client->fd, text, sizeof(text), MSG_DONTWAIT | MSG_TRUNC);
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (length < 0)
-        spend(client->door, FILES_PRICE);
     client->quiet = 0;
     if (length <= 0 || (size_t)length > sizeof(text) ||
         handle_message(client, text, (size_t)length) < 0)
@@ -429,7 +435,8 @@ static void on_connect(void *arg, uint64_t what)
                                       on_message, client, NULL);
     if (!client || !client->source) {
         node.refused++;
-        close_soon(fd);
+        if (close_soon(fd))
+            spend(door, CLOSE_PRICE);
         return;
     }
     client->fd = fd;
